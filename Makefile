@@ -1,0 +1,72 @@
+# Every command of the project. Needs bash, make and Python >= 3.11; nothing needs root.
+#
+#   make demo    sets everything up and runs the whole story on the built-in model
+#   make test    sets everything up and runs the tests
+#
+# Set-up goes into .venv, in the versions of constraints.txt. A stamp in .venv per dependency group makes the second run
+# instant; a changed pyproject.toml or constraints.txt makes the stamps old.
+
+SHELL := bash
+.SHELLFLAGS := -euo pipefail -c
+.DEFAULT_GOAL := help
+.NOTPARALLEL:
+MAKEFLAGS += --no-builtin-rules
+
+VENV := .venv
+BIN := $(VENV)/bin
+PINS := constraints.txt
+# pip is raised first: the pip inside Python 3.11's venv knows no dependency groups (--group came with 25.1)
+PIP := $(BIN)/python -m pip --disable-pip-version-check --no-input $(if $(CI),--quiet --quiet)
+INSTALL := $(PIP) install --constraint $(PINS) --build-constraint $(PINS)
+PYTHON ?= $(shell for python in python3.11 python3.12 python3.13 python3 python; do \
+	"$$python" -c 'import sys; sys.exit(sys.version_info < (3, 11))' >/dev/null 2>&1 && { echo "$$python"; break; }; done)
+
+.PHONY: help install demo test check format docs bench clean
+
+help: ## list these commands
+	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "make %-8s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+
+install: $(VENV)/.runtime ## set up .venv with the pinned versions
+
+demo: install ## audit the built-in model on functions whose dose is known, and write the report (ARGS="--out DIR")
+	$(BIN)/assay demo $(ARGS)
+
+test: install $(VENV)/.test ## run the tests (ARGS="tests/scores -k zlib")
+	$(BIN)/python -m pytest $(ARGS)
+
+check: install $(VENV)/.test $(VENV)/.check ## lint, formatting, types, import contract
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+
+format: install $(VENV)/.check ## let ruff mend what it can
+	$(BIN)/ruff check --fix .
+	$(BIN)/ruff format .
+
+docs: install $(VENV)/.docs ## build the documentation site into site/
+	NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs build --strict --quiet
+
+bench: install ## run every benchmark script; each writes its JSON beside itself
+	@for script in benchmarks/bench_*.py; do echo "== $$script"; $(BIN)/python "$$script"; done
+
+clean: ## remove .venv, the built site and every cache
+	rm -rf $(VENV) site dist .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
+	find src tests benchmarks -name __pycache__ -type d -prune -exec rm -rf {} +
+
+$(BIN)/python:
+	@"$(PYTHON)" -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null || { echo "make: wanted Python >= 3.11, \
+	got '$(PYTHON)'; install one, or name it: make PYTHON=/path/to/python3.11" >&2; exit 1; }
+	@"$(PYTHON)" -m venv $(VENV) || { rm -rf $(VENV); echo "make: $(PYTHON) cannot make a virtual environment; \
+	on Debian and Ubuntu that is the package python3-venv" >&2; exit 1; }
+
+# torch comes first and alone, so that its one exact version is settled before anything else asks for "some torch"
+$(VENV)/.runtime: pyproject.toml $(PINS) | $(BIN)/python
+	$(PIP) install "$$(grep '^pip==' $(PINS))"
+	$(INSTALL) "$$(grep '^torch==' $(PINS))"
+	$(INSTALL) --editable .
+	@touch $@
+
+$(VENV)/.test $(VENV)/.check $(VENV)/.docs: $(VENV)/.%: $(VENV)/.runtime
+	$(INSTALL) --group $*
+	@touch $@

@@ -1,0 +1,55 @@
+"""Everything that assay raises on purpose.
+
+AssayError                bad input or a broken environment: one line, exit code 2
+├── DataError             a file, table or column is not what it has to be
+│   └── UnknownBenchmark  no loader, file or hub id of that name
+├── ModelError            a model folder, weight file, tokenizer or device does not work
+│   └── MissingCapability the model cannot give what a score needs (text only, no logits)
+├── ScoreError            no such score, or a parameter it does not take
+├── CacheError            the statistics cache cannot be read or written
+└── MissingExtra          an optional dependency is not installed
+Unscorable                not an error: one sample cannot be scored, for a stated reason
+"""
+
+
+class AssayError(Exception):
+    """Bad input or a broken environment.
+
+    The message is ONE line that says what was received and what was expected. The command line prints it and
+    exits with code 2.
+    """
+
+
+class DataError(AssayError):
+    """A file, table or column is not what it has to be."""
+
+
+class UnknownBenchmark(DataError):  # noqa: N818  the name says what is wrong, as FileNotFoundError does not
+    """No benchmark loader, file or hub id has that name."""
+
+
+class ModelError(AssayError):
+    """A model folder, weight file, tokenizer or device does not work."""
+
+
+class MissingCapability(ModelError):  # noqa: N818  see UnknownBenchmark
+    """A score needs what the model cannot give, for example ranks from an API that returns text only."""
+
+
+class ScoreError(AssayError):
+    """No score has that name, or a score does not take that parameter."""
+
+
+class CacheError(AssayError):
+    """The statistics cache cannot be read or written."""
+
+
+class MissingExtra(AssayError):  # noqa: N818  see UnknownBenchmark
+    """An optional dependency is not installed."""
+
+    def __init__(self, package: str, *, extra: str, purpose: str) -> None:
+        super().__init__(f"{purpose} needs the package {package!r}: pip install 'assay[{extra}]'")
+
+
+class Unscorable(Exception):  # noqa: N818  an outcome with a reason, not an error
+    """One sample cannot be scored. The engine records NaN and this reason; no row is ever dropped."""

@@ -1,0 +1,167 @@
+"""The values that flow through assay. This module imports nothing of ours.
+
+    samples → views → token statistics → scores → decisions → evaluation → report
+
+Conventions: natural logarithm, ranks from 1, entropy in nats. n is the number of SCORED tokens of one text: the
+first token has no prediction and is not scored, unless a beginning-of-sequence token stands before it.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Protocol, Self, runtime_checkable
+
+import numpy as np
+from numpy.typing import NDArray
+
+Floats = NDArray[np.float32]
+Integers = NDArray[np.int32]
+
+MEMBER = "member"
+NONMEMBER = "nonmember"
+
+
+@dataclass(frozen=True, slots=True)
+class Sample:
+    """One text to be judged.
+
+    `label` is "member" / "nonmember", "human" / a generator's name, or None where the truth is unknown. `group`
+    names what must not be split in evaluation (project, task, book); None means the sample is its own group.
+    """
+
+    id: str
+    text: str
+    language: str | None = None
+    label: str | None = None
+    group: str | None = None
+    metadata: Mapping[str, object] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class TokenLogProbs:
+    """All that some APIs give: which token stood there and how likely it was.
+
+    Attributes:
+        token_ids: int32 [n], the scored tokens.
+        log_probs: float32 [n], l_t = ln p(token t | tokens before it).
+    """
+
+    token_ids: Integers
+    log_probs: Floats
+
+    def __len__(self) -> int:
+        return len(self.token_ids)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class TokenStatistics(TokenLogProbs):
+    """Everything a likelihood score may see of a model: seven numbers per scored token, from ONE forward pass.
+
+    Attributes:
+        ranks: int32 [n], r_t = 1 + number of vocabulary entries with a strictly larger logit.
+        entropy: float32 [n], H_t = -E[ln p] in nats.
+        variance: float32 [n], V_t = Var[ln p] under p.
+        tail_mass: float32 [n], u_t = sum of p(v) over v with p(v) < p_t, plus p_t / 2 (mid probability-integral
+            transform, in (0, 1)).
+        top_log_probs: float32 [n], ln p of the most likely token at that position.
+        offsets: int32 [n, 2], where token t stands in the text: text[start:end], in characters.
+    """
+
+    ranks: Integers
+    entropy: Floats
+    variance: Floats
+    tail_mass: Floats
+    top_log_probs: Floats
+    offsets: Integers
+
+    @classmethod
+    def empty(cls) -> Self:
+        """The statistics of a text with no scored token."""
+        ids, floats = np.zeros(0, np.int32), np.zeros(0, np.float32)
+        return cls(ids, floats, ids, floats, floats, floats, floats, np.zeros((0, 2), np.int32))
+
+
+Indexed = tuple[int, TokenStatistics]
+"""A position in the list of texts that were asked for, and the statistics of that text."""
+
+
+@runtime_checkable
+class TokenScorer(Protocol):
+    """A gray-box model: it gives token statistics."""
+
+    @property
+    def name(self) -> str:
+        """What the user called the model."""
+        ...
+
+    @property
+    def digest(self) -> str:
+        """Hexadecimal digest of all that can change a statistic: weights, tokenizer, dtype, windows, BOS."""
+        ...
+
+    @property
+    def tokenizer_digest(self) -> str:
+        """Hexadecimal digest of the tokenizer alone; frequency tables are keyed by it."""
+        ...
+
+    @property
+    def vocabulary_size(self) -> int:
+        """V, the number of token ids."""
+        ...
+
+    def completed(self, texts: Sequence[str]) -> Iterator[Sequence[Indexed]]:
+        """Statistics batch by batch, as they are computed, in any order: every index exactly once."""
+        ...
+
+    def token_statistics(self, texts: Sequence[str]) -> Iterator[TokenStatistics]:
+        """Statistics in the order of `texts`, as early as that order allows."""
+        ...
+
+
+@runtime_checkable
+class Generator(Protocol):
+    """A black-box model: it continues text."""
+
+    @property
+    def name(self) -> str:
+        """What the user called the model."""
+        ...
+
+    def generate(
+        self,
+        prompts: Sequence[str],
+        *,
+        max_new_tokens: int,
+        temperature: float = 0.0,
+        top_p: float = 1.0,
+        stop: Sequence[str] = (),
+        seed: int = 0,
+    ) -> Iterator[str]:
+        """Continuations in the order of `prompts`, without the prompt.
+
+        `temperature` 0 is greedy decoding. A continuation ends before the first of `stop`, at the end-of-sequence
+        token, or after `max_new_tokens`.
+        """
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Score:
+    """What one score says of one sample. `value` is NaN exactly when `reason` is given."""
+
+    sample_id: str
+    name: str
+    value: float
+    reason: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Decision:
+    """A score held against a threshold or a calibration set; kept apart from the measurement."""
+
+    sample_id: str
+    name: str
+    positive: bool
+    value: float
+    threshold: float
+    p_value: float | None = None
+    q_value: float | None = None

@@ -1,0 +1,165 @@
+"""What a score is: a pure function whose parameter types say what has to be run for it.
+
+    @score(title="Min-K%", formula="…", reference="…")
+    def min_k(target: LogProbs, *, k: float = 0.2) -> float: ...
+
+`target: LogProbs` asks for the log-probabilities of the sample under the audited model,
+`lowercased: LowercasedLogProbs` for those of its lower-cased form,
+`reference: ReferenceLogProbs` for those of a second model; `text: Text` and
+`frequencies: FrequencyTable` ask for the text and for a token-frequency table. Keyword-only parameters are the
+score's own, with the paper's defaults. Nothing else has to be said anywhere.
+"""
+
+import inspect
+import math
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Annotated, Literal, get_args, get_origin, get_type_hints
+
+from assay.errors import ScoreError, Unscorable
+from assay.scores.frequency import FrequencyTable
+from assay.types import TokenLogProbs, TokenStatistics
+
+Form = Literal["original", "lowercase"]
+Role = Literal["target", "reference"]
+
+
+@dataclass(frozen=True, slots=True)
+class View:
+    """One thing to be run: a form of the sample's text under a model in a role."""
+
+    form: Form = "original"
+    role: Role = "target"
+
+    def __str__(self) -> str:
+        return f"{self.form} text under the {self.role} model"
+
+
+Statistics = Annotated[TokenStatistics, View()]
+LogProbs = Annotated[TokenLogProbs, View()]
+LowercasedLogProbs = Annotated[TokenLogProbs, View(form="lowercase")]
+ReferenceLogProbs = Annotated[TokenLogProbs, View(role="reference")]
+Text = Annotated[str, "text"]
+
+
+@dataclass(frozen=True, slots=True)
+class Inputs:
+    """All that a score may ask for, of one sample."""
+
+    text: str
+    views: Mapping[View, TokenStatistics]
+    frequencies: FrequencyTable | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class ScoreDefinition:
+    """A registered score.
+
+    Attributes:
+        name: public name.
+        title: what the field calls it.
+        formula: one line, in the notation of the documentation.
+        reference: where it was published.
+        function: the pure function; its first line of documentation is `summary`.
+        views: parameter name → view it asks for.
+        needs_full_statistics: whether log-probabilities alone are too little (ranks, entropy …).
+        needs_text: whether the function takes the text.
+        needs_frequencies: whether the function takes a token-frequency table.
+        defaults: hyper-parameter → the paper's default.
+        counts: words → function of the target's statistics that counts something worth reporting.
+    """
+
+    name: str
+    title: str
+    formula: str
+    reference: str
+    function: Callable[..., float]
+    views: Mapping[str, View]
+    needs_full_statistics: bool
+    needs_text: bool
+    needs_frequencies: bool
+    defaults: Mapping[str, object]
+    counts: Mapping[str, Callable[[TokenStatistics], int]] = field(default_factory=dict)
+
+    @property
+    def summary(self) -> str:
+        """The first line of the function's documentation."""
+        return inspect.getdoc(self.function).splitlines()[0]  # type: ignore[union-attr]  # `score` insists on one
+
+    @property
+    def passes(self) -> int:
+        """Forward passes per sample that this score alone would cost."""
+        return len(set(self.views.values()))
+
+    def needs(self) -> str:
+        """What has to be run or given, in words."""
+        parts = [str(view) for view in dict.fromkeys(self.views.values())]
+        if self.needs_full_statistics:
+            parts[0] += " (full distribution)"
+        if self.needs_frequencies:
+            parts.append("token-frequency table")
+        return ", ".join(parts)
+
+    def __call__(self, inputs: Inputs, **parameters: object) -> float:
+        """The oriented value of one sample: higher = member.
+
+        Raises:
+            Unscorable: with the reason, when the sample has no value under this score.
+        """
+        arguments: dict[str, object] = {name: inputs.views[view] for name, view in self.views.items()}
+        if any(not len(inputs.views[view]) for view in self.views.values()):
+            raise Unscorable("fewer than 2 tokens")
+        if self.needs_text:
+            arguments["text"] = inputs.text
+        if self.needs_frequencies:
+            arguments["frequencies"] = inputs.frequencies
+        value = float(self.function(**arguments, **parameters))
+        if not math.isfinite(value):
+            raise Unscorable("value is not finite")
+        return value
+
+
+def score(
+    *,
+    title: str,
+    formula: str,
+    reference: str,
+    counts: Mapping[str, Callable[[TokenStatistics], int]] | None = None,
+) -> Callable[[Callable[..., float]], ScoreDefinition]:
+    """Make a pure function a score; its parameter types declare what it needs.
+
+    Raises:
+        ScoreError: when a parameter's type says nothing about what is needed.
+    """
+
+    def define(function: Callable[..., float]) -> ScoreDefinition:
+        hints = get_type_hints(function, include_extras=True)
+        views: dict[str, View] = {}
+        defaults: dict[str, object] = {}
+        full = False
+        for parameter in inspect.signature(function).parameters.values():
+            hint = hints[parameter.name]
+            if parameter.kind is inspect.Parameter.KEYWORD_ONLY:
+                defaults[parameter.name] = parameter.default
+            elif get_origin(hint) is Annotated and isinstance(hint.__metadata__[0], View):
+                views[parameter.name] = hint.__metadata__[0]
+                full = full or get_args(hint)[0] is TokenStatistics
+            elif hint not in (Text, FrequencyTable):
+                raise ScoreError(
+                    f"score {function.__name__}: parameter {parameter.name} has type {hint}, no known need"
+                )
+        return ScoreDefinition(
+            name=function.__name__,
+            title=title,
+            formula=formula,
+            reference=reference,
+            function=function,
+            views=views,
+            needs_full_statistics=full,
+            needs_text=Text in hints.values(),
+            needs_frequencies=FrequencyTable in hints.values(),
+            defaults=defaults,
+            counts=dict(counts or {}),
+        )
+
+    return define

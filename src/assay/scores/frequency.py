@@ -1,0 +1,80 @@
+"""Token frequencies of a reference corpus, for DC-PDD. One table belongs to one tokenizer."""
+
+import json
+import zipfile
+from collections.abc import Iterable
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from assay.errors import DataError
+
+
+@dataclass(frozen=True, eq=False)
+class FrequencyTable:
+    """How often each token id occurs (occurrences, not documents) in a reference corpus.
+
+    Attributes:
+        counts: int64 [V].
+        tokenizer_digest: the tokenizer that made the ids.
+        source: what the corpus was, in words.
+    """
+
+    counts: NDArray[np.int64]
+    tokenizer_digest: str
+    source: str
+
+    @property
+    def total(self) -> int:
+        """N, the number of tokens in the corpus."""
+        return int(self.counts.sum())
+
+    @cached_property
+    def surprise(self) -> NDArray[np.float64]:
+        """float64 [V], ln(1 / f) with add-one smoothing f = (count + 1) / (N + V).
+
+        Unsmoothed counts send every token that the corpus lacks to infinity and turn the method upside down.
+        """
+        rarity: NDArray[np.float64] = np.log(self.total + len(self.counts)) - np.log1p(self.counts)
+        return rarity
+
+    @classmethod
+    def count(
+        cls,
+        token_ids: Iterable[NDArray[np.int32]],
+        *,
+        vocabulary_size: int,
+        tokenizer_digest: str,
+        source: str,
+    ) -> Self:
+        """Count a stream of tokenised documents."""
+        counts = np.zeros(vocabulary_size, np.int64)
+        for ids in token_ids:
+            counts += np.bincount(ids, minlength=vocabulary_size)
+        return cls(counts, tokenizer_digest, source)
+
+    def save(self, path: Path) -> None:
+        """Write the table as one compressed .npz file."""
+        about = json.dumps({"tokenizer_digest": self.tokenizer_digest, "source": self.source, "format": 1})
+        with path.open("wb") as file:
+            np.savez_compressed(file, counts=self.counts, about=np.array(about))
+
+    @classmethod
+    def load(cls, path: Path) -> Self:
+        """Read a table that `save` wrote.
+
+        Raises:
+            DataError: when the file is not such a table.
+        """
+        try:
+            with path.open("rb") as file, np.load(file, allow_pickle=False) as stored:
+                about = json.loads(str(stored["about"]))
+                return cls(stored["counts"].astype(np.int64), about["tokenizer_digest"], about["source"])
+        except (OSError, EOFError, KeyError, ValueError, zipfile.BadZipFile) as error:
+            raise DataError(
+                f"{path} is no token-frequency table: expected a file that `assay frequencies build` wrote ({error})"
+            ) from error

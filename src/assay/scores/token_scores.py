@@ -1,0 +1,202 @@
+"""Scores of one text under one model. Notation: l log-probability, r rank, H entropy, V variance, u tail mass.
+
+Every value is oriented: higher = member (or written by a model). Means are over all n scored tokens.
+"""
+
+import zlib as compression
+from typing import Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from assay.errors import ScoreError, Unscorable
+from assay.scores.definition import LogProbs, Statistics, Text, score
+from assay.scores.frequency import FrequencyTable
+from assay.types import TokenStatistics
+
+VARIANCE_FLOOR = 1e-6
+TAIL_MASS_FLOOR = 1e-6
+
+
+def mean(values: NDArray[np.number | np.bool_]) -> float:
+    """Arithmetic mean in float64."""
+    return float(np.mean(values, dtype=np.float64))
+
+
+def mean_of_lowest(values: NDArray[np.float64], k: float) -> float:
+    """Mean of the lowest max(1, floor(k n)) values."""
+    if not 0 < k <= 1:
+        raise ScoreError(f"k = {k}: expected a share of tokens, 0 < k ≤ 1")
+    count = max(1, int(k * len(values)))
+    return mean(np.partition(values, count - 1)[:count])
+
+
+def floored_tokens(target: TokenStatistics) -> int:
+    """Number of tokens whose variance is below the floor: the model was certain there."""
+    return int(np.count_nonzero(target.variance < VARIANCE_FLOOR))
+
+
+def deviation(target: TokenStatistics) -> NDArray[np.float64]:
+    """float64 [n], sqrt(V_t) with the floor; unscorable where every token stands on it."""
+    if floored_tokens(target) == len(target):
+        raise Unscorable("saturated: the distribution at every token is certain")
+    return np.sqrt(np.maximum(target.variance.astype(np.float64), VARIANCE_FLOOR))
+
+
+@score(
+    title="LOSS, log-likelihood",
+    formula="mean l",
+    reference="Yeom et al. 2018, arXiv:1709.01604",
+)
+def loss(target: LogProbs) -> float:
+    """Mean log-probability: text that was trained on is likelier."""
+    return mean(target.log_probs)
+
+
+@score(
+    title="Perplexity",
+    formula="-exp(-mean l)",
+    reference="Li 2023, arXiv:2309.10677; dataset mean as Kernel Divergence Score, Eq. 8",
+)
+def perplexity(target: LogProbs) -> float:
+    """Negated perplexity; over a data set, the arithmetic mean of the samples' values."""
+    with np.errstate(over="ignore"):  # an infinite perplexity is unscorable, and is reported as that
+        return -float(np.exp(-np.float64(mean(target.log_probs))))
+
+
+@score(
+    title="zlib ratio",
+    formula="mean l / bytes(zlib(text))",
+    reference="Carlini et al. 2021, arXiv:2012.07805",
+)
+def zlib(target: LogProbs, text: Text) -> float:
+    """Log-likelihood against how well a compressor does that never saw the training data."""
+    return mean(target.log_probs) / len(compression.compress(text.encode("utf-8", "surrogatepass")))
+
+
+@score(
+    title="Min-K%",
+    formula="mean of the lowest max(1, ⌊k n⌋) l",
+    reference="Shi et al. 2024, arXiv:2310.16789",
+)
+def min_k(target: LogProbs, *, k: float = 0.2) -> float:
+    """Mean log-probability of the least likely tokens: unseen text has outliers, seen text fewer."""
+    return mean_of_lowest(target.log_probs.astype(np.float64), k)
+
+
+@score(
+    title="Min-K%++",
+    formula="mean of the lowest max(1, ⌊k n⌋) (l + H) / √V",
+    reference="Zhang et al. 2025, arXiv:2404.02936",
+    counts={"tokens with floored variance": floored_tokens},
+)
+def min_k_plus_plus(target: Statistics, *, k: float = 0.2) -> float:
+    """Min-K% over log-probabilities standardised by the model's own distribution at each token."""
+    z = (target.log_probs.astype(np.float64) + target.entropy) / deviation(target)
+    return mean_of_lowest(z, k)
+
+
+@score(
+    title="DC-PDD",
+    formula="mean over first occurrences of min(p · ln(1/f), a)",
+    reference="Zhang et al. 2024, arXiv:2409.14781",
+)
+def dc_pdd(target: LogProbs, frequencies: FrequencyTable, *, a: float = 0.01) -> float:
+    """Token probability against the token's frequency in a reference corpus, rare tokens counting more."""
+    ids, first = np.unique(target.token_ids, return_index=True)
+    probability = np.exp(target.log_probs[first].astype(np.float64))
+    return mean(np.minimum(probability * frequencies.surprise[ids], a))
+
+
+@score(
+    title="n-gram accuracy",
+    formula="share of starts where the next n ranks are all 1",
+    reference="Xu et al. 2024, arXiv:2404.18824",
+)
+def ngram_accuracy(
+    target: Statistics, *, n: int = 5, starts: Literal["all", "paper"] = "all", stride: int = 512
+) -> float:
+    """Share of start positions from which greedy decoding would reproduce the next n tokens exactly.
+
+    One teacher-forced pass decides it: greedy decoding reproduces a run exactly when every rank in it is 1.
+    `starts="paper"` takes five evenly spaced starts per `stride` tokens instead of every position.
+    """
+    if n < 1:
+        raise ScoreError(f"n = {n}: expected at least 1")
+    if len(target) < n:
+        raise Unscorable(f"fewer than {n} scored tokens")
+    hits = np.convolve(target.ranks == 1, np.ones(n, np.int64), "valid") == n
+    if starts == "all":
+        return mean(hits)
+    if starts != "paper":
+        raise ScoreError(f"starts = {starts!r}: expected 'all' or 'paper'")
+    blocks = [np.arange(begin, min(begin + stride, len(target))) for begin in range(0, len(target), stride)]
+    chosen = [block[np.linspace(0, len(block) - n, 5).round().astype(int)] for block in blocks if len(block) >= n]
+    return mean(hits[np.unique(np.concatenate(chosen))])
+
+
+@score(title="Rank", formula="-mean r", reference="Gehrmann et al. 2019, arXiv:1906.04043")
+def rank(target: Statistics) -> float:
+    """Negated mean rank of the true token."""
+    return -mean(target.ranks)
+
+
+@score(title="Log-rank", formula="-mean ln r", reference="Mitchell et al. 2023, arXiv:2301.11305")
+def log_rank(target: Statistics) -> float:
+    """Negated mean log-rank of the true token."""
+    return -mean(np.log(target.ranks))
+
+
+@score(title="Entropy", formula="-mean H", reference="Gehrmann et al. 2019, arXiv:1906.04043")
+def entropy(target: Statistics) -> float:
+    """Negated mean entropy of the predictions: on text it knows, a model is surer."""
+    return -mean(target.entropy)
+
+
+@score(title="LRR", formula="-(mean l) / (mean ln r)", reference="Su et al. 2023, arXiv:2306.05540")
+def lrr(target: Statistics) -> float:
+    """Log-likelihood log-rank ratio."""
+    log_ranks = mean(np.log(target.ranks))
+    if log_ranks == 0:
+        raise Unscorable("every rank is 1")
+    return -mean(target.log_probs) / log_ranks
+
+
+@score(
+    title="Mid-PIT",
+    formula="mean ln max(u, 10⁻⁶)",
+    reference="assay; the mid probability-integral transform of each prediction",
+)
+def mid_pit(target: Statistics) -> float:
+    """Mean log tail mass: how much of the model's distribution lies below the true token."""
+    return mean(np.log(np.maximum(target.tail_mass.astype(np.float64), TAIL_MASS_FLOOR)))
+
+
+@score(
+    title="Gap-K%",
+    formula="mean of the lowest max(1, ⌊k n'⌋) moving averages of (l - l_max) / √V",
+    reference="Gap-K% 2026, arXiv:2601.19936",
+    counts={"tokens with floored variance": floored_tokens},
+)
+def gap_k(target: Statistics, *, k: float = 0.2, window: int = 3) -> float:
+    """How far the true token falls behind the most likely one, smoothed over neighbouring tokens."""
+    if window < 1:
+        raise ScoreError(f"window = {window}: expected at least 1")
+    if len(target) < window:
+        raise Unscorable(f"fewer than {window} scored tokens")
+    gap = (target.log_probs.astype(np.float64) - target.top_log_probs) / deviation(target)
+    return mean_of_lowest(np.convolve(gap, np.full(window, 1 / window), "valid"), k)
+
+
+@score(
+    title="Fast-DetectGPT (analytic)",
+    formula="(Σ l + Σ H) / √(Σ V)",
+    reference="Bao et al. 2024, arXiv:2310.05130",
+)
+def fast_detect_gpt(target: Statistics) -> float:
+    """Log-likelihood of the text against what the model expects of its own samples, in standard deviations."""
+    spread = float(np.sum(target.variance, dtype=np.float64))
+    if spread <= 0:
+        raise Unscorable("saturated: the distribution at every token is certain")
+    excess = np.sum(target.log_probs, dtype=np.float64) + np.sum(target.entropy, dtype=np.float64)
+    return float(excess / np.sqrt(spread))

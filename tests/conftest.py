@@ -1,0 +1,23 @@
+"""Fixtures that every room's tests share."""
+
+import os
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[1]
+
+
+@pytest.fixture(scope="session")
+def shared_data() -> Path:
+    """Real benchmarks for trying and measuring; they lie beside the repository and are never part of it."""
+    folder = Path(os.environ.get("ASSAY_SHARED", ROOT.parent / "shared")) / "data"
+    if not folder.is_dir():
+        pytest.skip(f"no real benchmarks here: {folder} is absent")
+    return folder
+
+
+@pytest.fixture(scope="session")
+def golden() -> Path:
+    """Values from published implementations, with the tiny models they were computed on."""
+    return ROOT / "tests" / "data" / "golden"

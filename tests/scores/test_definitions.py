@@ -1,0 +1,132 @@
+"""Facts that hold for every score in the table."""
+
+import math
+
+import numpy as np
+import pytest
+
+from assay.errors import ScoreError, Unscorable
+from assay.scores import SCORES, FrequencyTable, Inputs, View, one_pass, request, requests
+from assay.scores.definition import score
+from assay.scoring.run import one_score
+from support.exact import certain_statistics, exact_statistics, uniform_statistics
+
+ALL_VIEWS = (View(), View(form="lowercase"), View(role="reference"))
+
+
+def inputs(statistics, text="x = 1", vocabulary_size=64):
+    table = FrequencyTable(np.arange(vocabulary_size), "0" * 64, "a test")
+    return Inputs(text, dict.fromkeys(ALL_VIEWS, statistics), table)
+
+
+def known(n, seed=0, sharpness=0.0):
+    """N tokens of a random model; the sharper, the better it knows them."""
+    random = np.random.default_rng(seed)
+    logits, ids = random.normal(size=(n, 64)), random.integers(0, 64, n)
+    logits[np.arange(n), ids] += sharpness
+    return exact_statistics(logits, ids)
+
+
+@pytest.mark.parametrize("name", SCORES)
+class TestEveryScore:
+    def test_a_text_without_scored_tokens_is_unscorable(self, name):
+        with pytest.raises(Unscorable, match="fewer than 2 tokens"):
+            SCORES[name](inputs(uniform_statistics(0, 64)))
+
+    def test_an_ordinary_text_has_a_finite_value(self, name):
+        assert math.isfinite(SCORES[name](inputs(known(40))))
+
+    @pytest.mark.parametrize("statistics", [known(1), certain_statistics(1), certain_statistics(30), known(2)])
+    def test_an_odd_text_has_a_finite_value_or_a_reason(self, name, statistics):
+        found = one_score("s", request(name), inputs(statistics))
+        assert math.isnan(found.value) == bool(found.reason)
+
+    def test_the_table_says_what_a_reader_wants_to_know(self, name):
+        found = SCORES[name]
+        assert found.title
+        assert found.formula
+        assert found.reference
+        assert found.summary.endswith(".")
+        assert found.needs()
+
+
+@pytest.mark.parametrize("name", sorted(set(SCORES) - {"entropy", "fast_detect_gpt", "lowercase", "reference", "lrr"}))
+def test_a_text_that_the_model_knows_scores_higher(name):
+    """Directions are declared: higher = member. The excluded ones are no functions of l alone."""
+    assert SCORES[name](inputs(known(200, sharpness=6.0))) > SCORES[name](inputs(known(200)))
+
+
+@pytest.mark.parametrize(
+    ("name", "reason"),
+    [
+        ("lrr", "every rank is 1"),
+        ("fast_detect_gpt", "saturated"),
+        ("min_k_plus_plus", "saturated"),
+        ("gap_k", "saturated"),
+        ("lowercase", "NLL of the text is zero"),
+    ],
+)
+def test_certainty_leaves_some_scores_without_a_value(name, reason):
+    with pytest.raises(Unscorable, match=reason):
+        SCORES[name](inputs(certain_statistics(30)))
+
+
+def test_a_value_that_is_not_finite_is_unscorable():
+    statistics = exact_statistics(np.array([[0.0, -2000.0], [0.0, 0.0]]), [1, 0])
+    with pytest.raises(Unscorable, match="not finite"):
+        SCORES["perplexity"](inputs(statistics, vocabulary_size=2))
+
+
+def test_a_parameter_type_that_asks_for_nothing_known_is_refused():
+    with pytest.raises(ScoreError, match="telepathy has type"):
+
+        @score(title="", formula="", reference="")
+        def wish(telepathy: int) -> float:
+            """Wish."""
+            return telepathy
+
+
+class TestAskingForScores:
+    def test_parameters_stand_behind_colons(self):
+        (asked,) = requests("ngram_accuracy:n=7:starts=paper")
+        assert asked.name == "ngram_accuracy:n=7:starts=paper"
+        assert asked.parameters == {"n": 7, "starts": "paper"}
+
+    def test_the_alias_of_the_paper_is_the_same_function(self):
+        assert request("log_likelihood").definition is SCORES["loss"]
+        assert request("log_likelihood").name == "log_likelihood"
+
+    def test_a_score_asked_for_twice_counts_once(self):
+        assert [one.name for one in requests(["loss", "zlib", "loss"])] == ["loss", "zlib"]
+
+    def test_all_stands_for_the_whole_table(self):
+        assert [one.name for one in requests("all")] == list(SCORES)
+
+    def test_one_pass_leaves_out_what_costs_a_second_one(self):
+        assert set(SCORES) - set(one_pass()) == {"lowercase", "reference"}
+
+    @pytest.mark.parametrize(
+        ("spec", "message"),
+        [
+            ("mink_k", "did you mean min_k"),
+            ("qqqq", "expected one of loss"),
+            ("loss:k=3", "takes no parameters"),
+            ("min_k:q=3", "takes k=0.2"),
+            ("min_k:k", "takes k=0.2"),
+            ("min_k:k=lots", "expected a value like 0.2"),
+            (",", "no score was asked for"),
+        ],
+    )
+    def test_a_wrong_wish_gets_one_clear_line(self, spec, message):
+        with pytest.raises(ScoreError, match=message) as caught:
+            requests(spec)
+        assert "\n" not in str(caught.value)
+
+    @pytest.mark.parametrize("spec", ["min_k:k=0", "min_k:k=1.5", "gap_k:window=0", "ngram_accuracy:n=0"])
+    def test_a_parameter_out_of_range_is_an_error_not_a_value(self, spec):
+        with pytest.raises(ScoreError, match="expected"):
+            request(spec)(inputs(known(30)))
+
+    def test_unknown_starts_are_an_error(self):
+        with pytest.raises(ScoreError, match="'all' or 'paper'"):
+            request("ngram_accuracy:starts=some")(inputs(known(30)))

@@ -1,0 +1,71 @@
+"""Length-sorted batches under a budget of padded tokens that shrinks when memory runs out."""
+
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator
+from typing import Protocol, TypeVar
+
+import torch
+
+from assay.errors import ModelError
+
+
+class Sized(Protocol):
+    """Work for the model that occupies `tokens` positions of a batch."""
+
+    @property
+    def tokens(self) -> int:
+        """Positions it takes, padding aside."""
+        ...
+
+
+Work = TypeVar("Work", bound=Sized)
+Result = TypeVar("Result")
+
+
+class TokenBudget:
+    """How many tokens, padding included, one batch may hold. It only ever shrinks."""
+
+    def __init__(self, tokens: int) -> None:
+        if tokens < 1:
+            raise ModelError(f"batch_tokens {tokens}: expected at least 1")
+        self.tokens = tokens
+
+    def run(self, work: Iterable[Work], step: Callable[[list[Work]], Result]) -> Iterator[Result]:
+        """Run `step` on batches, the longest first, so that memory runs out at once or not at all.
+
+        On out-of-memory the batch is halved and tried again, and batches stay that small.
+
+        Raises:
+            ModelError: one piece of work alone does not fit.
+        """
+        waiting = deque(sorted(work, key=lambda piece: -piece.tokens))
+        while waiting:
+            batch = self._next(waiting)
+            try:
+                result = step(batch)
+            except RuntimeError as error:
+                if not is_out_of_memory(error):
+                    raise
+                if len(batch) == 1:
+                    raise ModelError(
+                        f"out of memory on a single sequence of {batch[0].tokens} tokens:"
+                        " expected a smaller max_length or more memory"
+                    ) from error
+            else:
+                yield result
+                continue
+            # Outside the except clause: the exception's frames hold the tensors that have to go first.
+            self.tokens = batch[0].tokens * (len(batch) // 2)
+            waiting.extendleft(reversed(batch))
+            if torch.cuda.is_available():
+                torch.cuda.empty_cache()
+
+    def _next(self, waiting: deque[Work]) -> list[Work]:
+        """The longest piece and as many after it as fit; one piece always fits."""
+        longest = max(1, waiting[0].tokens)
+        return [waiting.popleft() for _ in range(min(len(waiting), max(1, self.tokens // longest)))]
+
+
+def is_out_of_memory(error: RuntimeError) -> bool:
+    """Whether an allocation failed: on an accelerator by its type, on the CPU by its words, its only mark."""
+    return isinstance(error, torch.cuda.OutOfMemoryError) or "DefaultCPUAllocator" in str(error)

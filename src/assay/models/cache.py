@@ -1,0 +1,373 @@
+"""Statistics once computed are kept: SQLite in WAL mode, one row per text, one transaction per batch."""
+
+import hashlib
+import logging
+import os
+import sqlite3
+import sys
+import time
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Self
+
+import numpy as np
+
+from assay.errors import CacheError
+from assay.models.ordering import in_order
+from assay.types import Indexed, TokenScorer, TokenStatistics
+
+FORMAT = 1
+"""Version of tables and blobs; a file of another version is refused, never guessed at."""
+
+FILE_NAME = "statistics.sqlite"
+
+BUSY_SECONDS = 60.0
+"""How long a writer waits for another process's transaction: longer than any batch takes to write."""
+
+LOG = logging.getLogger("assay")
+
+LOOKUP = 256
+"""Texts looked up by one query."""
+
+_SCHEMA = """
+CREATE TABLE IF NOT EXISTS models (id INTEGER PRIMARY KEY, digest TEXT UNIQUE NOT NULL, name TEXT NOT NULL);
+CREATE TABLE IF NOT EXISTS statistics (
+    model INTEGER NOT NULL REFERENCES models (id), text BLOB NOT NULL, value BLOB NOT NULL,
+    PRIMARY KEY (model, text)
+);
+"""
+
+_ARRAYS = (
+    ("token_ids", "<i4"),
+    ("log_probs", "<f4"),
+    ("ranks", "<i4"),
+    ("entropy", "<f4"),
+    ("variance", "<f4"),
+    ("tail_mass", "<f4"),
+    ("top_log_probs", "<f4"),
+)
+_BYTES_PER_TOKEN = 4 * (len(_ARRAYS) + 2)
+
+
+@dataclass(frozen=True, slots=True)
+class CachedModel:
+    """What the cache holds of one model."""
+
+    name: str
+    digest: str
+    entries: int
+
+
+@dataclass(frozen=True, slots=True)
+class CacheInfo:
+    """What the cache holds. `bytes` counts the files on disk."""
+
+    path: Path
+    entries: int
+    bytes: int
+    models: tuple[CachedModel, ...]
+
+
+def default_cache_path() -> Path:
+    """Where statistics are kept unless someone says otherwise.
+
+    The folder is $ASSAY_CACHE, else $XDG_CACHE_HOME/assay, else the platform's own: ~/Library/Caches/assay on
+    macOS, %LOCALAPPDATA%/assay on Windows, ~/.cache/assay elsewhere.
+    """
+    if chosen := os.environ.get("ASSAY_CACHE"):
+        return Path(chosen) / FILE_NAME
+    if base := os.environ.get("XDG_CACHE_HOME"):
+        return Path(base) / "assay" / FILE_NAME
+    if sys.platform == "darwin":
+        return Path.home() / "Library" / "Caches" / "assay" / FILE_NAME
+    if sys.platform == "win32":
+        return Path(os.environ.get("LOCALAPPDATA", str(Path.home()))) / "assay" / FILE_NAME
+    return Path.home() / ".cache" / "assay" / FILE_NAME
+
+
+def text_digest(text: str) -> bytes:
+    """SHA-256 of a text; lone surrogates, which broken JSON escapes leave behind, are part of it."""
+    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).digest()
+
+
+class StatisticsCache:
+    """A file of token statistics, keyed by model digest and text digest.
+
+    Several processes may use one file at once. What a `store` returned from has been written: killing the
+    process afterwards loses nothing.
+    """
+
+    def __init__(self, path: Path | str | None = None) -> None:
+        """Open or create the file at `path` (default: `default_cache_path()`).
+
+        Raises:
+            CacheError: the file cannot be created or read, or is no statistics cache of this format.
+        """
+        self.path = default_cache_path() if path is None else Path(path)
+        try:
+            self.path.parent.mkdir(parents=True, exist_ok=True)
+            self._connection = sqlite3.connect(self.path, timeout=BUSY_SECONDS, isolation_level=None)
+        except (OSError, sqlite3.Error) as error:
+            raise self._problem("cannot be opened", error) from error
+        try:
+            self._prepare()
+        except sqlite3.Error as error:
+            self._connection.close()
+            raise self._problem("is no statistics cache that can be used", error) from error
+        except CacheError:
+            self._connection.close()
+            raise
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Close the file; a second call does nothing."""
+        self._connection.close()
+
+    def lookup(self, model: str, texts: Sequence[str]) -> dict[str, TokenStatistics]:
+        """The statistics held of these texts under the model of that digest.
+
+        Raises:
+            CacheError: the file cannot be read.
+        """
+        keys = {text_digest(text): text for text in texts}
+        found: dict[str, TokenStatistics] = {}
+        pending = list(keys)
+        try:
+            for start in range(0, len(pending), LOOKUP):
+                some = pending[start : start + LOOKUP]
+                marks = ",".join("?" * len(some))
+                rows = self._connection.execute(
+                    "SELECT text, value FROM statistics JOIN models ON model = id WHERE digest = ?"  # noqa: S608  marks
+                    f" AND text IN ({marks})",
+                    (model, *some),
+                )
+                found.update((keys[key], unpack(value)) for key, value in rows)
+        except (sqlite3.Error, ValueError) as error:
+            raise self._problem("cannot be read", error) from error
+        return found
+
+    def store(self, model: str, name: str, statistics: Iterable[tuple[str, TokenStatistics]]) -> None:
+        """Write statistics of texts under a model, in one transaction; what is held already stays.
+
+        Args:
+            model: digest of the model.
+            name: what the user calls it; shown by `info`.
+            statistics: pairs of text and its statistics.
+
+        Raises:
+            CacheError: nothing of this call was written, for example because the disk is full.
+        """
+        rows = [(text_digest(text), pack(value)) for text, value in statistics]
+        try:
+            self._connection.execute("BEGIN IMMEDIATE")
+            try:
+                self._connection.execute("INSERT OR IGNORE INTO models (digest, name) VALUES (?, ?)", (model, name))
+                (number,) = self._connection.execute("SELECT id FROM models WHERE digest = ?", (model,)).fetchone()
+                self._connection.executemany(
+                    "INSERT OR IGNORE INTO statistics (model, text, value) VALUES (?, ?, ?)",
+                    [(number, key, value) for key, value in rows],
+                )
+                self._connection.execute("COMMIT")
+            except BaseException:
+                if self._connection.in_transaction:
+                    self._connection.execute("ROLLBACK")
+                raise
+        except sqlite3.Error as error:
+            raise self._problem("cannot be written", error) from error
+
+    def info(self) -> CacheInfo:
+        """What is held, by model.
+
+        Raises:
+            CacheError: the file cannot be read.
+        """
+        try:
+            rows = self._connection.execute(
+                "SELECT name, digest, COUNT(text) FROM models LEFT JOIN statistics ON model = id"
+                " GROUP BY id ORDER BY id"
+            ).fetchall()
+        except sqlite3.Error as error:
+            raise self._problem("cannot be read", error) from error
+        models = tuple(CachedModel(*row) for row in rows)
+        return CacheInfo(self.path, sum(model.entries for model in models), self._size(), models)
+
+    def clear(self, model: str | None = None) -> int:
+        """Drop everything, or what is held of one model (its digest or its name); give the space back.
+
+        Returns:
+            How many entries were dropped.
+
+        Raises:
+            CacheError: the file cannot be written.
+        """
+        chosen = "SELECT id FROM models WHERE ?1 IS NULL OR digest = ?1 OR name = ?1"
+        try:
+            self._connection.execute("BEGIN IMMEDIATE")
+            try:
+                dropped = self._connection.execute(
+                    f"DELETE FROM statistics WHERE model IN ({chosen})",  # noqa: S608  a constant
+                    (model,),
+                ).rowcount
+                self._connection.execute(f"DELETE FROM models WHERE id IN ({chosen})", (model,))  # noqa: S608  a constant
+                self._connection.execute("COMMIT")
+            except BaseException:
+                if self._connection.in_transaction:
+                    self._connection.execute("ROLLBACK")
+                raise
+            self._connection.execute("VACUUM")
+            self._connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+        except sqlite3.Error as error:
+            raise self._problem("cannot be written", error) from error
+        return dropped
+
+    def _prepare(self) -> None:
+        self._retry_while_busy("PRAGMA journal_mode = WAL")
+        # Transactions survive the death of the process; a power cut may take the last ones, never the file.
+        self._connection.execute("PRAGMA synchronous = NORMAL")
+        (version,) = self._connection.execute("PRAGMA user_version").fetchone()
+        if version not in (0, FORMAT):
+            raise CacheError(f"cache {self.path} has format {version}: expected {FORMAT}; delete it or name another")
+        if version == 0:
+            (tables,) = self._connection.execute("SELECT COUNT(*) FROM sqlite_master WHERE name = 'models'").fetchone()
+            (foreign,) = self._connection.execute("SELECT COUNT(*) FROM sqlite_master").fetchone()
+            if foreign and not tables:
+                raise CacheError(f"cache {self.path} is another program's database: name another file")
+            self._retry_while_busy(f"BEGIN IMMEDIATE; {_SCHEMA} PRAGMA user_version = {FORMAT}; COMMIT;")
+
+    def _retry_while_busy(self, script: str) -> None:
+        """Two processes that create one file meet in ways for which SQLite's own waiting does not hold."""
+        deadline = time.monotonic() + BUSY_SECONDS
+        while True:
+            try:
+                self._connection.executescript(script)
+            except sqlite3.OperationalError as error:
+                if self._connection.in_transaction:
+                    self._connection.execute("ROLLBACK")
+                busy = error.sqlite_errorcode & 0xFF in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED)
+                if not busy or time.monotonic() > deadline:
+                    raise
+                time.sleep(0.02)
+            else:
+                return
+
+    def _size(self) -> int:
+        files = (self.path.with_name(self.path.name + suffix) for suffix in ("", "-wal", "-shm"))
+        return sum(file.stat().st_size for file in files if file.exists())
+
+    def _problem(self, what: str, error: Exception) -> CacheError:
+        return CacheError(f"cache {self.path} {what}: {error}".replace("\n", " "))
+
+
+class CachedScorer:
+    """A `TokenScorer` that asks the cache first and runs the model for what is missing, each text once.
+
+    Every batch is in the cache before anyone sees it, so a killed run starts again where it stopped. A cache
+    that fails (disk full, file damaged) is told once to `on_problem` and no longer used: scoring goes on.
+
+    Attributes:
+        scorer: the model that computes.
+        cache: where its statistics are kept.
+    """
+
+    def __init__(
+        self,
+        scorer: TokenScorer,
+        cache: StatisticsCache,
+        *,
+        on_problem: Callable[[str], None] = LOG.warning,
+    ) -> None:
+        self.scorer = scorer
+        self.cache = cache
+        self._on_problem = on_problem
+        self._usable = True
+
+    @property
+    def name(self) -> str:
+        """The model's name."""
+        return self.scorer.name
+
+    @property
+    def digest(self) -> str:
+        """The model's digest."""
+        return self.scorer.digest
+
+    @property
+    def tokenizer_digest(self) -> str:
+        """The tokenizer's digest."""
+        return self.scorer.tokenizer_digest
+
+    @property
+    def vocabulary_size(self) -> int:
+        """Number of token ids, V."""
+        return self.scorer.vocabulary_size
+
+    def completed(self, texts: Sequence[str]) -> Iterator[Sequence[Indexed]]:
+        """Statistics batch by batch: first what the cache holds, then what the model computes."""
+        indexes: dict[str, list[int]] = {}
+        for index, text in enumerate(texts):
+            indexes.setdefault(text, []).append(index)
+        distinct = list(indexes)
+        missing: list[str] = []
+        for start in range(0, len(distinct), LOOKUP):
+            some = distinct[start : start + LOOKUP]
+            found = self._lookup(some)
+            missing.extend(text for text in some if text not in found)
+            if found:
+                yield [(index, value) for text, value in found.items() for index in indexes[text]]
+        for batch in self.scorer.completed(missing) if missing else ():
+            self._store([(missing[position], value) for position, value in batch])
+            yield [(index, value) for position, value in batch for index in indexes[missing[position]]]
+
+    def token_statistics(self, texts: Sequence[str]) -> Iterator[TokenStatistics]:
+        """Statistics in the order of `texts`."""
+        return in_order(self.completed(texts))
+
+    def _lookup(self, texts: Sequence[str]) -> Mapping[str, TokenStatistics]:
+        if not self._usable:
+            return {}
+        try:
+            return self.cache.lookup(self.digest, texts)
+        except CacheError as error:
+            self._give_up(error)
+            return {}
+
+    def _store(self, statistics: Sequence[tuple[str, TokenStatistics]]) -> None:
+        if not self._usable:
+            return
+        try:
+            self.cache.store(self.digest, self.name, statistics)
+        except CacheError as error:
+            self._give_up(error)
+
+    def _give_up(self, error: CacheError) -> None:
+        self._usable = False
+        self._on_problem(f"{error}; going on without the cache")
+
+
+def pack(statistics: TokenStatistics) -> bytes:
+    """The arrays one after another, little-endian, 36 bytes a token."""
+    columns = [np.ascontiguousarray(getattr(statistics, name), dtype).tobytes() for name, dtype in _ARRAYS]
+    return b"".join([*columns, np.ascontiguousarray(statistics.offsets, "<i4").tobytes()])
+
+
+def unpack(blob: bytes) -> TokenStatistics:
+    """What `pack` packed.
+
+    Raises:
+        ValueError: the blob's length is no whole number of tokens.
+    """
+    count, rest = divmod(len(blob), _BYTES_PER_TOKEN)
+    if rest:
+        raise ValueError(f"an entry of {len(blob)} bytes, expected a multiple of {_BYTES_PER_TOKEN}")
+    arrays = {
+        name: np.frombuffer(blob, dtype, count, 4 * count * position).astype(dtype[1:], copy=False)
+        for position, (name, dtype) in enumerate(_ARRAYS)
+    }
+    offsets = np.frombuffer(blob, "<i4", 2 * count, 4 * count * len(_ARRAYS)).reshape(count, 2)
+    return TokenStatistics(**arrays, offsets=offsets.astype("i4", copy=False))

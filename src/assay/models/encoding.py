@@ -1,0 +1,115 @@
+"""Text → token ids as the model is meant to read them, and each token's place in the text (METHODS §0)."""
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal, get_args
+
+import numpy as np
+from numpy.typing import NDArray
+from transformers import PreTrainedTokenizerBase
+
+from assay.errors import ModelError
+
+Bos = Literal["auto", "always", "never"]
+
+NO_OFFSET = -1
+"""Both ends of a token's place in the text where the tokenizer (a slow one) does not know it."""
+
+_LONE_SURROGATE = re.compile(r"[\ud800-\udfff]")
+_PROBE = "def f"
+
+
+@dataclass(frozen=True, slots=True)
+class Encoded:
+    """One text as a token sequence.
+
+    Attributes:
+        ids: int64 [length], prefix and text tokens.
+        offsets: int32 [length, 2], each token's place in the text in characters; `NO_OFFSET` where unknown.
+        first: the first scored token: the first of the text, or the second where nothing stands before it.
+    """
+
+    ids: NDArray[np.int64]
+    offsets: NDArray[np.int32]
+    first: int
+
+    @property
+    def scored(self) -> int:
+        """Number of scored tokens, n."""
+        return max(0, len(self.ids) - self.first)
+
+
+class TextEncoder:
+    """A tokenizer, and the special tokens that go before a text.
+
+    What the tokenizer appends (an end-of-sequence or separator token) is left away: it is no part of the
+    text, and whether the model expects the text to end there says nothing about the text.
+    """
+
+    def __init__(self, tokenizer: PreTrainedTokenizerBase, *, bos: Bos = "auto") -> None:
+        """Find out what the tokenizer adds.
+
+        Args:
+            tokenizer: any tokenizer of transformers.
+            bos: "auto" keeps what the tokenizer itself puts before a text; "always" puts BOS there (EOS where
+                there is none) if the tokenizer puts nothing; "never" puts nothing there.
+
+        Raises:
+            ModelError: an unknown `bos`, a tokenizer without BOS and EOS where one is wanted, one that turns
+                text into no tokens at all, or one that inserts special tokens within the text.
+        """
+        if bos not in get_args(Bos):
+            raise ModelError(f"bos {bos!r}: expected one of {', '.join(get_args(Bos))}")
+        self.tokenizer = tokenizer
+        self.bos = bos
+        added = _specials_before(tokenizer)
+        if bos == "always" and not added:
+            added = (beginning(tokenizer),)
+        self.prefix: tuple[int, ...] = () if bos == "never" else added
+
+    def encode(self, texts: Sequence[str]) -> list[Encoded]:
+        """Token sequences of texts. Lone surrogates, which no tokenizer takes, count as U+FFFD."""
+        if not texts:
+            return []
+        fast = self.tokenizer.is_fast
+        output = self.tokenizer(
+            [_LONE_SURROGATE.sub("\N{REPLACEMENT CHARACTER}", text) for text in texts],
+            add_special_tokens=False,
+            return_attention_mask=False,
+            return_token_type_ids=False,
+            return_offsets_mapping=fast,
+            verbose=False,
+        )
+        ids = output["input_ids"]
+        offsets = output["offset_mapping"] if fast else [[(NO_OFFSET, NO_OFFSET)] * len(row) for row in ids]
+        return [self._encoded(row, places) for row, places in zip(ids, offsets, strict=True)]
+
+    def _encoded(self, ids: Sequence[int], offsets: Sequence[tuple[int, int]]) -> Encoded:
+        before = len(self.prefix)
+        places = np.full((before + len(ids), 2), NO_OFFSET, np.int32)
+        places[before:] = np.array(offsets, np.int32).reshape(-1, 2)
+        return Encoded(np.array([*self.prefix, *ids], np.int64), places, max(1, before))
+
+
+def beginning(tokenizer: PreTrainedTokenizerBase) -> int:
+    """The token a sequence begins with: BOS, or EOS where the tokenizer has no BOS.
+
+    Raises:
+        ModelError: it has neither.
+    """
+    for token in (tokenizer.bos_token_id, tokenizer.eos_token_id):
+        if token is not None:
+            return int(token)
+    raise ModelError("the tokenizer has neither a BOS nor an EOS token: expected one to begin a text with")
+
+
+def _specials_before(tokenizer: PreTrainedTokenizerBase) -> tuple[int, ...]:
+    plain = tokenizer(_PROBE, add_special_tokens=False)["input_ids"]
+    full = tokenizer(_PROBE)["input_ids"]
+    if not plain:
+        raise ModelError(f"the tokenizer turns {_PROBE!r} into no tokens: its vocabulary is missing")
+    for start in range(len(full) - len(plain) + 1):
+        if full[start : start + len(plain)] == plain:
+            return tuple(full[:start])
+    raise ModelError("the tokenizer inserts special tokens within a text: expected them before or after it")

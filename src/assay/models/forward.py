@@ -1,0 +1,154 @@
+"""Token ids → statistics of chosen positions, without ever holding all logits.
+
+The decoder runs to its last hidden states; the language-model head, which is a thousand times as wide, then
+sees only the rows that are scored, some hundreds at a time. What a family does to the head's output
+(soft-capping, scaling) is repeated from the configuration, and the whole is checked against the model's own
+forward pass on a few tokens. A model that does not agree is run through its own forward pass, and its logits
+are reduced in the same small pieces.
+"""
+
+from collections.abc import Callable
+from typing import Any, cast
+
+import torch
+from torch import Tensor
+from transformers import PreTrainedModel
+
+from assay.errors import ModelError
+from assay.models.statistics import ROWS, reduce_logits
+
+CPU_LOGITS = 2**24
+"""Logits held at once: 64 MiB in float32, enough rows for the head to be a real matrix product."""
+
+GPU_LOGITS = 2**27
+
+PROBE_TOKENS = 8
+
+TOLERANCE = {torch.float32: 1e-5, torch.float64: 1e-9}
+"""How far the two ways may differ, in units of the largest logit. Half precision: see `HALF_TOLERANCE`."""
+
+HALF_TOLERANCE = 2**-6
+
+Head = Callable[[Tensor], Tensor]
+
+
+class Forward:
+    """A causal language model, ready to give statistics.
+
+    Attributes:
+        vocabulary_size: number of logits, V.
+        chunked: whether the head runs on chosen rows only (else: the model's own forward pass, all logits in
+            its dtype).
+    """
+
+    def __init__(self, model: PreTrainedModel) -> None:
+        """Check that the model works and how its head can be run.
+
+        Raises:
+            ModelError: the logits are not finite.
+        """
+        self._model = model
+        self._device = device_of(embedding(model))
+        self._decoder: Any = model.base_model
+        self._head = _head(model)
+        probe = (torch.arange(PROBE_TOKENS, device=self._device) * 7919 % len(embedding(model)))[None]
+        with torch.inference_mode():
+            logits = self._own_logits(probe)
+            if not bool(logits.isfinite().any(-1).all()) or bool(logits.isnan().any()):
+                raise ModelError("the model's logits are not finite: expected weights without NaN or infinity")
+            self.vocabulary_size = int(logits.shape[-1])
+            self.chunked = self._head is not None and self._agrees(self._head, probe, logits)
+
+    def statistics(self, ids: Tensor, positions: Tensor, targets: Tensor) -> Tensor:
+        """Statistics of `targets`, each predicted at one of `positions`.
+
+        Args:
+            ids: int64 [batch, length], padded on the right. No attention mask is needed: a causal model never
+                looks to the right, so padding cannot reach a token, and its own rows are not asked for.
+            positions: int64 [rows], places in the flattened [batch · length].
+            targets: int64 [rows], the tokens that stand one after those places.
+
+        Returns:
+            float32 [6, rows] on the CPU, in the order of `statistics.ROWS`.
+
+        Raises:
+            ModelError: a statistic is not finite.
+        """
+        with torch.inference_mode():
+            if self.chunked and self._head is not None:
+                source, head = self._hidden(ids.to(self._device)), self._head
+            else:
+                source, head = self._own_logits(ids.to(self._device)), _unchanged
+            source = source.flatten(0, 1)
+            positions, targets = positions.to(source.device), targets.to(source.device)
+            limit = CPU_LOGITS if source.device.type == "cpu" else GPU_LOGITS
+            step = max(1, limit // self.vocabulary_size)
+            parts = [
+                _reduce(head(source[some]), targets[start : start + step])
+                for start, some in zip(range(0, len(positions), step), positions.split(step), strict=True)
+            ]
+            result = torch.cat(parts, dim=1) if parts else torch.empty(len(ROWS), 0)
+        if not bool(result.isfinite().all()):
+            raise ModelError("a token's log-probability is not finite: expected weights without NaN or infinity")
+        return result
+
+    def _hidden(self, ids: Tensor) -> Tensor:
+        hidden: Tensor = self._decoder(input_ids=ids, use_cache=False)[0]
+        return hidden
+
+    def _own_logits(self, ids: Tensor) -> Tensor:
+        logits: Tensor = self._model(input_ids=ids, use_cache=False).logits
+        return logits
+
+    def _agrees(self, head: Head, probe: Tensor, logits: Tensor) -> bool:
+        try:
+            ours = head(self._hidden(probe))
+        except (RuntimeError, TypeError, AttributeError, IndexError):
+            return False  # the decoder has another interface than most: its own forward pass knows how to use it
+        if ours.shape != logits.shape:
+            return False
+        ours, logits = ours.float(), logits.to(ours.device).float()
+        masked = ~logits.isfinite()
+        allowed = TOLERANCE.get(self._model.dtype, HALF_TOLERANCE) * logits[~masked].abs().max()
+        return bool((ours.isfinite() == ~masked).all()) and bool((ours - logits)[~masked].abs().max() <= allowed)
+
+
+def embedding(model: PreTrainedModel) -> Tensor:
+    """The input embedding's weights, [token ids, d]."""
+    weight: Tensor = cast("Any", model.get_input_embeddings()).weight
+    return weight
+
+
+def device_of(weight: Tensor) -> torch.device:
+    """Where to put what meets this weight; accelerate fetches one that is offloaded (meta), and its input."""
+    return torch.device("cpu") if weight.is_meta else weight.device
+
+
+def _reduce(logits: Tensor, targets: Tensor) -> Tensor:
+    return reduce_logits(logits, targets.to(logits.device)).cpu()
+
+
+def _unchanged(logits: Tensor) -> Tensor:
+    return logits
+
+
+def _head(model: PreTrainedModel) -> Head | None:
+    """The output embedding and what the configuration does to its logits; None where there is none."""
+    projection: Any = model.get_output_embeddings()
+    if projection is None or model.base_model is model:
+        return None
+    config = model.config.get_text_config()
+    device = device_of(projection.weight)
+    factor = float(getattr(config, "logit_scale", None) or 1)
+    factor /= float(getattr(config, "logits_scaling", None) or 1)
+    cap = getattr(config, "final_logit_softcapping", None)
+
+    def head(hidden: Tensor) -> Tensor:
+        logits: Tensor = projection(hidden.to(device))
+        if factor != 1:
+            logits = logits * factor
+        if cap:
+            logits = (logits / cap).tanh() * cap
+        return logits
+
+    return head

@@ -1,0 +1,202 @@
+"""Prompts → continuations: batches padded on the left, a key-value cache, and stop strings."""
+
+import hashlib
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+from torch import Tensor
+from transformers import (
+    GenerationConfig,
+    LogitsProcessor,
+    LogitsProcessorList,
+    PreTrainedModel,
+    PreTrainedTokenizerBase,
+    StoppingCriteria,
+    StoppingCriteriaList,
+    TemperatureLogitsWarper,
+    TopPLogitsWarper,
+)
+
+from assay.errors import ModelError
+from assay.models.batching import TokenBudget
+from assay.models.encoding import TextEncoder, beginning
+from assay.models.forward import device_of, embedding
+from assay.models.ordering import in_order
+
+BUFFER_PROMPTS = 1024
+"""Prompts are taken up this many at a time: sorted by length among themselves, given back in order."""
+
+SPLIT_CHARACTER = 4
+"""Tokens to decode beside one for each byte of a stop string: a character before it may be split."""
+
+
+@dataclass(frozen=True, slots=True)
+class Decoding:
+    """How to continue: the arguments of `Generator.generate`."""
+
+    max_new_tokens: int
+    temperature: float
+    top_p: float
+    stop: tuple[str, ...]
+    seed: int
+
+    def __post_init__(self) -> None:
+        if self.max_new_tokens < 1:
+            raise ModelError(f"max_new_tokens {self.max_new_tokens}: expected at least 1")
+        if not self.temperature >= 0:
+            raise ModelError(f"temperature {self.temperature}: expected 0 (greedy) or more")
+        if not 0 < self.top_p <= 1:
+            raise ModelError(f"top_p {self.top_p}: expected a number in (0, 1]")
+        if "" in self.stop:
+            raise ModelError("an empty stop string would stop everywhere: expected at least one character")
+
+
+@dataclass(frozen=True, slots=True)
+class _Prompt:
+    index: int
+    ids: list[int]
+    seed: int
+    tokens: int
+
+
+def continuations(
+    model: PreTrainedModel,
+    encoder: TextEncoder,
+    prompts: Sequence[str],
+    decoding: Decoding,
+    *,
+    context: int,
+    budget: TokenBudget,
+) -> Iterator[str]:
+    """Continuations in the order of `prompts`.
+
+    A prompt too long for the context keeps its special tokens and its END, so that `max_new_tokens` fit
+    behind it. An empty prompt that nothing stands before begins with BOS (EOS where there is no BOS).
+
+    Raises:
+        ModelError: `max_new_tokens` leaves no room for a prompt, or one prompt alone does not fit into
+            memory.
+    """
+    room = context - decoding.max_new_tokens - len(encoder.prefix)
+    if room < 1:
+        raise ModelError(
+            f"max_new_tokens {decoding.max_new_tokens} with a context of {context}: expected at most"
+            f" {context - len(encoder.prefix) - 1}, so that a prompt fits"
+        )
+    seen: dict[str, int] = {}
+    for start in range(0, len(prompts), BUFFER_PROMPTS):
+        some = prompts[start : start + BUFFER_PROMPTS]
+        work = []
+        for index, (prompt, encoded) in enumerate(zip(some, encoder.encode(some), strict=True)):
+            before = len(encoder.prefix)
+            ids = [*encoder.prefix, *encoded.ids[before:][-room:].tolist()] or [beginning(encoder.tokenizer)]
+            repetition = seen[prompt] = seen.get(prompt, -1) + 1
+            tokens = len(ids) + decoding.max_new_tokens
+            work.append(_Prompt(index, ids, _seed(decoding.seed, prompt, repetition), tokens))
+        yield from in_order(budget.run(work, lambda batch: _continue(model, encoder, batch, decoding)))
+
+
+def _continue(
+    model: PreTrainedModel, encoder: TextEncoder, batch: Sequence[_Prompt], decoding: Decoding
+) -> list[tuple[int, str]]:
+    tokenizer = encoder.tokenizer
+    width = max(len(prompt.ids) for prompt in batch)
+    ends = _end_tokens(model, encoder)
+    padding = ends[0] if ends else 0
+    ids = torch.full((len(batch), width), padding)
+    mask = torch.zeros_like(ids)
+    for row, prompt in enumerate(batch):
+        ids[row, width - len(prompt.ids) :] = torch.tensor(prompt.ids)
+        mask[row, width - len(prompt.ids) :] = 1
+    device = device_of(embedding(model))
+    generate: Any = model.generate
+    processors = LogitsProcessorList()
+    if decoding.temperature > 0:
+        if decoding.temperature != 1:
+            processors.append(TemperatureLogitsWarper(decoding.temperature))
+        if decoding.top_p < 1:
+            processors.append(TopPLogitsWarper(decoding.top_p))
+        processors.append(_GumbelNoise([prompt.seed for prompt in batch]))
+    stopping = StoppingCriteriaList([_StopStrings(encoder, decoding.stop, width)] if decoding.stop else [])
+    settings = GenerationConfig(
+        max_new_tokens=decoding.max_new_tokens,
+        do_sample=False,
+        num_beams=1,
+        use_cache=True,
+        eos_token_id=ends or None,
+        pad_token_id=padding,
+    )
+    with torch.inference_mode():
+        output = generate(
+            ids.to(device),
+            attention_mask=mask.to(device),
+            generation_config=settings,
+            logits_processor=processors,
+            stopping_criteria=stopping,
+        )
+    results = []
+    for row, prompt in enumerate(batch):
+        new = output[row, width:].tolist()
+        end = next((place for place, token in enumerate(new) if token in ends), len(new))
+        text = _text_after(tokenizer, prompt.ids, new[:end])
+        cuts = [place for place in map(text.find, decoding.stop) if place >= 0]
+        results.append((prompt.index, text[: min(cuts)] if cuts else text))
+    return results
+
+
+class _GumbelNoise(LogitsProcessor):
+    """Argmax of logits plus Gumbel noise is a sample of their softmax.
+
+    Each prompt has a random stream of its own, on the CPU: what is sampled for it depends neither on the
+    other prompts of its batch nor on the device.
+    """
+
+    def __init__(self, seeds: Sequence[int]) -> None:
+        self._streams = [torch.Generator().manual_seed(seed) for seed in seeds]
+
+    def __call__(self, input_ids: Tensor, scores: Tensor) -> Tensor:  # noqa: ARG002  the interface passes both
+        uniform = torch.stack([torch.rand(scores.shape[-1], generator=stream) for stream in self._streams])
+        gumbel = -(-uniform.clamp(min=torch.finfo(uniform.dtype).tiny).log()).log()
+        return scores.float() + gumbel.to(scores.device)
+
+
+class _StopStrings(StoppingCriteria):
+    """A row is done when a stop string stands in what it has written; cutting there is done afterwards."""
+
+    def __init__(self, encoder: TextEncoder, stop: Sequence[str], width: int) -> None:
+        self._tokenizer = encoder.tokenizer
+        self._stop = stop
+        self._width = width
+        self._tail = max(len(end.encode()) for end in stop) + SPLIT_CHARACTER
+
+    def __call__(self, input_ids: Tensor, scores: object, **_: object) -> Tensor:  # noqa: ARG002  as above
+        new = input_ids[:, max(self._width, input_ids.shape[1] - self._tail) :].tolist()
+        found = [any(end in _text(self._tokenizer, row) for end in self._stop) for row in new]
+        return torch.tensor(found, device=input_ids.device)
+
+
+def _text_after(tokenizer: PreTrainedTokenizerBase, prompt: list[int], new: list[int]) -> str:
+    """The text that `new` adds to `prompt`: decoded together, for some tokenizers drop a leading space."""
+    return _text(tokenizer, [*prompt, *new])[len(_text(tokenizer, prompt)) :]
+
+
+def _text(tokenizer: PreTrainedTokenizerBase, ids: list[int]) -> str:
+    return str(tokenizer.decode(ids, skip_special_tokens=True, clean_up_tokenization_spaces=False))
+
+
+def _end_tokens(model: PreTrainedModel, encoder: TextEncoder) -> list[int]:
+    """End-of-sequence tokens: what the checkpoint's generation settings name, else the tokenizer's own."""
+    stated = getattr(model.generation_config, "eos_token_id", None)
+    if stated is None:
+        stated = encoder.tokenizer.eos_token_id
+    if stated is None:
+        return []
+    return [int(token) for token in stated] if isinstance(stated, list) else [int(stated)]
+
+
+def _seed(seed: int, prompt: str, repetition: int) -> int:
+    """A stream per prompt; the same prompt asked twice continues in two ways."""
+    key = f"{seed}\0{repetition}\0".encode() + prompt.encode("utf-8", "surrogatepass")
+    return int.from_bytes(hashlib.sha256(key).digest()[:8]) >> 1

@@ -1,0 +1,254 @@
+"""A name → a causal language model and its tokenizer, or one line that says what is wrong with the name."""
+
+import importlib.util
+import json
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, cast
+
+import torch
+import transformers
+from transformers import (
+    AutoConfig,
+    AutoModelForCausalLM,
+    AutoTokenizer,
+    PreTrainedModel,
+    PreTrainedTokenizerBase,
+)
+from transformers.utils import logging as transformers_logging
+from transformers.utils.hub import cached_file
+
+from assay.errors import MissingExtra, ModelError
+
+DTYPES = {"float32": torch.float32, "bfloat16": torch.bfloat16, "float16": torch.float16}
+
+DEVICE_MAPS = ("balanced", "balanced_low_0", "sequential")
+"""Devices that spread one model over all accelerators, by accelerate's names."""
+
+WEIGHTS = ("*.safetensors", "pytorch_model*.bin")
+VOCABULARIES = (
+    "tokenizer.json",
+    "tokenizer.model",
+    "vocab.*",
+    "*.tiktoken",
+    "*.model",
+    "tekken.json",
+    "tokenization_*.py",
+)
+
+DTYPE_ARGUMENT = "dtype" if tuple(map(int, transformers.__version__.split(".")[:2])) >= (4, 56) else "torch_dtype"
+"""transformers renamed it; the old name warns in new versions, the new one is unknown to old ones."""
+
+
+@dataclass(frozen=True, slots=True)
+class Checkpoint:
+    """A loaded model.
+
+    Attributes:
+        name: what the user called it.
+        model: in evaluation mode, on its device or devices.
+        tokenizer: its tokenizer.
+        folders: where its files lie: the base model's, then the adapter's if there is one.
+    """
+
+    name: str
+    model: PreTrainedModel
+    tokenizer: PreTrainedTokenizerBase
+    folders: tuple[Path, ...]
+
+
+def load_checkpoint(
+    name: str,
+    *,
+    revision: str | None = None,
+    dtype: str = "auto",
+    device: str = "auto",
+    attention: str | None = None,
+    adapter: str | None = None,
+    trust_remote_code: bool = False,
+) -> Checkpoint:
+    """Load a model folder or a hub id. A folder never opens a network connection.
+
+    Args:
+        name: folder or hub id; a folder with an adapter_config.json is an adapter and names its own base
+            model.
+        revision: branch, tag or commit of a hub id.
+        dtype: "auto" (float32 on the CPU, where half precision is slow and coarse; the checkpoint's own
+            elsewhere), "float32", "bfloat16" or "float16".
+        device: "auto" (the accelerator if there is one), a torch device, or one of `DEVICE_MAPS`.
+        attention: attention implementation by transformers' name ("sdpa", "eager", "flash_attention_2"); None
+            lets transformers choose.
+        adapter: folder or hub id of a PEFT adapter to put on the model.
+        trust_remote_code: run the Python code that comes with the checkpoint.
+
+    Raises:
+        ModelError: anything about the name, the files, the dtype or the device that does not work.
+        MissingExtra: an adapter without peft, or several devices without accelerate.
+    """
+    place = resolve_device(device)
+    if dtype != "auto" and dtype not in DTYPES:
+        raise ModelError(f"dtype {dtype!r}: expected auto, {', '.join(DTYPES)}")
+    folder = Path(name)
+    if adapter is None and (folder / "adapter_config.json").is_file():
+        adapter, name_of_base = name, _base_of_adapter(folder)
+    else:
+        name_of_base = name
+    check_folder(name_of_base, what="model")
+    if (
+        Path(name_of_base).is_dir()
+        and _has_no(Path(name_of_base), VOCABULARIES)
+        and (adapter is None or _has_no(Path(adapter), VOCABULARIES))
+    ):
+        raise ModelError(f"{name_of_base}: no tokenizer files: expected tokenizer.json, tokenizer.model or vocab.json")
+    common: dict[str, Any] = {
+        "trust_remote_code": trust_remote_code,
+        "local_files_only": Path(name_of_base).is_dir(),
+    }
+    if revision is not None and not Path(name_of_base).is_dir():
+        common["revision"] = revision
+    arguments: dict[str, Any] = {
+        DTYPE_ARGUMENT: torch.float32 if dtype == "auto" and place.type == "cpu" else DTYPES.get(dtype, "auto")
+    }
+    if attention is not None:
+        arguments["attn_implementation"] = attention
+    if device in DEVICE_MAPS:
+        arguments["device_map"] = device
+    with quiet(), one_line(name):
+        config = AutoConfig.from_pretrained(name_of_base, **common)
+        tokenizer = _load_tokenizer(name_of_base, adapter, common)
+        loaded: Any = AutoModelForCausalLM.from_pretrained(
+            name_of_base, config=config, output_loading_info=True, **common, **arguments
+        )
+        model, report = loaded
+        folders = [_folder_of(name_of_base, common)]
+        if report["missing_keys"]:
+            some = ", ".join(sorted(report["missing_keys"])[:3])
+            raise ModelError(f"{name}: {len(report['missing_keys'])} weights are missing from the files ({some}, …)")
+        if adapter is not None:
+            model = _with_adapter(model, adapter)
+            folders.append(_folder_of(adapter, {}, file="adapter_config.json"))
+        if device not in DEVICE_MAPS:
+            model = model.to(place)
+    return Checkpoint(name, model.eval(), tokenizer, tuple(folders))
+
+
+def resolve_device(device: str) -> torch.device:
+    """The device of that name; of a device map, the device where a model begins.
+
+    Raises:
+        ModelError: no such device here.
+        MissingExtra: a device map without accelerate.
+    """
+    accelerator = "cuda" if torch.cuda.is_available() else "mps" if torch.backends.mps.is_available() else "cpu"
+    if device in DEVICE_MAPS:
+        if importlib.util.find_spec("accelerate") is None:
+            raise MissingExtra("accelerate", extra="adapters", purpose=f"device {device!r}")
+        return torch.device(accelerator)
+    try:
+        place = torch.device(accelerator if device == "auto" else device)
+    except RuntimeError as error:
+        raise ModelError(
+            f"device {device!r}: expected auto, cpu, cuda, cuda:N, mps or one of {', '.join(DEVICE_MAPS)}"
+        ) from error
+    available = {"cpu": 1, "cuda": torch.cuda.device_count(), "mps": int(torch.backends.mps.is_available())}
+    if (place.index or 0) >= available.get(place.type, 0):
+        raise ModelError(f"device {device!r} is not here: torch sees {torch.cuda.device_count()} CUDA devices")
+    return place
+
+
+def check_folder(name: str, *, what: str) -> None:
+    """If `name` is a local path: that it is a model folder with configuration and weights.
+
+    Raises:
+        ModelError: it is not.
+    """
+    folder = Path(name)
+    if not folder.is_dir():
+        if folder.exists():
+            raise ModelError(f"{name} is a file: expected a {what} folder or a hub id")
+        if folder.is_absolute() or name.startswith((".", "~")) or name.count("/") > 1 or not name:
+            raise ModelError(f"no {what} folder {name!r}: expected a folder with config.json and weights, or a hub id")
+        return
+    config = folder / "config.json"
+    if not config.is_file():
+        raise ModelError(f"{name}: no config.json: expected a {what} folder as save_pretrained writes it")
+    try:
+        json.loads(config.read_text("utf-8"))
+    except ValueError as error:
+        raise ModelError(f"{config} is no JSON: {error}") from error
+    if _has_no(folder, WEIGHTS):
+        raise ModelError(f"{name}: no weights: expected model.safetensors (or its index and parts)")
+
+
+@contextmanager
+def quiet() -> Iterator[None]:
+    """A library does not print: transformers' progress bars and load reports are off, errors are raised."""
+    verbosity, bars = transformers_logging.get_verbosity(), transformers_logging.is_progress_bar_enabled()
+    transformers_logging.set_verbosity_error()
+    transformers_logging.disable_progress_bar()
+    try:
+        yield
+    finally:
+        transformers_logging.set_verbosity(verbosity)
+        if bars:
+            transformers_logging.enable_progress_bar()
+
+
+@contextmanager
+def one_line(name: str) -> Iterator[None]:
+    """Whatever a checkpoint's loading raises becomes a ModelError of one line; the cause stays attached."""
+    try:
+        yield
+    except (ModelError, MissingExtra):
+        raise
+    except Exception as error:  # loading runs code of many libraries, each with its own exceptions
+        lines = [line.strip() for line in str(error).splitlines() if line.strip()]
+        raise ModelError(f"{name} cannot be loaded: {lines[0] if lines else type(error).__name__}") from error
+
+
+def _load_tokenizer(name: str, adapter: str | None, common: dict[str, Any]) -> PreTrainedTokenizerBase:
+    """The adapter's own tokenizer if it brings one (it may have added tokens), else the base model's."""
+    own = adapter is not None and Path(adapter).is_dir() and not _has_no(Path(adapter), VOCABULARIES)
+    source = adapter if own and adapter is not None else name
+    tokenizer: PreTrainedTokenizerBase = AutoTokenizer.from_pretrained(
+        source, **(common | {"local_files_only": True} if own else common)
+    )
+    return tokenizer
+
+
+def _base_of_adapter(folder: Path) -> str:
+    try:
+        base = json.loads((folder / "adapter_config.json").read_text("utf-8")).get("base_model_name_or_path")
+    except (ValueError, AttributeError) as error:
+        raise ModelError(f"{folder / 'adapter_config.json'} is no JSON object: {error}") from error
+    if not isinstance(base, str) or not base:
+        raise ModelError(f"{folder}: adapter_config.json names no base model: expected base_model_name_or_path")
+    return base
+
+
+def _with_adapter(model: PreTrainedModel, adapter: str) -> PreTrainedModel:
+    if importlib.util.find_spec("peft") is None:
+        raise MissingExtra("peft", extra="adapters", purpose=f"the adapter {adapter}")
+    from peft import PeftModel  # noqa: PLC0415  an optional dependency
+
+    if Path(adapter).is_dir() and _has_no(Path(adapter), ("adapter_model.*",)):
+        raise ModelError(f"{adapter}: no adapter weights: expected adapter_model.safetensors")
+    wrapped = PeftModel.from_pretrained(model, adapter, is_trainable=False)
+    if wrapped.active_peft_config.is_prompt_learning:
+        kind = wrapped.active_peft_config.peft_type.value
+        raise ModelError(f"{adapter}: a {kind} adapter adds virtual tokens: expected one that changes weights")
+    # The adapter's layers sit inside the base model, which keeps its own interface.
+    return cast("PreTrainedModel", wrapped.get_base_model())
+
+
+def _folder_of(name: str, common: dict[str, Any], *, file: str = "config.json") -> Path:
+    if Path(name).is_dir():
+        return Path(name)
+    found = cached_file(name, file, revision=common.get("revision"), local_files_only=True)
+    return Path(str(found)).parent
+
+
+def _has_no(folder: Path, patterns: tuple[str, ...]) -> bool:
+    return not any(next(folder.glob(pattern), None) for pattern in patterns)

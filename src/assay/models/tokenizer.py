@@ -1,0 +1,54 @@
+"""A model's tokenizer alone, for counting a corpus: no weights are loaded."""
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+from transformers import AutoTokenizer
+
+from assay.models.digest import tokenizer_digest
+from assay.models.encoding import TextEncoder
+from assay.models.loading import one_line, quiet
+from assay.models.open import located
+
+BATCH = 256
+
+
+@dataclass(frozen=True, slots=True)
+class Tokenizer:
+    """Text → token ids.
+
+    Attributes:
+        name: what the user called the model.
+        digest: as `TokenScorer.tokenizer_digest`.
+        vocabulary_size: number of token ids, added tokens included.
+    """
+
+    name: str
+    digest: str
+    vocabulary_size: int
+    encoder: TextEncoder
+
+    def token_ids(self, texts: Iterable[str]) -> Iterator[NDArray[np.int32]]:
+        """Token ids of each text, special tokens left out."""
+        before = len(self.encoder.prefix)
+        waiting: list[str] = []
+        for text in texts:
+            waiting.append(text)
+            if len(waiting) == BATCH:
+                yield from (found.ids[before:].astype(np.int32) for found in self.encoder.encode(waiting))
+                waiting.clear()
+        yield from (found.ids[before:].astype(np.int32) for found in self.encoder.encode(waiting))
+
+
+def open_tokenizer(name: str, *, revision: str | None = None, trust_remote_code: bool = False) -> Tokenizer:
+    """The tokenizer of a model named as for `open_model`.
+
+    Raises:
+        ModelError: no such model, or no tokenizer in it.
+    """
+    source = located(name)
+    with quiet(), one_line(name):
+        loaded = AutoTokenizer.from_pretrained(source, revision=revision, trust_remote_code=trust_remote_code)
+        return Tokenizer(name, tokenizer_digest(loaded), len(loaded), TextEncoder(loaded))

@@ -1,0 +1,262 @@
+"""Any causal language model of transformers as a `TokenScorer` and a `Generator`."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+import torch
+
+from assay.errors import ModelError
+from assay.models.batching import TokenBudget
+from assay.models.digest import model_digest, tokenizer_digest
+from assay.models.encoding import Bos, Encoded, TextEncoder
+from assay.models.forward import Forward, embedding
+from assay.models.generation import Decoding, continuations
+from assay.models.loading import Checkpoint
+from assay.models.ordering import in_order
+from assay.models.statistics import ROWS
+from assay.models.windows import Window, resolve_stride, windows
+from assay.types import Floats, Indexed, TokenStatistics
+
+BUFFER_TEXTS = 4096
+BUFFER_CHARACTERS = 2**23
+"""Texts are taken up this many at a time: enough to sort by length, little enough to hold."""
+
+CPU_BATCH_TOKENS = 4096
+GPU_BATCH_TOKENS = 2**15
+
+CONTEXT_NAMES = (
+    "max_position_embeddings",
+    "n_positions",
+    "n_ctx",
+    "max_seq_len",
+    "max_sequence_length",
+    "seq_length",
+)
+"""What families call the context length. A sliding window is no context: such models read further."""
+
+NO_LIMIT = 10**9
+"""A tokenizer's model_max_length above this means that it does not know."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Pass:
+    """One window of one text."""
+
+    text: int
+    window: Window
+
+    @property
+    def tokens(self) -> int:
+        return self.window.inputs
+
+
+class TransformersModel:
+    """A loaded checkpoint with its settings.
+
+    Attributes:
+        name: what the user called it.
+        context: longest sequence of tokens it is given, a BOS included.
+        stride: distance between the windows of a longer text.
+        encoder: its tokenizer and what stands before a text.
+        forward: the model itself.
+    """
+
+    def __init__(
+        self,
+        checkpoint: Checkpoint,
+        *,
+        bos: Bos = "auto",
+        stride: int | None = None,
+        max_length: int | None = None,
+        batch_tokens: int | None = None,
+    ) -> None:
+        """Settle context, windows and batches.
+
+        Args:
+            checkpoint: what `load_checkpoint` gave.
+            bos: what stands before a text, see `TextEncoder`.
+            stride: distance between windows; None means 512, or half the context where that is not longer
+                than 512.
+            max_length: context to use; None means what the configuration says.
+            batch_tokens: padded tokens in one batch; None means 4096 on the CPU, 32768 elsewhere.
+
+        Raises:
+            ModelError: the model and its tokenizer do not fit together, give no finite numbers, or a setting
+                is wrong.
+        """
+        self.name = checkpoint.name
+        self.checkpoint = checkpoint
+        self.context = context_length(checkpoint, max_length)
+        self.stride = resolve_stride(stride, self.context)
+        try:
+            self.encoder = TextEncoder(checkpoint.tokenizer, bos=bos)
+            self.forward = Forward(checkpoint.model)
+        except ModelError as error:
+            raise ModelError(f"{self.name}: {error}") from error
+        if len(self.encoder.prefix) >= self.context:
+            raise ModelError(f"{self.name}: a context of {self.context} holds nothing beside the special tokens")
+        largest = max(checkpoint.tokenizer.get_vocab().values(), default=-1)
+        rows = len(embedding(checkpoint.model))
+        if largest >= rows:
+            raise ModelError(f"{self.name}: the tokenizer has token ids up to {largest}, the model {rows} embeddings")
+        default = CPU_BATCH_TOKENS if checkpoint.model.device.type == "cpu" else GPU_BATCH_TOKENS
+        self.budget = TokenBudget(default if batch_tokens is None else batch_tokens)
+
+    @cached_property
+    def digest(self) -> str:
+        """SHA-256 of weights, configuration, tokenizer, dtype, windows and BOS; not of the device."""
+        settings = {
+            "dtype": str(self.checkpoint.model.dtype),
+            "context": self.context,
+            "stride": self.stride,
+            "prefix": self.encoder.prefix,
+        }
+        return model_digest(self.checkpoint.folders, self.checkpoint.tokenizer, settings)
+
+    @cached_property
+    def tokenizer_digest(self) -> str:
+        """SHA-256 of what the tokenizer does to text."""
+        return tokenizer_digest(self.checkpoint.tokenizer)
+
+    @property
+    def vocabulary_size(self) -> int:
+        """Number of logits, V."""
+        return self.forward.vocabulary_size
+
+    def completed(self, texts: Sequence[str]) -> Iterator[Sequence[Indexed]]:
+        """Statistics batch by batch as they are computed; a text is complete when its last window is.
+
+        Raises:
+            ModelError: a statistic is not finite, or one window alone does not fit into memory.
+        """
+        for start, stop in _buffers(texts):
+            for batch in self._completed(texts[start:stop]):
+                yield [(start + index, value) for index, value in batch]
+
+    def token_statistics(self, texts: Sequence[str]) -> Iterator[TokenStatistics]:
+        """Statistics in the order of `texts`, as early as that order allows."""
+        return in_order(self.completed(texts))
+
+    def generate(
+        self,
+        prompts: Sequence[str],
+        *,
+        max_new_tokens: int,
+        temperature: float = 0.0,
+        top_p: float = 1.0,
+        stop: Sequence[str] = (),
+        seed: int = 0,
+    ) -> Iterator[str]:
+        """Continuations in the order of `prompts`; what one prompt gets does not depend on the others.
+
+        A prompt too long for the context keeps its end, so that `max_new_tokens` fit behind it.
+
+        Raises:
+            ModelError: a setting out of its range, or one prompt alone does not fit into memory.
+        """
+        return continuations(
+            self.checkpoint.model,
+            self.encoder,
+            prompts,
+            Decoding(max_new_tokens, temperature, top_p, tuple(stop), seed),
+            context=self.context,
+            budget=self.budget,
+        )
+
+    def _completed(self, texts: Sequence[str]) -> Iterator[Sequence[Indexed]]:
+        encoded = self.encoder.encode(texts)
+        columns: list[Floats] = [np.empty((len(ROWS), text.scored), np.float32) for text in encoded]
+        passes = [
+            _Pass(index, window)
+            for index, text in enumerate(encoded)
+            for window in windows(len(text.ids), context=self.context, stride=self.stride, first=text.first)
+        ]
+        if nothing := [(index, TokenStatistics.empty()) for index, text in enumerate(encoded) if not text.scored]:
+            yield nothing
+        left = [0] * len(encoded)
+        for work in passes:
+            left[work.text] += 1
+        for batch, result in self.budget.run(passes, lambda batch: (batch, self._run(batch, encoded))):
+            done: list[Indexed] = []
+            position = 0
+            for work in batch:
+                window, text = work.window, encoded[work.text]
+                place = slice(window.first - text.first, window.stop - text.first)
+                columns[work.text][:, place] = result[:, position : position + window.scored]
+                position += window.scored
+                left[work.text] -= 1
+                if not left[work.text]:
+                    done.append((work.text, _statistics(text, columns[work.text])))
+                    columns[work.text] = columns[work.text][:, :0]
+            if done:
+                yield done
+
+    def _run(self, batch: Sequence[_Pass], encoded: Sequence[Encoded]) -> Floats:
+        """Statistics of the scored tokens of a batch, one window after the other: float32 [6, tokens]."""
+        width = max(work.tokens for work in batch)
+        ids = np.zeros((len(batch), width), np.int64)
+        positions, targets = [], []
+        for row, work in enumerate(batch):
+            window, sequence = work.window, encoded[work.text].ids
+            ids[row, : window.inputs] = sequence[window.start : window.stop - 1]
+            first = row * width + window.first - 1 - window.start
+            positions.append(np.arange(first, first + window.scored))
+            targets.append(sequence[window.first : window.stop])
+        try:
+            result = self.forward.statistics(
+                torch.from_numpy(ids),
+                torch.from_numpy(np.concatenate(positions)),
+                torch.from_numpy(np.concatenate(targets)),
+            )
+        except ModelError as error:
+            raise ModelError(f"{self.name}: {error}") from error
+        columns: Floats = result.numpy()
+        return columns
+
+
+def context_length(checkpoint: Checkpoint, max_length: int | None) -> int:
+    """The longest sequence the model takes, or `max_length` where that is shorter.
+
+    Raises:
+        ModelError: `max_length` is not in [2, context], or it is None and nothing says what the context is.
+    """
+    config = checkpoint.model.config.get_text_config()
+    stated = [value for name in CONTEXT_NAMES if isinstance(value := getattr(config, name, None), int) and value > 0]
+    if not stated and checkpoint.tokenizer.model_max_length < NO_LIMIT:
+        stated = [checkpoint.tokenizer.model_max_length]
+    if max_length is None:
+        if not stated:
+            raise ModelError(f"{checkpoint.name}: the configuration states no context length: expected max_length")
+        return stated[0]
+    if max_length < 2 or (stated and max_length > stated[0]):  # noqa: PLR2004  one token to read, one to predict
+        limit = f"2 to {stated[0]}" if stated else "at least 2"
+        raise ModelError(f"{checkpoint.name}: max_length {max_length}: expected {limit}")
+    return max_length
+
+
+def _buffers(texts: Sequence[str]) -> Iterator[tuple[int, int]]:
+    """Ranges of texts that are tokenised and sorted together."""
+    start = characters = 0
+    for index, text in enumerate(texts):
+        if index > start and (index - start == BUFFER_TEXTS or characters + len(text) > BUFFER_CHARACTERS):
+            yield start, index
+            start, characters = index, 0
+        characters += len(text)
+    if start < len(texts):
+        yield start, len(texts)
+
+
+def _statistics(text: Encoded, columns: Floats) -> TokenStatistics:
+    log_probs, ranks, entropy, variance, tail_mass, top_log_probs = columns
+    return TokenStatistics(
+        token_ids=text.ids[text.first :].astype(np.int32),
+        log_probs=log_probs,
+        ranks=ranks.astype(np.int32),
+        entropy=entropy,
+        variance=variance,
+        tail_mass=tail_mass,
+        top_log_probs=top_log_probs,
+        offsets=text.offsets[text.first :],
+    )

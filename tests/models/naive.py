@@ -1,0 +1,35 @@
+"""METHODS §0 word for word: one text, one pass per window, all logits, float64."""
+
+import numpy as np
+import torch
+
+
+def naive_columns(model, ids, *, context, stride, first):
+    """l, r, H, V, u, l_max of the tokens from `first` on: float64 [6, n]."""
+    columns = {}
+    for start in range(0, max(1, len(ids)), stride):
+        window = ids[start : start + context]
+        if len(window) < 2:
+            break
+        with torch.inference_mode():
+            logits = model(torch.tensor([list(window)])).logits[0].double().numpy()
+        for place in range(1, len(window)):
+            if start + place >= first and start + place not in columns:
+                columns[start + place] = naive_column(logits[place - 1], window[place])
+    return np.array([columns[position] for position in sorted(columns)]).reshape(-1, 6).T
+
+
+def naive_column(logits, token):
+    """The six numbers of one token, from the definitions."""
+    log_p = logits - logits.max() - np.log(np.exp(logits - logits.max()).sum())
+    p = np.exp(log_p)
+    finite = p > 0
+    mean = (p[finite] * log_p[finite]).sum()
+    return (
+        log_p[token],
+        1 + (logits > logits[token]).sum(),
+        -mean,
+        (p[finite] * (log_p[finite] - mean) ** 2).sum(),
+        p[logits < logits[token]].sum() + p[token] / 2,
+        log_p.max(),
+    )

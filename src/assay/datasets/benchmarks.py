@@ -1,0 +1,356 @@
+"""The table of benchmarks. A new one is one entry here and one function from a row to samples."""
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
+from difflib import get_close_matches
+from pathlib import Path
+
+from assay.datasets.families import apps, bigcodebench, bugs, humaneval, mbpp, membership
+from assay.datasets.families.selection import Selection
+from assay.datasets.hub import HubPart
+from assay.datasets.sources import Note, Row
+from assay.errors import UnknownBenchmark
+from assay.types import Sample
+
+
+@dataclass(frozen=True, slots=True)
+class BenchmarkInfo:
+    """What a benchmark is, where it comes from and how it is read.
+
+    Attributes:
+        name: as it is asked for.
+        title: as it is written.
+        paper: authors, year, title.
+        url: its official home.
+        hub_id: owner/name on the Hugging Face hub, or None.
+        licence: SPDX where there is one, else in words.
+        text: what the text of a sample is, in words.
+        parts: part → what the text is then; "full" is the default.
+        group: what keeps samples together in evaluation, in words.
+        files: patterns of the official file names, the preferred ones first; "{variant}" and "{language}"
+            stand for what was asked ("*" where nothing was).
+        columns: columns that every row must have; "a|b" asks for either.
+        languages: of the code; empty for prose.
+        variants: what `variant` may be; empty where there is one form only.
+        default_variant: the one that is meant where none is named; None where the data show it, or it is the
+            first.
+        variant_files: variant → its own `files`, where they differ.
+        labelled: whether it says which samples are members.
+        samples: a row, its position and what is wanted → its samples.
+        hub: what is wanted → the hub data sets that hold it.
+        folders: reads the official folder layout, where there is one.
+    """
+
+    name: str
+    title: str
+    paper: str
+    url: str
+    hub_id: str | None
+    licence: str
+    text: str
+    parts: Mapping[str, str]
+    group: str
+    files: tuple[str, ...]
+    columns: tuple[str, ...]
+    samples: Callable[[Row, int, Selection], Iterator[Sample]] = field(repr=False)
+    languages: tuple[str, ...] = ("python",)
+    variants: tuple[str, ...] = ()
+    default_variant: str | None = None
+    variant_files: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    labelled: bool = False
+    hub: Callable[[Selection], tuple[HubPart, ...]] = field(repr=False, default=lambda _wanted: ())
+    folders: Callable[[Path, Note], Iterator[Row]] | None = field(repr=False, default=None)
+
+
+_CODE_PARTS = {"full": "prompt and solution", "prompt": "the prompt alone", "solution": "the solution alone"}
+_PROSE_PARTS = {"full": "the passage"}
+_BUG_PARTS = {
+    "full": "the fixed side of the patch: context and fix lines",
+    "fix": "the fix lines alone",
+    "buggy": "the buggy side of the patch: context and buggy lines",
+}
+_BUG_TEXT = "fixed side of the human patch: context and fix lines, hunk by hunk, an empty line between two"
+
+
+def _one(hub_id: str) -> Callable[[Selection], tuple[HubPart, ...]]:
+    """The hub data set whose splits are the benchmark's own."""
+    return lambda wanted: (HubPart(hub_id, split=wanted.split),)
+
+
+def _per_language(hub_id: str, file: str, languages: tuple[str, ...]) -> Callable[[Selection], tuple[HubPart, ...]]:
+    """One configuration a language, as the hub names them."""
+
+    def parts(wanted: Selection) -> tuple[HubPart, ...]:
+        chosen = [wanted.language] if wanted.language else languages
+        configs = ["js" if language == "javascript" else language for language in chosen]
+        return tuple(
+            HubPart(hub_id, config, split=wanted.split or "test", files={"test": file.format(config)})
+            for config in configs
+        )
+
+    return parts
+
+
+_SIX = ("python", "java", "cpp", "go", "javascript", "rust")
+_FIVE = _SIX[:5]
+
+_TABLE = (
+    BenchmarkInfo(
+        name="humaneval",
+        title="HumanEval",
+        paper="Chen et al. 2021, Evaluating Large Language Models Trained on Code",
+        url="https://github.com/openai/human-eval",
+        hub_id="openai/openai_humaneval",
+        licence="MIT",
+        text="prompt + canonical_solution, nothing between them",
+        parts=_CODE_PARTS,
+        group="the task",
+        files=("HumanEval.jsonl.gz", "HumanEval.jsonl"),
+        columns=("task_id", "prompt", "canonical_solution"),
+        samples=humaneval.humaneval,
+        hub=_one("openai/openai_humaneval"),
+    ),
+    BenchmarkInfo(
+        name="mbpp",
+        title="MBPP",
+        paper="Austin et al. 2021, Program Synthesis with Large Language Models",
+        url="https://github.com/google-research/google-research/tree/master/mbpp",
+        hub_id="google-research-datasets/mbpp",
+        licence="CC-BY-4.0",
+        text="task description, a line end, code",
+        parts={**_CODE_PARTS, "published": "the paper's prompt with the three tests, then the code"},
+        group="the task",
+        files=("mbpp.jsonl", "full/*.parquet"),
+        variant_files={"sanitized": ("sanitized-mbpp.json", "sanitized/*.parquet")},
+        columns=("task_id", "text|prompt", "code"),
+        samples=mbpp.mbpp,
+        variants=("full", "sanitized"),
+        hub=lambda wanted: (HubPart("google-research-datasets/mbpp", wanted.variant or "full", wanted.split),),
+    ),
+    BenchmarkInfo(
+        name="apps",
+        title="APPS",
+        paper="Hendrycks et al. 2021, Measuring Coding Challenge Competence With APPS",
+        url="https://github.com/hendrycks/apps",
+        hub_id="codeparrot/apps",
+        licence="MIT (as declared by the authors; problem statements come from contest sites)",
+        text="question, a line end, the first solution (variant all: one sample per solution)",
+        parts=_CODE_PARTS,
+        group="the problem",
+        files=("test.jsonl", "train.jsonl"),
+        columns=("problem_id", "question", "solutions"),
+        samples=apps.apps,
+        variants=("first", "all"),
+        hub=lambda wanted: (
+            HubPart("codeparrot/apps", None, wanted.split, {"train": "train.jsonl", "test": "test.jsonl"}),
+        ),
+        folders=apps.apps_folders,
+    ),
+    BenchmarkInfo(
+        name="bigcodebench",
+        title="BigCodeBench",
+        paper="Zhuo et al. 2024, BigCodeBench: Benchmarking Code Generation with Diverse Function Calls",
+        url="https://github.com/bigcode-project/bigcodebench",
+        hub_id="bigcode/bigcodebench",
+        licence="Apache-2.0",
+        text="complete_prompt + canonical_solution (variant instruct: instruct_prompt, a line end, then it)",
+        parts=_CODE_PARTS,
+        group="the task",
+        files=("BigCodeBench*.jsonl*",),
+        columns=("task_id", "complete_prompt", "instruct_prompt", "canonical_solution"),
+        samples=bigcodebench.bigcodebench,
+        variants=("complete", "instruct"),
+        hub=lambda wanted: (HubPart("bigcode/bigcodebench", split=wanted.split or "v0.1.4"),),
+    ),
+    BenchmarkInfo(
+        name="humanevalpack",
+        title="HumanEvalPack",
+        paper="Muennighoff et al. 2023, OctoPack: Instruction Tuning Code Large Language Models",
+        url="https://github.com/bigcode-project/octopack",
+        hub_id="bigcode/humanevalpack",
+        licence="MIT",
+        text="prompt + canonical_solution, nothing between them",
+        parts={**_CODE_PARTS, "buggy": "prompt and the solution with a bug put in"},
+        group="the HumanEval task, over all languages",
+        files=(
+            "{language}/data/humanevalpack.jsonl",
+            "{language}/humanevalpack.jsonl",
+            "humanevalpack.jsonl",
+        ),
+        columns=("task_id", "prompt", "canonical_solution", "buggy_solution"),
+        samples=humaneval.translated,
+        languages=_SIX,
+        hub=_per_language("bigcode/humanevalpack", "data/{}/data/humanevalpack.jsonl", _SIX),
+    ),
+    BenchmarkInfo(
+        name="humaneval-x",
+        title="HumanEval-X",
+        paper="Zheng et al. 2023, CodeGeeX: A Pre-Trained Model for Code Generation",
+        url="https://github.com/THUDM/CodeGeeX",
+        hub_id="THUDM/humaneval-x",
+        licence="Apache-2.0",
+        text="prompt + canonical_solution, nothing between them",
+        parts=_CODE_PARTS,
+        group="the HumanEval task, over all languages",
+        files=("humaneval_{language}.jsonl.gz", "{language}/data/humaneval.jsonl"),
+        columns=("task_id", "prompt", "canonical_solution"),
+        samples=humaneval.translated,
+        languages=_FIVE,
+        hub=_per_language("THUDM/humaneval-x", "data/{}/data/humaneval.jsonl", _FIVE),
+    ),
+    BenchmarkInfo(
+        name="wikimia",
+        title="WikiMIA",
+        paper="Shi et al. 2023, Detecting Pretraining Data from Large Language Models",
+        url="https://huggingface.co/datasets/swj0419/WikiMIA",
+        hub_id="swj0419/WikiMIA",
+        licence="MIT",
+        text="the excerpt (input), cut to the length of the variant in words",
+        parts=_PROSE_PARTS,
+        group="the excerpt itself",
+        files=("*length{variant}*",),
+        columns=("input", "label"),
+        samples=membership.wikimia,
+        languages=(),
+        variants=("32", "64", "128", "256"),
+        default_variant="64",
+        labelled=True,
+        hub=lambda wanted: (HubPart("swj0419/WikiMIA", split=f"WikiMIA_length{wanted.variant or '64'}"),),
+    ),
+    BenchmarkInfo(
+        name="bookmia",
+        title="BookMIA",
+        paper="Shi et al. 2023, Detecting Pretraining Data from Large Language Models",
+        url="https://huggingface.co/datasets/swj0419/BookMIA",
+        hub_id="swj0419/BookMIA",
+        licence="MIT (snippets of books under their authors' copyright)",
+        text="the snippet",
+        parts=_PROSE_PARTS,
+        group="the book",
+        files=("BookMIA*",),
+        columns=("snippet", "label", "book|book_id"),
+        samples=membership.bookmia,
+        languages=(),
+        labelled=True,
+        hub=_one("swj0419/BookMIA"),
+    ),
+    BenchmarkInfo(
+        name="arxivtection",
+        title="arXivTection",
+        paper="Duarte et al. 2024, DE-COP: Detecting Copyrighted Content in Language Models Training Data",
+        url="https://github.com/avduarte333/DE-COP_Method",
+        hub_id="avduarte333/arXivTection",
+        licence="Apache-2.0 (passages under their authors' copyright)",
+        text="the verbatim passage (Example_A)",
+        parts=_PROSE_PARTS,
+        group="the paper",
+        files=("arXivTection.csv",),
+        columns=("Example_A", "ID", "Label"),
+        samples=membership.arxivtection,
+        languages=(),
+        labelled=True,
+        hub=_one("avduarte333/arXivTection"),
+    ),
+    BenchmarkInfo(
+        name="defects4j",
+        title="Defects4J",
+        paper="Just et al. 2014, Defects4J: A Database of Existing Faults",
+        url="https://github.com/rjust/defects4j",
+        hub_id=None,
+        licence="MIT (patches under the licences of their projects)",
+        text=_BUG_TEXT,
+        parts=_BUG_PARTS,
+        group="the project",
+        files=("framework/projects/<project>/patches/<bug>.src.patch",),
+        columns=("project", "bug", "patch"),
+        samples=bugs.defects4j,
+        languages=("java",),
+        folders=bugs.defects4j_folders,
+    ),
+    BenchmarkInfo(
+        name="bugscpp",
+        title="BugsC++",
+        paper="An et al. 2023, BugsC++: A Highly Usable Real World Defect Benchmark for C/C++",
+        url="https://github.com/Suresoft-GLaDOS/bugscpp",
+        hub_id=None,
+        licence="MIT (patches under the licences of their projects)",
+        text=_BUG_TEXT,
+        parts=_BUG_PARTS,
+        group="the project",
+        files=("bugscpp/taxonomy/<project>/patch/NNNN-buggy.patch",),
+        columns=("project", "bug", "patch"),
+        samples=bugs.bugscpp,
+        languages=("c", "cpp"),
+        folders=bugs.bugscpp_folders,
+    ),
+    BenchmarkInfo(
+        name="bugsinpy",
+        title="BugsInPy",
+        paper="Widyasari et al. 2020, BugsInPy: A Database of Existing Bugs in Python Programs",
+        url="https://github.com/soarsmu/BugsInPy",
+        hub_id=None,
+        licence="none stated (patches under the licences of their projects)",
+        text=_BUG_TEXT,
+        parts=_BUG_PARTS,
+        group="the project",
+        files=("projects/<project>/bugs/<bug>/bug_patch.txt",),
+        columns=("project", "bug", "patch"),
+        samples=bugs.bugsinpy,
+        folders=bugs.bugsinpy_folders,
+    ),
+    BenchmarkInfo(
+        name="gitbug-java",
+        title="GitBug-Java",
+        paper="Silva et al. 2024, GitBug-Java: A Reproducible Benchmark of Recent Java Bugs",
+        url="https://github.com/gitbugactions/gitbug-java",
+        hub_id=None,
+        licence="MIT (patches under the licences of their projects)",
+        text=_BUG_TEXT,
+        parts=_BUG_PARTS,
+        group="the repository",
+        files=("data/bugs/*.json",),
+        columns=("repository", "commit_hash", "bug_patch"),
+        samples=bugs.gitbug_java,
+        languages=("java",),
+    ),
+    BenchmarkInfo(
+        name="swe-bench-lite",
+        title="SWE-bench Lite",
+        paper="Jimenez et al. 2024, SWE-bench: Can Language Models Resolve Real-World GitHub Issues?",
+        url="https://www.swebench.com/lite.html",
+        hub_id="princeton-nlp/SWE-bench_Lite",
+        licence="MIT for the benchmark's code (patches under the licences of their projects)",
+        text=_BUG_TEXT,
+        parts=_BUG_PARTS,
+        group="the repository",
+        files=("SWE-bench_Lite*",),
+        columns=("instance_id", "repo", "patch"),
+        samples=bugs.swe_bench,
+        hub=lambda wanted: (HubPart("princeton-nlp/SWE-bench_Lite", split=wanted.split or "test"),),
+    ),
+)
+
+
+def list_benchmarks() -> tuple[BenchmarkInfo, ...]:
+    """Every benchmark that can be named."""
+    return _TABLE
+
+
+def is_benchmark(name: str) -> bool:
+    """Whether a benchmark has that name, whatever the case."""
+    return any(info.name == name.casefold() for info in _TABLE)
+
+
+def benchmark(name: str) -> BenchmarkInfo:
+    """The benchmark of that name, whatever the case.
+
+    Raises:
+        UnknownBenchmark: there is none; the message has the closest names.
+    """
+    for info in _TABLE:
+        if info.name == name.casefold():
+            return info
+    names = [info.name for info in _TABLE]
+    close = get_close_matches(name.casefold(), names, n=3, cutoff=0.5)
+    meant = f"did you mean {' or '.join(close)}?" if close else f"expected one of {', '.join(names)}"
+    raise UnknownBenchmark(f"no benchmark, file or folder is called {name!r}; {meant} (or a path, or hf:OWNER/NAME)")

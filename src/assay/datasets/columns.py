@@ -1,0 +1,222 @@
+"""Any table with a column mapping: rows → samples."""
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+from assay.datasets.sources import Note, Row, language_named
+from assay.errors import DataError
+from assay.types import MEMBER, NONMEMBER, Sample
+
+TEXT_COLUMNS = (
+    "text", "code", "content", "snippet", "input", "func", "function", "solution", "canonical_solution",
+    "source_code", "source", "body", "document",
+)  # fmt: skip
+"""Looked for in this order, whatever their case, when no text column is named."""
+ID_COLUMNS = ("id", "task_id", "sample_id", "instance_id", "problem_id", "uid", "uuid")
+GROUP_COLUMNS = ("group",)
+LANGUAGE_COLUMNS = ("language", "lang", "programming_language")
+MEMBERSHIP_COLUMNS = ("member", "is_member", "membership", "seen")
+"""Columns whose name says that they hold membership; read without being named, where their values agree."""
+
+ROW_NUMBERS = "row"
+"""Given as the id column, numbers the rows instead (unless a column has that name)."""
+
+_MEMBER = frozenset({"1", "1.0", "true", "member", "members", "seen", "contaminated"})
+_NONMEMBER = frozenset(
+    {
+        "0", "0.0", "false", "nonmember", "nonmembers", "non-member", "non_member", "unseen", "uncontaminated", "clean",
+    }
+)  # fmt: skip
+_UNLABELLED = frozenset({"", "none", "null", "nan", "unknown"})
+_SHOWN = 8  # values or columns that fit in a message
+
+Labels = Literal["membership", "as-is"]
+"""What a label column holds: membership, or names (of generators) to be kept as they are."""
+
+
+@dataclass(frozen=True, slots=True)
+class Mapped:
+    """Which column holds what; None means: look for one of the usual names, else do without.
+
+    Attributes:
+        text: a column, or several joined by "+" whose values are put together in that order.
+        language: a column; where none has that name, the language of every sample.
+    """
+
+    text: str | None = None
+    id: str | None = None
+    label: str | None = None
+    group: str | None = None
+    language: str | None = None
+    labels: Labels = "membership"
+
+
+def samples_from(rows: Iterable[Row], wanted: Mapped, *, name: str, source: str, note: Note) -> Iterator[Sample]:
+    """Samples of a table; columns that are not mapped stay in `metadata` (so does a label that is not read).
+
+    A row without its text (no such column, or null) stays a sample with an empty text, so that it is counted
+    as unscorable later and never dropped; a note says how many there are.
+
+    Raises:
+        DataError: a column that is not there, a text that is no string, a row without an id, a label of no
+            known meaning.
+    """
+    table = list(rows)
+    if not table:
+        raise DataError(f"{source}: no rows, expected at least one")
+    columns = tuple(dict.fromkeys(column for row in table for column in row))
+    texts = _text_columns(wanted.text, columns, source)
+    ids = _named(wanted.id, columns, source, "id") if wanted.id != ROW_NUMBERS or ROW_NUMBERS in columns else None
+    if wanted.id is None:
+        ids = _usual(ID_COLUMNS, columns)
+    group = _named(wanted.group, columns, source, "group") or _usual(GROUP_COLUMNS, columns)
+    by_row, language = _language(wanted.language, columns)
+    labels = _labels(table, columns, wanted, source, note)
+    used = {*texts, ids, group, by_row} if wanted.label is None else {*texts, ids, group, by_row, wanted.label}
+    missing = 0
+    for number, row in enumerate(table):
+        text, absent = _text(row, texts, f"{source}: row {number + 1}")
+        missing += absent
+        spoken = row.get(by_row) if by_row else language
+        yield Sample(
+            id=f"{name}/{number}" if ids is None else _id(row, ids, f"{source}: row {number + 1}"),
+            text=text,
+            language=language_named(str(spoken)) if spoken else None,
+            label=labels[number],
+            group=None if group is None or row.get(group) is None else str(row[group]),
+            metadata={column: value for column, value in row.items() if column not in used},
+        )
+    if missing:
+        records = "1 record has" if missing == 1 else f"{missing} records have"
+        note(f"{records} no {' + '.join(map(repr, texts))}: kept with an empty text")
+
+
+def listed(values: Iterable[object]) -> str:
+    """Values for a message: the first few, and how many more."""
+    shown = [str(value) for value in values]
+    more = len(shown) - _SHOWN
+    return ", ".join(shown[:_SHOWN]) + (f" and {more} more" if more > 0 else "")
+
+
+def membership(value: object) -> str | None:
+    """What people write for a member (1, true, seen, ...) or nonmember in our words; None for an empty value.
+
+    Raises:
+        ValueError: the value means neither.
+    """
+    word = "" if value is None else str(value).strip().casefold()
+    if word in _MEMBER:
+        return MEMBER
+    if word in _NONMEMBER:
+        return NONMEMBER
+    if word in _UNLABELLED:
+        return None
+    raise ValueError(word)
+
+
+def memberships(values: Sequence[object], where: str) -> list[str | None]:
+    """`membership` of a whole column.
+
+    Raises:
+        DataError: values of no known meaning; all of them are listed.
+    """
+    unknown = list(dict.fromkeys(repr(value) for value in values if not _is_membership(value)))
+    if unknown:
+        raise DataError(
+            f"{where} holds {listed(unknown)}; expected membership (1/0, true/false, member/nonmember or seen/unseen)"
+        )
+    return [membership(value) for value in values]
+
+
+def _is_membership(value: object) -> bool:
+    try:
+        membership(value)
+    except ValueError:
+        return False
+    return True
+
+
+def _usual(usual: Sequence[str], columns: Sequence[str]) -> str | None:
+    """The first of the usual names that is there, whatever its case."""
+    folded = {column.casefold(): column for column in reversed(columns)}
+    return next((folded[name] for name in usual if name in folded), None)
+
+
+def _named(column: str | None, columns: Sequence[str], source: str, role: str) -> str | None:
+    if column is not None and column not in columns:
+        raise DataError(f"{source}: no {role} column {column!r}; found the columns {listed(columns)}")
+    return column
+
+
+def _text_columns(wanted: str | None, columns: Sequence[str], source: str) -> tuple[str, ...]:
+    if wanted is None:
+        found = _usual(TEXT_COLUMNS, columns)
+        if found is None:
+            raise DataError(
+                f"{source}: no text column; found the columns {listed(columns)}, "
+                f"expected one to be named, or called {listed(TEXT_COLUMNS)}"
+            )
+        return (found,)
+    parts = (wanted,) if wanted in columns else tuple(wanted.split("+"))
+    for part in parts:
+        _named(part, columns, source, "text")
+    return parts
+
+
+def _text(row: Mapping[str, object], columns: Sequence[str], where: str) -> tuple[str, bool]:
+    """The text of a row, and whether any part of it is absent."""
+    # pandas writes a missing text as the number NaN
+    values = [None if row.get(column) != row.get(column) else row.get(column) for column in columns]
+    for column, value in zip(columns, values, strict=True):
+        if value is not None and not isinstance(value, str):
+            raise DataError(f"{where}: {column!r} holds {type(value).__name__} {str(value)[:40]!r}, expected text")
+    if None in values:
+        return "", True
+    return "".join(value for value in values if isinstance(value, str)), False
+
+
+def _id(row: Mapping[str, object], column: str, where: str) -> str:
+    value = row.get(column)
+    if value is None or value == "" or isinstance(value, dict | list):
+        raise DataError(f"{where}: {column!r} holds {value!r:.40}, expected an id; name another column, or 'row'")
+    return str(value)
+
+
+def _language(wanted: str | None, columns: Sequence[str]) -> tuple[str | None, str | None]:
+    """The language column, or the language of all rows."""
+    if wanted is None:
+        return _usual(LANGUAGE_COLUMNS, columns), None
+    return (wanted, None) if wanted in columns else (None, wanted)
+
+
+def _labels(
+    table: Sequence[Row], columns: Sequence[str], wanted: Mapped, source: str, note: Note
+) -> Sequence[str | None]:
+    """One label a row.
+
+    A column that nobody named is read only where all its values mean membership, and one called "label" only
+    where they are words for it: 0 and 1 stand for other things as often (written by a person or a model), and
+    guessing wrong would look like a result.
+    """
+    if named := _named(wanted.label, columns, source, "label"):
+        values = [row.get(named) for row in table]
+        if wanted.labels == "as-is":
+            return [None if value is None else str(value) for value in values]
+        return memberships(values, f"{source}: the label column {named!r}")
+    found = _usual((*MEMBERSHIP_COLUMNS, "label"), columns)
+    if found is None:
+        return [None] * len(table)
+    values = [row.get(found) for row in table]
+    numbers_count = found.casefold() != "label"
+    if all(_is_membership(value) and (numbers_count or not _is_number(value)) for value in values):
+        return memberships(values, source)
+    note(
+        f"the column {found!r} ({listed(dict.fromkeys(map(str, values)))}) is not read, since it need not mean "
+        "membership; name it as the label column to read 1 as member and 0 as nonmember"
+    )
+    return [None] * len(table)
+
+
+def _is_number(value: object) -> bool:
+    return isinstance(value, int | float) or (isinstance(value, str) and value.strip() in {"0", "1", "0.0", "1.0"})

@@ -1,0 +1,98 @@
+"""The samples of one data set, with what the reader should know about how they were read."""
+
+import hashlib
+import json
+import re
+from collections import Counter
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Self
+
+from assay.errors import DataError
+from assay.types import MEMBER, NONMEMBER, Sample
+
+_LONE_SURROGATE = re.compile(r"[\ud800-\udfff]")
+
+
+@dataclass(frozen=True)
+class Dataset:
+    """Samples in the order of their source.
+
+    Attributes:
+        name: benchmark name, or the name of the file or folder.
+        samples: with ids that are unique.
+        source: where the rows came from, in words: a path, or a hub id with configuration and split.
+        digest: hexadecimal SHA-256 over the ids, texts and labels, in order.
+        notes: what was skipped, guessed or mended while reading, one sentence each, with counts.
+    """
+
+    name: str
+    samples: tuple[Sample, ...]
+    source: str
+    digest: str
+    notes: tuple[str, ...] = ()
+
+    @classmethod
+    def of(cls, name: str, samples: Iterable[Sample], *, source: str, notes: Iterable[str] = ()) -> Self:
+        """Check the samples, take their digest and keep the notes.
+
+        A lone surrogate (legal in a JSON escape, impossible in UTF-8, refused by every tokenizer) becomes
+        U+FFFD; a note counts the texts.
+
+        Raises:
+            DataError: no sample at all, or an id that stands twice.
+        """
+        # the samples may still be reading their source, which adds to the notes: samples first
+        read = tuple(samples)
+        if not read:
+            raise DataError(f"{source}: no samples for {name}, expected at least one")
+        kept = tuple(map(_encodable, read))
+        _check_ids(kept, source)
+        told = tuple(notes)
+        if mended := sum(after is not before for after, before in zip(kept, read, strict=True)):
+            told += (f"lone surrogates became U+FFFD in {mended} sample{'s' * (mended > 1)}",)
+        if empty := sum(not sample.text.strip() for sample in kept):
+            told += (f"{empty} sample{'s have' if empty > 1 else ' has'} an empty text: no score can judge it",)
+        return cls(name, kept, source, _digest(kept), told)
+
+    def __len__(self) -> int:
+        return len(self.samples)
+
+    @cached_property
+    def members(self) -> tuple[Sample, ...]:
+        """Samples that are known to be in the training data."""
+        return tuple(sample for sample in self.samples if sample.label == MEMBER)
+
+    @cached_property
+    def nonmembers(self) -> tuple[Sample, ...]:
+        """Samples that are known not to be in the training data."""
+        return tuple(sample for sample in self.samples if sample.label == NONMEMBER)
+
+    @property
+    def labelled(self) -> bool:
+        """Whether members and nonmembers both occur, so that detectors can be evaluated."""
+        return bool(self.members and self.nonmembers)
+
+
+def _encodable(sample: Sample) -> Sample:
+    """The sample with an id and a text that UTF-8 can hold; the very same sample where it has them."""
+    if not _LONE_SURROGATE.search(sample.id + sample.text):
+        return sample
+    return replace(sample, id=_LONE_SURROGATE.sub("\ufffd", sample.id), text=_LONE_SURROGATE.sub("\ufffd", sample.text))
+
+
+def _check_ids(samples: tuple[Sample, ...], source: str) -> None:
+    twice = [name for name, count in Counter(sample.id for sample in samples).items() if count > 1]
+    if twice:
+        raise DataError(
+            f"{source}: {len(twice)} ids stand more than once (the first: {twice[0]!r}), "
+            "expected unique ids; name another id column, or 'row' to number the rows"
+        )
+
+
+def _digest(samples: tuple[Sample, ...]) -> str:
+    digest = hashlib.sha256()
+    for sample in samples:
+        digest.update(json.dumps([sample.id, sample.text, sample.label]).encode() + b"\n")
+    return digest.hexdigest()

@@ -1,0 +1,1 @@
+"""One module per benchmark family: a row of its official file → samples."""

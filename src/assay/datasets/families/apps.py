@@ -1,0 +1,89 @@
+"""APPS: programming-contest problems with people's solutions.
+
+Source: Hendrycks et al. 2021, "Measuring Coding Challenge Competence With APPS".
+"""
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+
+from assay.datasets.families.selection import Selection, rest, words
+from assay.datasets.sources import Note, Row, decoded, opened, walk
+from assay.errors import DataError
+from assay.types import Sample
+
+
+def apps(row: Row, _number: int, wanted: Selection) -> Iterator[Sample]:
+    """Text: question, a line end, the first solution; variant "all" gives one sample per solution.
+
+    A problem without a solution is its question alone (part "solution": empty). The id is split and problem
+    number where the split is known ("train/0111": the name of the official folder), else the number.
+    Solutions of one problem are one group.
+    """
+    number = str(row["problem_id"])
+    problem = f"{row['split']}/{number:0>4}" if row.get("split") else number
+    question, solutions = words(row, "question"), _solutions(row.get("solutions"))
+    chosen = (solutions if wanted.variant == "all" else solutions[:1]) or [""]
+    for position, solution in enumerate(chosen):
+        yield Sample(
+            f"{problem}/{position}" if wanted.variant == "all" else problem,
+            {
+                "full": f"{question}\n{solution}" if solution else question,
+                "prompt": question,
+                "solution": solution,
+            }[wanted.part],
+            "python",
+            group=problem,
+            metadata={
+                **rest(row, "solutions"),
+                "prompt": question,
+                "canonical_solution": solution,
+                "solutions": len(solutions),
+            },
+        )
+
+
+def apps_folders(path: Path, note: Note) -> Iterator[Row]:
+    """Rows of the official layout: <split>/<problem>/question.txt with solutions.json and more beside it."""
+    for question in walk(path):
+        if question.name != "question.txt":
+            continue
+        folder = question.parent
+        metadata = _json(folder / "metadata.json")
+        yield {
+            "problem_id": folder.name,
+            "split": folder.parent.name if folder.parent.name in ("train", "test") else None,
+            "question": _read(question, note),
+            "solutions": _read(folder / "solutions.json", note),
+            "input_output": _read(folder / "input_output.json", note),
+            "starter_code": _read(folder / "starter_code.py", note),
+            **(metadata if isinstance(metadata, dict) else {}),
+        }
+
+
+def _solutions(value: object) -> list[str]:
+    """The solutions: the hub and the files hold JSON text of a list; an empty text means none."""
+    try:
+        parsed = json.loads(value) if isinstance(value, str) and value.strip() else value or []
+    except ValueError as fault:
+        raise DataError(f"'solutions' is no JSON ({fault}), expected a list of programs") from fault
+    if not isinstance(parsed, list) or not all(isinstance(item, str) for item in parsed):
+        raise DataError(f"'solutions' holds {str(parsed)[:40]!r}, expected a list of programs")
+    return parsed
+
+
+def _read(path: Path, note: Note) -> str:
+    if not path.exists():
+        return ""
+    with opened(path) as stream:
+        return decoded(stream.read(), f"{path.parent.name}/{path.name}", note)
+
+
+def _json(path: Path) -> object:
+    if not path.exists():
+        return {}
+    with opened(path) as stream:
+        try:
+            return json.load(stream)
+        except ValueError as fault:
+            raise DataError(f"{path}: broken JSON ({fault})") from fault

@@ -1,0 +1,159 @@
+"""Bug benchmarks: one sample is one bug, its text the human fix.
+
+The text is the fixed side of the patch, context and fix lines, hunk by hunk (an empty line between two).
+Patches run in different directions: those of Defects4J and BugsC++ turn the fixed source into the buggy one,
+so their "-" lines are the fix; those of BugsInPy, GitBug-Java and SWE-bench turn the buggy source into the
+fixed one, so it is their "+" lines.
+
+Sources: Just et al. 2014 (Defects4J), Widyasari et al. 2020 (BugsInPy), Silva et al. 2024 (GitBug-Java), An
+    et al.
+2023 (BugsC++), Jimenez et al. 2024 (SWE-bench).
+"""
+
+import csv
+import json
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from assay.datasets.families.selection import Selection, rest, words
+from assay.datasets.patches import Side, patch_side, patched_files
+from assay.datasets.sources import Note, Row, decoded, language_of, opened, walk
+from assay.errors import DataError
+from assay.types import Sample
+
+FIXED_TO_BUGGY, BUGGY_TO_FIXED = "fixed→buggy", "buggy→fixed"
+
+_SETTING = re.compile(r'^(\w+)="(.*)"\s*$', re.MULTILINE)
+
+
+def defects4j(row: Row, _number: int, wanted: Selection) -> Iterator[Sample]:
+    """Id: project and bug number ("Lang-1"). Group: the project. Direction: fixed → buggy."""
+    yield _bug(f"{row['project']}-{row['bug']}", row, wanted, FIXED_TO_BUGGY, group=str(row["project"]))
+
+
+def bugscpp(row: Row, _number: int, wanted: Selection) -> Iterator[Sample]:
+    """Id: project and bug number ("md4c-2"). Group: the project. Direction: fixed → buggy."""
+    yield _bug(f"{row['project']}-{row['bug']}", row, wanted, FIXED_TO_BUGGY, group=str(row["project"]))
+
+
+def bugsinpy(row: Row, _number: int, wanted: Selection) -> Iterator[Sample]:
+    """Id: project and bug number ("black-1"). Group: the project. Direction: buggy → fixed."""
+    yield _bug(f"{row['project']}-{row['bug']}", row, wanted, BUGGY_TO_FIXED, group=str(row["project"]))
+
+
+def gitbug_java(row: Row, _number: int, wanted: Selection) -> Iterator[Sample]:
+    """Id: repository and the first 12 digits of the fixing commit, as the benchmark's own tool names bugs.
+
+    Group: the repository. Direction: buggy → fixed. The logs of test runs, most of the file, are left out.
+    """
+    repository = words(row, "repository")
+    name = f"{repository.replace('/', '-')}-{words(row, 'commit_hash')[:12]}"
+    kept = {**rest(row, "actions_runs", "bug_patch"), "patch": row["bug_patch"]}
+    yield _bug(name, kept, wanted, BUGGY_TO_FIXED, group=repository)
+
+
+def swe_bench(row: Row, _number: int, wanted: Selection) -> Iterator[Sample]:
+    """Id: instance_id. Group: the repository. Direction: buggy → fixed. `metadata` has the issue text."""
+    yield _bug(words(row, "instance_id"), row, wanted, BUGGY_TO_FIXED, group=words(row, "repo"))
+
+
+def defects4j_folders(path: Path, note: Note) -> Iterator[Row]:
+    """Rows of a checkout: framework/projects/<project>/patches/<bug>.src.patch, with what lies beside it."""
+    for patch in walk(path):
+        if patch.parent.name != "patches" or not patch.name.endswith(".src.patch"):
+            continue
+        project, bug = patch.parent.parent, patch.name.removesuffix(".src.patch")
+        yield {
+            "project": project.name,
+            "bug": bug,
+            "patch": _read(patch, note),
+            "test_patch": _read(patch.with_name(f"{bug}.test.patch"), note),
+            "modified_classes": _read(project / "modified_classes" / f"{bug}.src", note).split(),
+            "trigger_tests": _read(project / "trigger_tests" / bug, note),
+            **_record(project / "active-bugs.csv", bug, note),
+            **_record(project / "deprecated-bugs.csv", bug, note),
+        }
+
+
+def bugscpp_folders(path: Path, note: Note) -> Iterator[Row]:
+    """Rows of a checkout: bugscpp/taxonomy/<project>/patch/NNNN-buggy.patch, with its entry in meta.json."""
+    for patch in walk(path):
+        if patch.parent.name != "patch" or not patch.name.endswith("-buggy.patch"):
+            continue
+        project, bug = patch.parent.parent, int(patch.name.removesuffix("-buggy.patch"))
+        meta = _meta(project / "meta.json", note)
+        defect: Row = next((entry for entry in meta.get("defects", []) if entry.get("id") == bug), {})
+        yield {
+            "project": project.name,
+            "bug": bug,
+            "patch": _read(patch, note),
+            "url": meta.get("info", {}).get("url"),
+            **rest(defect, "id"),
+        }
+
+
+def bugsinpy_folders(path: Path, note: Note) -> Iterator[Row]:
+    """Rows of a checkout: projects/<project>/bugs/<bug>/bug_patch.txt, with bug.info and project.info."""
+    for patch in walk(path):
+        if patch.name != "bug_patch.txt":
+            continue
+        bug, project = patch.parent, patch.parent.parent.parent
+        yield {
+            "project": project.name,
+            "bug": bug.name,
+            "patch": _read(patch, note),
+            "run_test": _read(bug / "run_test.sh", note),
+            **dict(_SETTING.findall(_read(bug / "bug.info", note))),
+            **dict(_SETTING.findall(_read(project / "project.info", note))),
+        }
+
+
+def _bug(name: str, row: Row, wanted: Selection, direction: str, *, group: str) -> Sample:
+    patch = words(row, "patch")
+    fixed, buggy = _sides(direction)
+    files = patched_files(patch)
+    return Sample(
+        name,
+        {
+            "full": lambda: patch_side(patch, fixed),
+            "fix": lambda: patch_side(patch, fixed, context=False),
+            "buggy": lambda: patch_side(patch, buggy),
+        }[wanted.part](),
+        next((language for language in map(language_of, files) if language), None),
+        group=group,
+        metadata={**row, "direction": direction, "files": files},
+    )
+
+
+def _sides(direction: str) -> tuple[Side, Side]:
+    """The fixed and the buggy side of a patch."""
+    return ("old", "new") if direction == FIXED_TO_BUGGY else ("new", "old")
+
+
+def _read(path: Path, note: Note) -> str:
+    """The text of a file that need not be there (the project's own layout leaves some out)."""
+    if not path.exists():
+        return ""
+    with opened(path) as stream:
+        return decoded(stream.read(), f"{path.parent.parent.name}/{path.parent.name}/{path.name}", note)
+
+
+def _record(path: Path, bug: str, note: Note) -> Row:
+    """The line of a bug in one of Defects4J's tables, dots in its column names turned to underscores."""
+    records = csv.DictReader(_read(path, note).splitlines())
+    for record in records:
+        if record.get("bug.id") == bug:
+            return {column.replace(".", "_"): value for column, value in record.items() if column != "bug.id"}
+    return {}
+
+
+def _meta(path: Path, note: Note) -> dict[str, Any]:
+    try:
+        meta = json.loads(_read(path, note) or "{}")
+    except ValueError as fault:
+        raise DataError(f"{path}: broken JSON ({fault})") from fault
+    if not isinstance(meta, dict):
+        raise DataError(f"{path}: holds {type(meta).__name__}, expected an object with info and defects")
+    return meta

@@ -1,0 +1,57 @@
+"""MBPP: a one-sentence task and its Python solution.
+
+Source: Austin et al. 2021, "Program Synthesis with Large Language Models".
+"""
+
+from collections.abc import Iterator
+
+from assay.datasets.families.selection import Selection, words
+from assay.datasets.sources import Row
+from assay.errors import DataError
+from assay.types import Sample
+
+_SPLITS = {
+    "prompt": range(1, 11),
+    "test": range(11, 511),
+    "validation": range(511, 601),
+    "train": range(601, 975),
+}
+"""Section 2.1 of the paper assigns splits by task id."""
+
+
+def mbpp(row: Row, _number: int, wanted: Selection) -> Iterator[Sample]:
+    """Text: task description, a line end, the code; part "published": the paper's prompt with tests and code.
+
+    The full set calls the description "text", the sanitized one (reworded, fewer tasks) "prompt": that tells
+    them apart.
+    """
+    found = "full" if row.get("text") is not None else "sanitized"
+    if wanted.variant not in (None, found):
+        raise DataError(f"received the {found} MBPP, expected the {wanted.variant} one")
+    description = words(row, "text" if found == "full" else "prompt")
+    code = words(row, "code")
+    split = row.get("split") or _split(row["task_id"])
+    yield Sample(
+        f"MBPP/{row['task_id']}",
+        {
+            "full": f"{description}\n{code}",
+            "prompt": description,
+            "solution": code,
+            "published": _published(description, code, row.get("test_list")),
+        }[wanted.part],
+        "python",
+        group=f"MBPP/{row['task_id']}",
+        metadata={**row, "variant": found, "split": split},
+    )
+
+
+def _published(description: str, code: str, tests: object) -> str:
+    asserts = "\n".join(map(str, tests)) if isinstance(tests, list) else ""
+    return (
+        f"You are an expert Python programmer, and here is your task: {description} "
+        f"Your code should pass these tests:\n\n{asserts}\n[BEGIN]\n{code}\n[DONE]"
+    )
+
+
+def _split(task: object) -> str | None:
+    return next((name for name, tasks in _SPLITS.items() if str(task).isdigit() and int(str(task)) in tasks), None)

@@ -1,0 +1,37 @@
+"""What was asked of a benchmark, and the small steps that every family shares."""
+
+from dataclasses import dataclass
+
+from assay.datasets.sources import Row
+from assay.errors import DataError
+
+
+@dataclass(frozen=True, slots=True)
+class Selection:
+    """Which part, variant, language and split of a benchmark is wanted; already checked against its entry.
+
+    `part` is always one of the benchmark's parts. None means: the default variant, every language, every
+    split.
+    """
+
+    part: str = "full"
+    variant: str | None = None
+    language: str | None = None
+    split: str | None = None
+
+
+def words(row: Row, column: str) -> str:
+    """The text of a column; an absent or null one is an empty text.
+
+    Raises:
+        DataError: the value is no text.
+    """
+    value = row.get(column)
+    if value is not None and not isinstance(value, str):
+        raise DataError(f"{column!r} holds {type(value).__name__} {str(value)[:40]!r}, expected text")
+    return value or ""
+
+
+def rest(row: Row, *used: str) -> Row:
+    """The columns that are not used up, for `Sample.metadata`."""
+    return {column: value for column, value in row.items() if column not in used}

@@ -1,0 +1,44 @@
+"""Rows from files and folders, told apart by content."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+from assay.datasets.sources.columnar import is_saved, saved_rows
+from assay.datasets.sources.files import file_rows
+from assay.datasets.sources.folders import data_files, folder_rows
+from assay.datasets.sources.json_text import Row
+from assay.datasets.sources.languages import LANGUAGES, language_named, language_of
+from assay.datasets.sources.stream import opened, require_exists, walk
+from assay.datasets.sources.text import Note, decoded
+
+__all__ = [
+    "LANGUAGES",
+    "Note",
+    "Row",
+    "data_files",
+    "decoded",
+    "language_named",
+    "language_of",
+    "opened",
+    "read_rows",
+    "require_exists",
+    "walk",
+]
+
+
+def read_rows(path: Path, note: Note) -> Iterator[Row]:
+    """The rows of a file, of a `save_to_disk` folder, or of a folder of code or data files.
+
+    Args:
+        path: what to read; its form is told by content, see `file_rows` and `folder_rows`.
+        note: is called with one sentence for everything skipped, guessed or mended.
+
+    Raises:
+        DataError: missing, out of reach, empty, broken, or nothing that can be read; one line.
+    """
+    require_exists(path)
+    if not path.is_dir():
+        return file_rows(path, note)
+    if is_saved(path):
+        return saved_rows(path)
+    return folder_rows(path, note)

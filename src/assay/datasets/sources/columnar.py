@@ -1,0 +1,92 @@
+"""Rows from Parquet and Arrow, through pyarrow alone."""
+
+import io
+import json
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from assay.datasets.sources.json_text import Row
+from assay.datasets.sources.stream import file_error, opened
+from assay.errors import DataError
+
+PARQUET, ARROW_FILE, ARROW_STREAM = b"PAR1", b"ARROW1", b"\xff\xff\xff\xff"
+_BATCH = 1024  # rows turned into Python objects at a time
+
+STATE, SPLITS = "state.json", "dataset_dict.json"
+
+
+def parquet_rows(path: Path) -> Iterator[Row]:
+    """Rows of a Parquet file.
+
+    Raises:
+        DataError: the file is truncated or broken.
+    """
+    return _rows(path, "Parquet", lambda source: pq.ParquetFile(source).iter_batches(batch_size=_BATCH))
+
+
+def arrow_rows(path: Path) -> Iterator[Row]:
+    """Rows of an Arrow file, in the stream or the file format.
+
+    Raises:
+        DataError: the file is truncated or broken.
+    """
+    return _rows(path, "Arrow", _arrow_batches)
+
+
+def is_saved(folder: Path) -> bool:
+    """Whether a folder was written by `save_to_disk` of the datasets package."""
+    return (folder / STATE).is_file() or (folder / SPLITS).is_file()
+
+
+def saved_rows(folder: Path) -> Iterator[Row]:
+    """Rows of a `save_to_disk` folder; of one with several splits, all in order, each row with its "split".
+
+    Raises:
+        DataError: the folder's own table of contents is broken, or a file that it names is.
+    """
+    if (folder / SPLITS).is_file():
+        for split in _contents(folder / SPLITS, "splits"):
+            for row in saved_rows(folder / str(split)):
+                yield {"split": split, **row}
+        return
+    if (folder / "indices.arrow").exists():
+        raise DataError(f"{folder}: holds a selection by index, expected flat data (call flatten_indices first)")
+    for entry in _contents(folder / STATE, "_data_files"):
+        yield from arrow_rows(folder / str(entry["filename"]))
+
+
+def _contents(path: Path, key: str) -> list[Any]:
+    with opened(path) as stream:
+        try:
+            return list(json.load(stream)[key])
+        except (ValueError, KeyError, TypeError) as fault:
+            raise DataError(f"{path}: broken, expected the JSON that save_to_disk writes, with {key!r}") from fault
+
+
+def _arrow_batches(source: Any) -> Iterator[Any]:  # noqa: ANN401  pyarrow publishes no types
+    head = source.read(len(ARROW_FILE))
+    source.seek(0)
+    if head == ARROW_FILE:
+        reader = pa.ipc.open_file(source)
+        yield from (reader.get_batch(position) for position in range(reader.num_record_batches))
+    else:
+        yield from pa.ipc.open_stream(source)
+
+
+def _rows(path: Path, form: str, batches: Callable[[Any], Iterator[Any]]) -> Iterator[Row]:
+    with opened(path) as stream:
+        # both formats are read from both ends, so what was packed with gzip is unpacked into memory first
+        source = io.BytesIO(stream.read()) if not isinstance(stream.raw, io.FileIO) else stream
+        try:
+            for batch in batches(source):
+                for start in range(0, batch.num_rows, _BATCH):
+                    yield from batch.slice(start, _BATCH).to_pylist()
+        except (pa.ArrowException, OSError) as fault:
+            if isinstance(fault, PermissionError):
+                raise file_error(path, fault) from fault
+            said = str(fault).split("\n", maxsplit=1)[0].rstrip(".")
+            raise DataError(f"{path}: truncated or broken {form} file ({said})") from fault

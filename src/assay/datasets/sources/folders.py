@@ -1,0 +1,78 @@
+"""Rows from folders: code, one file a row; or data files, one after the other."""
+
+import re
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+
+from assay.datasets.sources.files import file_rows
+from assay.datasets.sources.json_text import Row
+from assay.datasets.sources.languages import language_of
+from assay.datasets.sources.stream import opened, walk
+from assay.datasets.sources.text import Note, decoded, is_binary
+from assay.errors import DataError
+
+VERSION_CONTROL = frozenset({".git", ".hg", ".svn", "__pycache__"})
+LARGEST_CODE_FILE = 2**20
+"""Bytes above which a code file is left out: generated tables and bundles, not written code."""
+
+_DATA_NAME = re.compile(r"\.(jsonl?|ndjson|csv|tsv|parquet|arrow)(\.gz)?$", re.IGNORECASE)
+_TABLES_OF_CONTENTS = frozenset({"state.json", "dataset_info.json", "dataset_infos.json", "dataset_dict.json"})
+_PROSE = frozenset({".txt", ".md", ".rst", ".tex"})
+
+
+def data_files(folder: Path) -> list[Path]:
+    """Files below a folder whose names promise rows."""
+    return [
+        path
+        for path in walk(folder, skip=VERSION_CONTROL)
+        if _DATA_NAME.search(path.name) and path.name not in _TABLES_OF_CONTENTS
+    ]
+
+
+def folder_rows(folder: Path, note: Note) -> Iterator[Row]:
+    """Rows of a folder: its code files, else the rows of its data files, else its prose files.
+
+    A code or prose file is one row: "id" (path below the folder, with forward slashes), "text", "language".
+
+    Raises:
+        DataError: nothing in the folder can be read.
+    """
+    paths = list(walk(folder, skip=VERSION_CONTROL))
+    if code := [path for path in paths if language_of(path.name)]:
+        others = len(paths) - len(code)
+        if others:
+            note(f"{folder.name}: {others} file{'s' * (others > 1)} of no known programming language left out")
+        yield from _texts(folder, code, note)
+    elif data := data_files(folder):
+        for path in data:
+            yield from file_rows(path, note)
+    elif prose := [path for path in paths if path.suffix.lower() in _PROSE]:
+        yield from _texts(folder, prose, note)
+    else:
+        raise DataError(f"{folder}: {len(paths)} files, none of them readable; expected code, text or data files")
+
+
+def _texts(folder: Path, paths: list[Path], note: Note) -> Iterator[Row]:
+    skipped: Counter[str] = Counter()
+    latin: list[str] = []
+    for path in paths:
+        name = path.relative_to(folder).as_posix()
+        try:
+            with opened(path) as stream:
+                raw = stream.read(LARGEST_CODE_FILE + 1)
+        except DataError:
+            skipped["unreadable"] += 1
+            continue
+        if len(raw) > LARGEST_CODE_FILE:
+            skipped[f"larger than {LARGEST_CODE_FILE} bytes"] += 1
+        elif is_binary(raw):
+            skipped["binary"] += 1
+        else:
+            yield {"id": name, "text": decoded(raw, name, latin.append), "language": language_of(name)}
+    for reason, count in sorted(skipped.items()):
+        note(f"{folder.name}: {count} file{'s' * (count > 1)} skipped: {reason}")
+    if latin:
+        note(f"{folder.name}: {len(latin)} file{'s' * (len(latin) > 1)} not UTF-8, read as Latin-1")
+    if sum(skipped.values()) == len(paths):
+        raise DataError(f"{folder}: none of its {len(paths)} files can be read, expected code or text")

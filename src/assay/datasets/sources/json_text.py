@@ -1,0 +1,113 @@
+"""Rows from JSON: one object a line, one array of objects, or one object of columns."""
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import cast
+
+from assay.datasets.sources.stream import opened
+from assay.datasets.sources.text import Note, decoded_lines
+from assay.errors import DataError
+
+Row = dict[str, object]
+"""Column name → value, as the source has it."""
+
+
+def json_rows(path: Path, note: Note) -> Iterator[Row]:
+    """Rows of a JSON file; which of the three forms it has is seen from its first line.
+
+    One object a line is streamed. A file that holds a single object is a table of columns where all its
+    values are lists of one length, or objects with the same keys (as pandas writes them); it is a wrapper
+    where its only value is a list of objects; else it is one row.
+
+    Raises:
+        DataError: broken JSON, with its line, or JSON that is no table.
+    """
+    with opened(path) as stream:
+        lines = enumerate(decoded_lines(stream, path, note), start=1)
+        first_number, first = next(((k, line) for k, line in lines if line.strip()), (1, ""))
+        row = None if first.lstrip().startswith("[") else _attempt(first)
+        if row is None:
+            yield from _document(path, first_number, first + "".join(line for _, line in lines))
+            return
+        rest = ((k, line) for k, line in lines if line.strip())
+        second = next(rest, None)
+        if second is None:
+            yield from _single(path, row)
+            return
+        yield _object(path, first_number, row)
+        yield _object(path, second[0], _parsed(path, *second))
+        for number, line in rest:
+            yield _object(path, number, _parsed(path, number, line))
+
+
+def _attempt(line: str) -> object | None:
+    """The value of a line, or None where the line is not one whole JSON value."""
+    try:
+        return cast("object", json.loads(line))
+    except (ValueError, RecursionError):
+        return None
+
+
+def _parsed(path: Path, number: int, text: str) -> object:
+    """The value of a text that begins in line `number`."""
+    try:
+        return cast("object", json.loads(text))
+    except json.JSONDecodeError as fault:
+        line = number + fault.lineno - 1
+        raise DataError(f"{path}: broken JSON in line {line} ({fault.msg}, column {fault.colno})") from fault
+    except (ValueError, RecursionError) as fault:  # a number of thousands of digits; brackets nested too deep
+        said = str(fault).split(";", maxsplit=1)[0]
+        raise DataError(f"{path}: JSON that cannot be read in line {number} ({said})") from fault
+
+
+def _object(path: Path, number: int, value: object) -> Row:
+    if not isinstance(value, dict):
+        raise DataError(f"{path}: line {number} holds {_kind(value)}, expected an object of columns")
+    return value
+
+
+def _document(path: Path, number: int, text: str) -> Iterator[Row]:
+    """Rows of a file that is one JSON value over several lines, or an array."""
+    lines = text.split("\n")
+    try:
+        value = _parsed(path, number, text)
+    except DataError:
+        # JSON lines whose first line is broken: the fault is there, not where the whole stops making sense
+        if not text.lstrip().startswith("[") and any(isinstance(_attempt(line), dict) for line in lines[1:]):
+            _parsed(path, number, lines[0])
+        raise
+    yield from _single(path, value)
+
+
+def _single(path: Path, value: object) -> Iterator[Row]:
+    """Rows of the one value that a file holds."""
+    if isinstance(value, list):
+        for position, item in enumerate(value, start=1):
+            if not isinstance(item, dict):
+                raise DataError(f"{path}: item {position} is {_kind(item)}, expected an object of columns")
+            yield item
+        return
+    if not isinstance(value, dict):
+        raise DataError(f"{path}: holds {_kind(value)}, expected rows (objects of columns)")
+    columns = list(value.values())
+    if len(columns) == 1 and isinstance(columns[0], list) and columns[0] and isinstance(columns[0][0], dict):
+        yield from _single(path, columns[0])
+    elif _same_length(columns):
+        for cells in zip(*columns, strict=True):
+            yield dict(zip(value, cells, strict=True))
+    elif columns and all(isinstance(column, dict) and column.keys() == columns[0].keys() for column in columns):
+        for key in columns[0]:
+            yield {name: column[key] for name, column in value.items()}
+    else:
+        yield value
+
+
+def _same_length(columns: list[object]) -> bool:
+    lengths = {len(column) if isinstance(column, list) else None for column in columns}
+    return len(lengths) == 1 and None not in lengths
+
+
+def _kind(value: object) -> str:
+    names = {list: "an array", str: "a string", dict: "an object", type(None): "null", bool: "true or false"}
+    return names.get(type(value), "a number")

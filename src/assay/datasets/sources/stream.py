@@ -1,0 +1,82 @@
+"""Bytes from a file, unpacked, with every fault of the file turned into one line."""
+
+import gzip
+import io
+import os
+import zlib
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, cast
+
+from assay.errors import DataError
+
+GZIP = b"\x1f\x8b"
+
+
+@contextmanager
+def opened(path: Path) -> Iterator[io.BufferedReader]:
+    """The content of a file, unpacked where it is gzip (known by its first two bytes, not by its name).
+
+    Raises:
+        DataError: no such file, no permission, or a gzip stream that is broken or cut off; also while
+            reading.
+    """
+    try:
+        with path.open("rb") as raw:
+            if raw.peek(2)[:2] == GZIP:
+                # a GzipFile lacks some of what a raw stream declares, but nothing that is used here
+                with io.BufferedReader(cast("Any", gzip.GzipFile(fileobj=raw))) as unpacked:
+                    yield unpacked
+            else:
+                yield raw
+    except (EOFError, zlib.error, gzip.BadGzipFile) as fault:
+        raise DataError(f"{path}: broken or truncated gzip file ({fault}), expected a complete one") from fault
+    except OSError as fault:
+        raise file_error(path, fault) from fault
+
+
+def file_error(path: Path, fault: OSError) -> DataError:
+    """What the system says of a path, in one line."""
+    said = fault.strerror or str(fault).split("\n", maxsplit=1)[0]
+    return DataError(f"{path}: {said}, expected a readable file or folder")
+
+
+def require_exists(path: Path) -> None:
+    """Refuse a path that is missing, out of reach, or neither a file nor a folder.
+
+    Raises:
+        DataError: see above.
+    """
+    try:
+        path.stat()
+    except (OSError, ValueError) as fault:
+        raise file_error(path, fault if isinstance(fault, OSError) else OSError(str(fault))) from fault
+    if not path.is_dir() and not path.is_file():
+        raise DataError(f"{path}: neither a file nor a folder (a pipe or device), expected a file or folder")
+
+
+def walk(folder: Path, *, skip: frozenset[str] = frozenset()) -> Iterator[Path]:
+    """Every plain file below a folder, sorted within each folder, never through a symbolic link.
+
+    Not following links keeps loops, files counted twice and files from elsewhere out.
+
+    Raises:
+        DataError: the folder, or one below it, cannot be listed.
+    """
+
+    def refuse(fault: OSError) -> None:
+        raise file_error(Path(fault.filename or folder), fault) from fault
+
+    for parent, folders, files in os.walk(folder, onerror=refuse):
+        folders[:] = sorted(name for name in folders if name not in skip)
+        for name in sorted(files):
+            path = Path(parent, name)
+            if not path.is_symlink() and path.is_file():
+                yield path
+
+
+def head_of(path: Path, size: int = 65536) -> bytes:
+    """The first `size` bytes of the unpacked content, fewer where it is shorter."""
+    with opened(path) as stream:
+        return stream.read(size)

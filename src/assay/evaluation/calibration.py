@@ -1,0 +1,208 @@
+"""From a score to a p-value that holds: against text that the audited model has certainly not seen.
+
+Split-conformal p-values (Vovk, Gammerman and Shafer 2005; Bates et al. 2023, "Testing for outliers with
+conformal p-values"): if the sample is exchangeable with the unseen ones (same language, same kind, same
+period), P(p <= a) <= a for every a, whatever the score. Nothing analytic is assumed: a normal null of variant
+discrepancies was measured to flag 16 % where it promised 5 %.
+
+Over a benchmark the p-values share one set of unseen text. They are then positively dependent, and
+Benjamini-Hochberg still controls the false discovery rate (Bates et al. 2023), as does the adaptive form with
+Storey's estimate of the null share (Marandon, Lei, Mary and Roquain 2024).
+"""
+
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+from numpy.typing import ArrayLike
+from scipy.special import betainc, betaincinv, betaln, gammaln, ndtri
+
+from assay.errors import AssayError, DataError
+from assay.evaluation.arrays import Floats, scorable
+from assay.evaluation.bootstrap import LEVEL
+from assay.evaluation.estimate import Estimate, unknown
+
+MINIMUM_UNSEEN = 20
+"""Below this the smallest possible p-value is above 1/21 = .048: nothing could be flagged at 5 %."""
+
+ADVISED_UNSEEN = 100
+"""Below this the true false-positive rate at 5 % nominal strays by more than 2 % (one standard deviation)."""
+
+
+def conformal_p_values(scores: ArrayLike, unseen_scores: ArrayLike) -> Floats:
+    """The p-value (1 + #{unseen >= s}) / (m + 1) of every score s; conservative with ties.
+
+    Args:
+        scores: [n], higher = member; NaN (unscorable) gives NaN.
+        unseen_scores: [m or more], the same score of text certainly not seen; NaN are left out of m.
+
+    Returns:
+        float64 [n], in [1 / (m + 1), 1].
+
+    Raises:
+        AssayError: fewer than `MINIMUM_UNSEEN` unseen samples could be scored.
+        DataError: an array is not one-dimensional or holds an infinity.
+    """
+    values, unseen = scorable(scores), scorable(unseen_scores, "unseen scores")
+    unseen = np.sort(unseen[~np.isnan(unseen)])
+    if len(unseen) < MINIMUM_UNSEEN:
+        raise AssayError(
+            f"{len(unseen)} unseen samples with a score; calibration needs at least {MINIMUM_UNSEEN}, "
+            f"better {ADVISED_UNSEEN}"
+        )
+    at_least = len(unseen) - np.searchsorted(unseen, values, side="left")
+    return np.where(np.isnan(values), np.nan, (1 + at_least) / (len(unseen) + 1))
+
+
+def unseen_note(unseen: int) -> str | None:
+    """What to tell the reader about a calibration set of this size; None where it is large enough."""
+    if unseen >= ADVISED_UNSEEN:
+        return None
+    return (
+        f"Calibrated on {unseen} unseen samples only: no p-value can be below {1 / (unseen + 1):.3f}, and "
+        f"the false-positive rate at 5 % may well be off by {2 * np.sqrt(0.05 * 0.95 / unseen):.0%}; "
+        f"{ADVISED_UNSEEN} or more are advised."
+    )
+
+
+def null_share(p_values: ArrayLike, *, threshold: float = 0.5) -> float:
+    """Storey's estimate of the share of null (unseen) samples: (1 + #{p > t}) / (m (1 - t)), at most 1.
+
+    Storey, Taylor and Siegmund 2004; the added one keeps it from being too small in finite samples. NaN
+    p-values are left out; NaN where nothing is left.
+    """
+    values = _p_values(p_values)
+    known = values[~np.isnan(values)]
+    if not len(known):
+        return np.nan
+    return min(1.0, float((1 + (known > threshold).sum()) / (len(known) * (1 - threshold))))
+
+
+def benjamini_hochberg(p_values: ArrayLike, *, adaptive: bool = False) -> Floats:
+    """q-values: the smallest false discovery rate at which each sample is still flagged.
+
+    Benjamini and Hochberg 1995; `adaptive` multiplies by the estimated `null_share`, which finds more where
+    much has leaked. NaN p-values stay NaN and are not counted as tests.
+
+    Raises:
+        DataError: a p-value outside [0, 1].
+    """
+    values = _p_values(p_values)
+    known = np.flatnonzero(~np.isnan(values))
+    q = np.full(len(values), np.nan)
+    if not len(known):
+        return q
+    order = known[np.argsort(values[known], kind="stable")]
+    steps = values[order] * len(order) / np.arange(1, len(order) + 1)
+    share = null_share(values) if adaptive else 1.0
+    q[order] = np.minimum(np.minimum.accumulate(steps[::-1])[::-1] * share, 1.0)
+    return q
+
+
+@dataclass(frozen=True, slots=True)
+class FlagRate:
+    """How many samples of a benchmark a test flags, beside what it would flag if nothing had leaked.
+
+    Attributes:
+        flagged: samples with p <= alpha.
+        samples: samples with a p-value.
+        unscorable: samples without one.
+        alpha: the nominal level.
+        rate: flagged / samples with its interval. The interval covers the drawing of samples, taken as
+            independent; it does not cover the drawing of the unseen set, which `p_value` does.
+        chance: the rate expected where nothing leaked: floor(alpha (m + 1)) / (m + 1) with m unseen samples,
+            alpha itself where m was not given.
+        p_value: of a rate at least this high where nothing leaked. With m it is exact for scores without
+            ties: flags then follow a beta-binomial law, because all samples are held against the same unseen
+            set.
+    """
+
+    flagged: int
+    samples: int
+    unscorable: int
+    alpha: float
+    rate: Estimate
+    chance: float
+    p_value: float
+
+
+def flag_rate(
+    p_values: ArrayLike,
+    alpha: float = 0.05,
+    *,
+    unseen: int | None = None,
+    method: Literal["wilson", "clopper-pearson"] = "wilson",
+    level: float = LEVEL,
+) -> FlagRate:
+    """The share of samples flagged at `alpha`, its interval, and its chance level.
+
+    Args:
+        p_values: [n], NaN where unscorable.
+        alpha: flag where p <= alpha.
+        unseen: m, the size of the calibration set behind conformal p-values.
+        method: of the interval.
+        level: of the interval.
+
+    Raises:
+        DataError: a p-value or `alpha` outside [0, 1].
+    """
+    values = _p_values(p_values)
+    if not 0 <= alpha <= 1:
+        raise DataError(f"a level alpha of {alpha}; expected a number from 0 to 1")
+    known = values[~np.isnan(values)]
+    flagged, samples = int((known <= alpha).sum()), len(known)
+    chance, p_value = _at_chance(flagged, samples, alpha, unseen)
+    bounds = wilson if method == "wilson" else clopper_pearson
+    return FlagRate(
+        flagged, samples, len(values) - samples, alpha, bounds(flagged, samples, level=level), chance, p_value
+    )
+
+
+def wilson(successes: int, trials: int, *, level: float = LEVEL) -> Estimate:
+    """A proportion with Wilson's score interval (1927): right on average, also near 0 and 1."""
+    if not trials:
+        return unknown(level)
+    z = float(ndtri((1 + level) / 2))
+    share = successes / trials
+    centre = (share + z * z / (2 * trials)) / (1 + z * z / trials)
+    half = z * np.sqrt(share * (1 - share) / trials + z * z / (4 * trials**2)) / (1 + z * z / trials)
+    # at 0 and n successes the formula gives the end of the range up to rounding
+    low = 0.0 if successes == 0 else float(centre - half)
+    high = 1.0 if successes == trials else float(centre + half)
+    return Estimate(share, low, high, level)
+
+
+def clopper_pearson(successes: int, trials: int, *, level: float = LEVEL) -> Estimate:
+    """A proportion with Clopper and Pearson's interval (1934): never too narrow."""
+    if not trials:
+        return unknown(level)
+    tail = (1 - level) / 2
+    low = float(betaincinv(successes, trials - successes + 1, tail)) if successes else 0.0
+    high = float(betaincinv(successes + 1, trials - successes, 1 - tail)) if successes < trials else 1.0
+    return Estimate(successes / trials, low, high, level)
+
+
+def _at_chance(flagged: int, samples: int, alpha: float, unseen: int | None) -> tuple[float, float]:
+    """The chance level and P(at least this many flags) where nothing leaked."""
+    if unseen is None:
+        upper = float(betainc(flagged, samples - flagged + 1, alpha)) if flagged else 1.0
+        return alpha, upper
+    # p <= alpha means: above the k-th highest unseen score; P(above it) follows Beta(k, m + 1 - k)
+    k = int(np.floor(alpha * (unseen + 1) * (1 + 1e-12)))
+    chance = k / (unseen + 1)
+    if flagged == 0:
+        return chance, 1.0
+    if k in (0, unseen + 1):
+        return chance, float(k > 0)
+    counts = np.arange(flagged, samples + 1)
+    choose = gammaln(samples + 1) - gammaln(counts + 1) - gammaln(samples - counts + 1)
+    law = choose + betaln(counts + k, samples - counts + unseen + 1 - k) - betaln(k, unseen + 1 - k)
+    return chance, min(1.0, float(np.exp(law).sum()))
+
+
+def _p_values(p_values: ArrayLike) -> Floats:
+    values = scorable(p_values, "p-values")
+    outside = values[(values < 0) | (values > 1)]
+    if len(outside):
+        raise DataError(f"a p-value of {outside[0]}; expected numbers from 0 to 1")
+    return values

@@ -1,0 +1,157 @@
+"""Dose and response: how often must a model see a sample before a score can tell?
+
+Dose = how many times the text stood in the training data; dose 0 = never seen. Each dose is held against dose
+0 on the same resamples, so the curve's points can be compared with one another.
+"""
+
+from collections.abc import Hashable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from assay.errors import DataError
+from assay.evaluation.arrays import Floats, finite, scorable
+from assay.evaluation.bootstrap import LEVEL, RESAMPLES, SEED, Resamples, interval
+from assay.evaluation.correlation import weighted_spearman
+from assay.evaluation.estimate import Estimate, unknown
+from assay.evaluation.ranking import Sweep
+
+FALSE_POSITIVE_RATE = 0.05
+
+
+@dataclass(frozen=True, slots=True)
+class DosePoint:
+    """One dose of a dose-response curve.
+
+    Attributes:
+        name: of the score.
+        dose: how often the model saw these samples.
+        samples: samples of this dose with a score.
+        unscorable: samples of this dose without one.
+        mean: mean score of this dose.
+        auroc: of this dose against dose 0.
+        tpr_at_fpr_5: TPR of this dose where at most 5 % of dose 0 are flagged.
+    """
+
+    name: str
+    dose: float
+    samples: int
+    unscorable: int
+    mean: Estimate
+    auroc: Estimate
+    tpr_at_fpr_5: Estimate
+
+
+def dose_response(
+    name: str,
+    scores: ArrayLike,
+    doses: ArrayLike,
+    groups: Sequence[Hashable],
+    *,
+    resamples: int = RESAMPLES,
+    seed: int = SEED,
+    level: float = LEVEL,
+) -> tuple[DosePoint, ...]:
+    """Every dose above 0 against dose 0, in ascending order of dose.
+
+    A dose without a scored sample gives NaN estimates, not an error.
+
+    Args:
+        name: of the score.
+        scores: [n], higher = member, NaN where unscorable.
+        doses: [n], not negative.
+        groups: [n], what a resample must not split; None is a group of its own.
+        resamples: R.
+        seed: of the draws.
+        level: of the intervals.
+
+    Raises:
+        DataError: shapes differ, a score is infinite, a dose is negative, or none is 0 or none above 0.
+    """
+    values, amounts = _checked(scores, doses)
+    if (amounts > 0).all() or not (amounts > 0).any():
+        raise DataError(f"doses from {amounts.min():g} to {amounts.max():g}; expected dose 0 and doses above it")
+    draws = Resamples.of(groups, amounts, resamples=resamples, seed=seed)
+    return tuple(
+        _point(name, float(dose), values=values, amounts=amounts, draws=draws, level=level)
+        for dose in np.unique(amounts[amounts > 0])
+    )
+
+
+def dose_correlation(
+    scores: ArrayLike,
+    doses: ArrayLike,
+    groups: Sequence[Hashable],
+    *,
+    resamples: int = RESAMPLES,
+    seed: int = SEED,
+    level: float = LEVEL,
+) -> Estimate:
+    """Spearman's correlation of score and dose over all scored samples; arguments as `dose_response`.
+
+    The samples of one dose are tied, so even a score that orders the doses perfectly stays below 1.
+    """
+    values, amounts = _checked(scores, doses)
+    used = ~np.isnan(values)
+    if not used.any():
+        return unknown(level)
+    draws = Resamples.of(groups, amounts, resamples=resamples, seed=seed)
+
+    def correlation(weights: Floats) -> Floats:
+        return weighted_spearman(values[used], amounts[used], weights[:, used])[:, None]
+
+    value = float(correlation(np.ones((1, len(values))))[0, 0])
+    independent = len(np.unique(draws.group[used]))
+    return interval(value, draws.replicates(correlation)[:, 0], independent=independent, level=level)
+
+
+def _point(
+    name: str,
+    dose: float,
+    *,
+    values: Floats,
+    amounts: Floats,
+    draws: Resamples,
+    level: float,
+) -> DosePoint:
+    used = ~np.isnan(values)
+    dosed = used & (amounts == dose)
+    judged = used & ((amounts == dose) | (amounts == 0))
+    samples, unscorable = int(dosed.sum()), int((amounts == dose).sum() - dosed.sum())
+    if not samples or not (judged & ~dosed).any():
+        none = unknown(level)
+        return DosePoint(name, dose, samples, unscorable, none, none, none)
+    sweep = Sweep.over(values[judged], dosed[judged])
+
+    def statistic(weights: Floats) -> Floats:
+        load = weights[:, dosed]
+        total = load.sum(-1)
+        mean = np.where(total > 0, load @ values[dosed] / np.where(total > 0, total, 1), np.nan)
+        counts = sweep.counts(weights[:, judged])
+        return np.stack([mean, counts.auroc(), counts.tpr_at_fpr(FALSE_POSITIVE_RATE)], axis=-1)
+
+    point = statistic(np.ones((1, len(values))))[0]
+    replicates = draws.replicates(statistic)
+    groups_of_dose = len(np.unique(draws.group[dosed]))
+    independent = min(groups_of_dose, len(np.unique(draws.group[judged & ~dosed])))
+    mean, auroc, tpr = (
+        interval(float(v), r, independent=n, rate=is_rate, level=level)
+        for v, r, n, is_rate in zip(
+            point,
+            replicates.T,
+            (groups_of_dose, independent, independent),
+            (False, True, True),
+            strict=True,
+        )
+    )
+    return DosePoint(name, dose, samples, unscorable, mean, auroc, tpr)
+
+
+def _checked(scores: ArrayLike, doses: ArrayLike) -> tuple[Floats, Floats]:
+    values, amounts = scorable(scores), finite(doses, "doses")
+    if values.shape != amounts.shape or not len(values):
+        raise DataError(f"{len(values)} scores and {len(amounts)} doses; expected one dose a score")
+    if (amounts < 0).any():
+        raise DataError(f"a dose of {amounts.min():g}; expected none below 0")
+    return values, amounts

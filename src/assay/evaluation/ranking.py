@@ -1,0 +1,151 @@
+"""How well a score puts positives above negatives: AUROC, average precision, TPR at fixed FPR, ROC curve.
+
+Higher = positive, always: a direction is declared before looking at data, so an AUROC below one half stands
+as it is. A threshold takes every sample at or above it, hence all equal scores together: nothing here depends
+on the order of the input. Weights are non-negative; an integer weight w counts a sample w times, which is
+what makes a bootstrap of a thousand resamples one array operation.
+"""
+
+from dataclasses import dataclass
+from typing import Self
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from assay.errors import DataError
+from assay.evaluation.arrays import Booleans, Floats, Indices, both_classes, finite, labels
+
+ROUNDING = 1e-12
+"""What summing float weights may add to a false-positive rate; counts differ by far more."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Counts:
+    """What each threshold takes, from the highest down. D = number of distinct scores.
+
+    Attributes:
+        true_positives: float64 [..., D], weight of the positives at or above the threshold.
+        false_positives: float64 [..., D], weight of the negatives at or above it.
+    """
+
+    true_positives: Floats
+    false_positives: Floats
+
+    def auroc(self) -> Floats:
+        """[...]: P(positive above negative) + P(equal) / 2 (mid-rank); NaN where a class has no weight."""
+        hits, alarms = self.true_positives, self.false_positives
+        steps = np.diff(alarms, axis=-1, prepend=0.0)
+        # each negative beats nothing: it is beaten by the positives above it and by half of those equal to it
+        area = (steps * (hits - np.diff(hits, axis=-1, prepend=0.0) / 2)).sum(-1)
+        return _ratio(area, hits[..., -1] * alarms[..., -1])
+
+    def auprc(self) -> Floats:
+        """[...]: average precision, the sum of recall step x precision; NaN without positives."""
+        hits = self.true_positives
+        precision = _ratio(hits, hits + self.false_positives, empty=0.0)
+        return _ratio((np.diff(hits, axis=-1, prepend=0.0) * precision).sum(-1), hits[..., -1])
+
+    def tpr_at_fpr(self, fpr: float) -> Floats:
+        """[...]: the largest TPR of a threshold whose FPR is at most `fpr`, without interpolation."""
+        hits, alarms = self.true_positives, self.false_positives
+        allowed = alarms <= (fpr + ROUNDING) * alarms[..., -1:]
+        best = np.where(allowed, hits, 0.0).max(-1)
+        return _ratio(np.where(alarms[..., -1] > 0, best, np.nan), hits[..., -1])
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Sweep:
+    """Scores sorted once, so that any number of weightings can be counted.
+
+    Attributes:
+        order: intp [n], sample indices from the highest score down.
+        ends: intp [D], where in `order` each run of equal scores ends.
+        positive: bool [n], the truth in that order.
+        thresholds: float64 [D], the distinct scores from the highest down.
+    """
+
+    order: Indices
+    ends: Indices
+    positive: Booleans
+    thresholds: Floats
+
+    @classmethod
+    def over(cls, scores: Floats, positive: Booleans) -> Self:
+        """Sort `scores` [n], which are finite, with their truths `positive` [n]."""
+        order = np.argsort(-scores, kind="stable")
+        ordered = scores[order]
+        ends = np.flatnonzero(np.append(ordered[1:] != ordered[:-1], np.True_))
+        return cls(order, ends, positive[order], ordered[ends])
+
+    def counts(self, weights: Floats) -> Counts:
+        """Cumulative counts at every threshold for `weights` [..., n]."""
+        ordered = weights[..., self.order]
+        hits = np.cumsum(ordered * self.positive, axis=-1)
+        alarms = np.cumsum(ordered * ~self.positive, axis=-1)
+        if len(self.ends) == len(self.order):
+            return Counts(hits, alarms)
+        return Counts(hits[..., self.ends], alarms[..., self.ends])
+
+
+def auroc(scores: ArrayLike, positive: ArrayLike, weights: ArrayLike | None = None) -> float:
+    """Area under the ROC curve: the chance that a positive scores above a negative, ties counting half.
+
+    Args:
+        scores: [n], finite, higher = positive.
+        positive: [n], booleans.
+        weights: [n], not negative; every sample once where None.
+
+    Raises:
+        DataError: shapes differ, a score is not finite, or one class has no weight.
+    """
+    return float(_counts(scores, positive, weights)[1].auroc())
+
+
+def auprc(scores: ArrayLike, positive: ArrayLike, weights: ArrayLike | None = None) -> float:
+    """Average precision, the area under the precision-recall curve without interpolation.
+
+    Chance is the share of positives, not one half. Arguments and errors as `auroc`.
+    """
+    return float(_counts(scores, positive, weights)[1].auprc())
+
+
+def tpr_at_fpr(scores: ArrayLike, positive: ArrayLike, fpr: float, weights: ArrayLike | None = None) -> float:
+    """The largest true-positive rate of a threshold whose false-positive rate is at most `fpr` (in [0, 1]).
+
+    No interpolation between thresholds: with m negatives only multiples of 1/m exist. Arguments and errors as
+    `auroc`.
+    """
+    if not 0 <= fpr <= 1:
+        raise DataError(f"a false-positive rate of {fpr}; expected a number from 0 to 1")
+    return float(_counts(scores, positive, weights)[1].tpr_at_fpr(fpr))
+
+
+def roc_curve(
+    scores: ArrayLike, positive: ArrayLike, weights: ArrayLike | None = None
+) -> tuple[Floats, Floats, Floats]:
+    """(fpr, tpr, thresholds), each [D + 1]: from (0, 0) at threshold infinity to (1, 1) at the lowest score.
+
+    Every distinct score is a point. Arguments and errors as `auroc`.
+    """
+    sweep, counts = _counts(scores, positive, weights)
+    hits, alarms = (np.append(0.0, c) for c in (counts.true_positives, counts.false_positives))
+    return alarms / alarms[-1], hits / hits[-1], np.append(np.inf, sweep.thresholds)
+
+
+def _counts(scores: ArrayLike, positive: ArrayLike, weights: ArrayLike | None) -> tuple[Sweep, Counts]:
+    values = finite(scores)
+    truths = labels(positive, len(values))
+    loads = np.ones(len(values)) if weights is None else finite(weights, "weights")
+    if loads.shape != values.shape:
+        raise DataError(f"{len(loads)} weights for {len(values)} scores; expected one weight a score")
+    if (loads < 0).any():
+        raise DataError(f"a weight of {loads.min()}; expected none below 0")
+    both_classes(truths[loads > 0])
+    sweep = Sweep.over(values, truths)
+    return sweep, sweep.counts(loads)
+
+
+def _ratio(numerator: Floats, denominator: Floats, *, empty: float = np.nan) -> Floats:
+    # without weight there is nothing to divide by, and nothing was measured
+    safe = np.where(denominator > 0, denominator, 1.0)
+    return np.where(denominator > 0, numerator / safe, empty)

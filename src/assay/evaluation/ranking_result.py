@@ -1,0 +1,220 @@
+"""What a score achieved: every ranking metric with its interval, and how much could be scored at all."""
+
+from collections.abc import Hashable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Self
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from assay.evaluation.arrays import Booleans, Floats, both_classes, labels, scorable
+from assay.evaluation.bootstrap import LEVEL, RESAMPLES, SEED, Resamples, Statistic, ignored, interval
+from assay.evaluation.estimate import Estimate, unknown
+from assay.evaluation.ranking import Sweep, roc_curve
+
+FALSE_POSITIVE_RATES = (0.01, 0.05)
+METRICS = 2 + len(FALSE_POSITIVE_RATES)
+CURVE_POINTS = 200
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Ranking:
+    """How well one score ranks members above nonmembers.
+
+    Attributes:
+        name: of the score.
+        positives: positive samples with a score.
+        negatives: negative samples with a score.
+        unscorable_positives: positive samples without one; they count in no metric.
+        unscorable_negatives: negative samples without one.
+        groups: how many groups the scored samples come from.
+        auroc: area under the ROC curve; below one half stands as it is.
+        auprc: average precision.
+        auprc_chance: what chance gives there: the share of positives among the scored.
+        tpr_at_fpr: largest TPR at an FPR of at most 0.01 and 0.05 (the keys). Few negatives decide it, so its interval
+            is short: of two normals 1 apart the 95 % interval held the truth at 5 % FPR in 93 % of studies with 100
+            negatives (85 % with 20), at 1 % FPR in 82 % (59 %, see `notes`); that of the AUROC in 92 to 94 %.
+        fpr: float64 [at most 200], the ROC curve from (0, 0) to (1, 1); empty where a class was not scored.
+        tpr: float64, as long as `fpr`.
+        ignored_resamples: resamples that lost a class and were left out of the intervals.
+    """
+
+    name: str
+    positives: int
+    negatives: int
+    unscorable_positives: int
+    unscorable_negatives: int
+    groups: int
+    auroc: Estimate
+    auprc: Estimate
+    auprc_chance: float
+    tpr_at_fpr: Mapping[float, Estimate]
+    fpr: Floats
+    tpr: Floats
+    ignored_resamples: int = 0
+
+    @property
+    def coverage(self) -> float:
+        """Share of the samples that could be scored."""
+        scored = self.positives + self.negatives
+        return scored / (scored + self.unscorable_positives + self.unscorable_negatives)
+
+    @property
+    def resolution(self) -> float:
+        """The smallest false-positive rate above zero that this many negatives can show."""
+        return 1 / self.negatives if self.negatives else np.nan
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What a reader has to know before trusting the numbers, in plain sentences."""
+        notes = []
+        if not (self.positives and self.negatives):
+            notes.append(f"{self.positives} positives and {self.negatives} negatives could be scored: no metric.")
+        notes.extend(
+            f"TPR at {rate:.0%} FPR allows no false positive at all with {self.negatives} negatives "
+            f"(it takes {round(1 / rate)} to allow one)."
+            for rate in self.tpr_at_fpr
+            if 0 < self.negatives < round(1 / rate)
+        )
+        if self.positives and self.negatives and not self.auroc.has_interval:
+            notes.append("No interval: a class comes from a single group, or resamples keep losing it.")
+        return tuple(notes)
+
+
+def rank(
+    name: str,
+    scores: ArrayLike,
+    positive: ArrayLike,
+    groups: Sequence[Hashable],
+    *,
+    resamples: int = RESAMPLES,
+    seed: int = SEED,
+    level: float = LEVEL,
+) -> Ranking:
+    """The ranking metrics of one score; see `rank_all`."""
+    return rank_all({name: scores}, positive, groups, resamples=resamples, seed=seed, level=level)[name]
+
+
+def rank_all(
+    scores: Mapping[str, ArrayLike],
+    positive: ArrayLike,
+    groups: Sequence[Hashable],
+    *,
+    resamples: int = RESAMPLES,
+    seed: int = SEED,
+    level: float = LEVEL,
+) -> dict[str, Ranking]:
+    """The ranking metrics of several scores of the same samples, on the same resamples.
+
+    A score that no sample of a class has gives NaN estimates and a note, not an error.
+
+    Args:
+        scores: name to [n], higher = positive, NaN where unscorable.
+        positive: [n], booleans.
+        groups: [n], what a resample must not split; None is a group of its own.
+        resamples: how many resamples stand behind an interval.
+        seed: of the draws.
+        level: of the intervals.
+
+    Raises:
+        DataError: shapes differ, a score is infinite, or all samples are of one class.
+    """
+    truths = labels(positive, len(groups))
+    both_classes(truths)
+    columns = {name: _Column.of(name, values, truths) for name, values in scores.items()}
+    measurable = {name: column.measured() for name, column in columns.items() if column.measurable}
+    draws = Resamples.of(groups, truths, resamples=resamples, seed=seed)
+    blocks = [[metrics(weights) for metrics in measurable.values()] for weights in draws.weights()]
+    replicates = {name: np.concatenate(parts) for name, *parts in zip(measurable, *blocks, strict=True)}
+    rankings = {}
+    for name, column in columns.items():
+        estimates = [unknown(level)] * METRICS
+        if name in measurable:
+            independent = draws.independent(truths, column.used)
+            values = measurable[name](np.ones((1, len(truths))))[0]
+            estimates = [
+                interval(float(v), r, independent=independent, rate=True, level=level)
+                for v, r in zip(values, replicates[name].T, strict=True)
+            ]
+        rankings[name] = column.ranking(
+            estimates,
+            groups=len(np.unique(draws.group[column.used])),
+            lost=ignored(replicates[name][:, 0]) if name in measurable else 0,
+        )
+    return rankings
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Column:
+    """One score of all samples, and which of them have it."""
+
+    name: str
+    values: Floats
+    truths: Booleans
+    used: Booleans
+
+    @classmethod
+    def of(cls, name: str, scores: ArrayLike, truths: Booleans) -> Self:
+        values = scorable(scores, f"scores of {name!r}")
+        labels(truths, len(values))
+        return cls(name, values, truths, ~np.isnan(values))
+
+    @property
+    def measurable(self) -> bool:
+        """Whether both classes have a score."""
+        return bool((self.used & self.truths).any() and (self.used & ~self.truths).any())
+
+    def measured(self) -> Statistic:
+        """Weights [r, n] to [r, METRICS]: AUROC, AUPRC, and the TPRs; the scores are sorted once, here."""
+        sweep = Sweep.over(self.values[self.used], self.truths[self.used])
+        everything = bool(self.used.all())
+
+        def metrics(weights: Floats) -> Floats:
+            counts = sweep.counts(weights if everything else weights[:, self.used])
+            tprs = [counts.tpr_at_fpr(rate) for rate in FALSE_POSITIVE_RATES]
+            return np.stack([counts.auroc(), counts.auprc(), *tprs], axis=-1)
+
+        return metrics
+
+    def ranking(self, estimates: Sequence[Estimate], *, groups: int, lost: int) -> Ranking:
+        fpr, tpr = np.zeros(0), np.zeros(0)
+        if self.measurable:
+            fpr, tpr = thinned(*roc_curve(self.values[self.used], self.truths[self.used])[:2])
+        positives, negatives = (int((self.used & side).sum()) for side in (self.truths, ~self.truths))
+        area, precision, *rates = estimates
+        return Ranking(
+            name=self.name,
+            positives=positives,
+            negatives=negatives,
+            unscorable_positives=int(self.truths.sum()) - positives,
+            unscorable_negatives=int((~self.truths).sum()) - negatives,
+            groups=groups,
+            auroc=area,
+            auprc=precision,
+            auprc_chance=positives / (positives + negatives) if positives + negatives else np.nan,
+            tpr_at_fpr=dict(zip(FALSE_POSITIVE_RATES, rates, strict=True)),
+            fpr=fpr,
+            tpr=tpr,
+            ignored_resamples=lost,
+        )
+
+
+def thinned(fpr: Floats, tpr: Floats, points: int = CURVE_POINTS) -> tuple[Floats, Floats]:
+    """At most `points` of the curve's own points, with its ends: corners first, then evenly along its length.
+
+    Points inside a straight run go first, which changes nothing. Of what is left, half are spread evenly over
+    fpr + tpr (no stretch longer than about 4 / points is skipped) and half evenly over ln fpr, because the
+    left edge is where membership is decided and where plots zoom in.
+    """
+    steps = np.stack([np.diff(fpr), np.diff(tpr)])
+    turn = steps[0, 1:] * steps[1, :-1] - steps[0, :-1] * steps[1, 1:]
+    corner = np.concatenate([[True], np.abs(turn) > np.finfo(np.float64).eps, [True]])
+    fpr, tpr = fpr[corner], tpr[corner]
+    if len(fpr) <= points:
+        return fpr, tpr
+    half = points // 2
+    first = fpr[fpr > 0][0]
+    along = np.searchsorted(fpr + tpr, np.linspace(0, 2, half))
+    left = np.searchsorted(fpr, np.geomspace(first, 1, points - half), side="right") - 1
+    kept = np.unique(np.clip(np.concatenate([[0], along[1:-1], left[:-1], [len(fpr) - 1]]), 0, len(fpr) - 1))
+    return fpr[kept], tpr[kept]

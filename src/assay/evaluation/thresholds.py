@@ -1,0 +1,166 @@
+"""What a score decides at a STATED threshold, and where a threshold may come from.
+
+A decision is positive where score >= threshold. A strict rule (score > t, as SrDetection's "> 0") is the
+threshold `numpy.nextafter(t, numpy.inf)`.
+"""
+
+from collections.abc import Hashable, Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from assay.errors import DataError
+from assay.evaluation.arrays import Floats, both_classes, finite, labels, scorable
+from assay.evaluation.bootstrap import LEVEL, RESAMPLES, SEED, Resamples, interval
+from assay.evaluation.estimate import Estimate
+from assay.evaluation.ranking import ROUNDING, Sweep
+
+
+@dataclass(frozen=True, slots=True)
+class Threshold:
+    """How good the decisions at one threshold are.
+
+    Macro values are unweighted means over the two classes. A precision without a prediction, or an F1 of a
+    class that is neither predicted nor present, counts as 0 (scikit-learn's `zero_division=0`).
+
+    Attributes:
+        threshold: score >= threshold is positive.
+        true_positives: positives at or above it.
+        false_positives: negatives at or above it.
+        true_negatives: negatives below it.
+        false_negatives: positives below it.
+        unscorable: samples without a score; nothing was decided about them.
+        accuracy: share of right decisions.
+        macro_precision: mean precision of the two classes.
+        macro_recall: mean recall of the two classes (balanced accuracy).
+        macro_f1: mean F1 of the two classes.
+    """
+
+    threshold: float
+    true_positives: int
+    false_positives: int
+    true_negatives: int
+    false_negatives: int
+    unscorable: int
+    accuracy: Estimate
+    macro_precision: Estimate
+    macro_recall: Estimate
+    macro_f1: Estimate
+
+
+def at_threshold(
+    scores: ArrayLike,
+    positive: ArrayLike,
+    groups: Sequence[Hashable],
+    threshold: float,
+    *,
+    resamples: int = RESAMPLES,
+    seed: int = SEED,
+    level: float = LEVEL,
+) -> Threshold:
+    """The decisions `score >= threshold`, held against the truth.
+
+    The threshold has to come from elsewhere (a paper, known-unseen text, a calibration split): one chosen on
+    these very samples flatters every number here.
+
+    Args:
+        scores: [n], NaN where unscorable.
+        positive: [n], booleans.
+        groups: [n], what a resample must not split; None is a group of its own.
+        threshold: stated beforehand.
+        resamples: R.
+        seed: of the draws.
+        level: of the intervals.
+
+    Raises:
+        DataError: shapes differ, a score is infinite, the threshold is NaN, or the scored samples are of one
+            class.
+    """
+    if np.isnan(threshold):
+        raise DataError("a threshold of NaN; expected a number")
+    values = scorable(scores)
+    truths = labels(positive, len(values))
+    used = ~np.isnan(values)
+    both_classes(truths[used])
+    above = np.where(used, values, -np.inf) >= threshold
+    cells = np.stack([truths & above, ~truths & above, ~truths & ~above, truths & ~above], axis=-1) & used[:, None]
+    counts = cells.sum(0)
+    draws = Resamples.of(groups, truths, resamples=resamples, seed=seed)
+    replicates = draws.replicates(lambda weights: decision_metrics(weights @ cells))
+    independent = draws.independent(truths, used)
+    accuracy, precision, recall, f1 = (
+        interval(float(v), r, independent=independent, rate=True, level=level)
+        for v, r in zip(decision_metrics(counts.astype(np.float64)), replicates.T, strict=True)
+    )
+    tp, fp, tn, fn = (int(c) for c in counts)
+    return Threshold(threshold, tp, fp, tn, fn, int((~used).sum()), accuracy, precision, recall, f1)
+
+
+def decision_metrics(counts: Floats) -> Floats:
+    """[..., 4] accuracy, macro precision, macro recall, macro F1 of [..., 4] counts TP, FP, TN, FN.
+
+    NaN where a class is absent.
+    """
+    tp, fp, tn, fn = np.moveaxis(counts, -1, 0)
+    present = (tp + fn > 0) & (tn + fp > 0)
+    accuracy = _share(tp + tn, tp + fp + tn + fn)
+    precision = (_share(tp, tp + fp) + _share(tn, tn + fn)) / 2
+    recall = (_share(tp, tp + fn) + _share(tn, tn + fp)) / 2
+    f1 = (_share(2 * tp, 2 * tp + fp + fn) + _share(2 * tn, 2 * tn + fn + fp)) / 2
+    metrics = np.stack([accuracy, precision, recall, f1], axis=-1)
+    return np.where(present[..., None], metrics, np.nan)
+
+
+def threshold_at_fpr(unseen_scores: ArrayLike, fpr: float) -> float:
+    """The lowest threshold that flags at most a share `fpr` of text known to be unseen.
+
+    It lies just above the score of the first unseen sample that may not be flagged, so ties never raise the
+    rate; -inf where everything may be flagged. With m unseen samples and fpr < 1/m it lies above all of them.
+
+    Raises:
+        DataError: no score, a score that is not finite, or a rate outside [0, 1].
+    """
+    values = finite(unseen_scores, "unseen scores")
+    if not len(values) or not 0 <= fpr <= 1:
+        raise DataError(f"{len(values)} unseen scores and a rate of {fpr}; expected scores and a rate from 0 to 1")
+    allowed = int(np.floor(fpr * len(values) + ROUNDING * len(values)))
+    if allowed >= len(values):
+        return -np.inf
+    return float(np.nextafter(np.sort(values)[::-1][allowed], np.inf))
+
+
+def best_threshold(scores: ArrayLike, positive: ArrayLike, by: Literal["macro_f1", "youden"] = "macro_f1") -> float:
+    """The threshold that maximises macro F1, or Youden's J = TPR - FPR, on these samples.
+
+    For a CALIBRATION SPLIT only: metrics of the same samples at this threshold are optimistic. The threshold
+    lies midway between two neighbouring scores; among equally good ones it is the highest (fewest flags).
+
+    Args:
+        scores: [n], finite.
+        positive: [n], booleans.
+        by: what to maximise.
+
+    Raises:
+        DataError: shapes differ, a score is not finite, or one class is absent.
+    """
+    values = finite(scores)
+    truths = labels(positive, len(values))
+    both_classes(truths)
+    sweep = Sweep.over(values, truths)
+    counts = sweep.counts(np.ones(len(values)))
+    tp, fp = counts.true_positives, counts.false_positives
+    fn, tn = tp[-1] - tp, fp[-1] - fp
+    _, _, recall, f1 = decision_metrics(np.stack([tp, fp, tn, fn], axis=-1)).T
+    best = int(np.argmax(f1 if by == "macro_f1" else recall))
+    if best + 1 == len(sweep.thresholds):
+        return float(sweep.thresholds[best])
+    upper, lower = sweep.thresholds[best], sweep.thresholds[best + 1]
+    middle = lower / 2 + upper / 2
+    # two neighbouring floats have no middle
+    return float(middle if lower < middle <= upper else upper)
+
+
+def _share(numerator: Floats, denominator: Floats) -> Floats:
+    return np.where(denominator > 0, numerator / np.where(denominator > 0, denominator, 1), 0.0)

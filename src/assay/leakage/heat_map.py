@@ -1,0 +1,41 @@
+"""Which samples' tokens are kept for the heat map: the ones a reader will open first, within a budget."""
+
+import numpy as np
+from numpy.typing import NDArray
+
+from assay.leakage.results import SampleTokens
+from assay.types import Sample, TokenStatistics
+
+HELD_TOKENS = 4_000_000
+SHOWN_TOKENS = 400_000
+
+
+class TokenKeeper:
+    """Watches the engine and keeps what a heat map needs, up to `HELD_TOKENS` tokens (24 bytes each)."""
+
+    def __init__(self, samples: tuple[Sample, ...]) -> None:
+        self._samples = samples
+        self._kept: dict[int, SampleTokens] = {}
+        self._tokens = 0
+
+    def __call__(self, index: int, statistics: TokenStatistics) -> None:
+        """Keep one sample's tokens while there is room; samples beyond the audited ones are not kept."""
+        if index < len(self._samples) and self._tokens + len(statistics) <= HELD_TOKENS:
+            self._tokens += len(statistics)
+            self._kept[index] = SampleTokens(
+                self._samples[index].id,
+                statistics.log_probs,
+                statistics.ranks,
+                statistics.tail_mass,
+                statistics.offsets,
+            )
+
+    def shown(self, values: NDArray[np.float64]) -> tuple[SampleTokens, ...]:
+        """The samples with the highest values first, until `SHOWN_TOKENS` are reached."""
+        chosen, tokens = [], 0
+        for index in np.argsort(-np.nan_to_num(values, nan=-np.inf), kind="stable"):
+            kept = self._kept.get(int(index))
+            if kept is not None and tokens + len(kept.ranks) <= SHOWN_TOKENS:
+                tokens += len(kept.ranks)
+                chosen.append(kept)
+        return tuple(chosen)

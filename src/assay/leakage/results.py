@@ -1,0 +1,133 @@
+"""What an audit found: plain values, no behaviour. The report draws them, the run folder stores them."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from assay.evaluation.blind import BlindBaseline
+from assay.evaluation.calibration import FlagRate
+from assay.evaluation.dose import DosePoint
+from assay.evaluation.estimate import Estimate
+from assay.evaluation.ranking_result import Ranking
+from assay.types import Floats, Integers, Sample
+
+
+@dataclass(frozen=True, slots=True)
+class Distribution:
+    """Where the values of one score lie over the scorable samples.
+
+    Attributes:
+        mean: arithmetic mean = the benchmark's dataset-level value of this score.
+        std: standard deviation (ddof 1; NaN for fewer than two values).
+        quantiles: value at each of the shares .05, .25, .5, .75, .95.
+    """
+
+    mean: float
+    std: float
+    quantiles: Mapping[float, float]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Calibration:
+    """One score held against text that the audited model has certainly not seen (split-conformal).
+
+    Attributes:
+        source: where the unseen text came from.
+        unseen: number m of scorable unseen texts.
+        alpha: nominal false-positive rate of the decision.
+        p_values: float64 [samples], (1 + number of unseen scores ≥ s) / (m + 1); NaN where unscorable.
+        q_values: float64 [samples], Benjamini-Hochberg over the benchmark; NaN where unscorable.
+        flagged: samples with p ≤ alpha, with interval, chance level and the p-value of so many.
+        discoveries: number of samples with q ≤ alpha.
+        threshold: the least value that is flagged at alpha; NaN where m is too small to flag anything.
+        false_positives: the same rate over samples labelled nonmember; None without labels.
+        true_positives: the same rate over samples labelled member; None without labels.
+        by_dose: dose → the same rate over samples of that dose; empty where doses are unknown.
+    """
+
+    source: str
+    unseen: int
+    alpha: float
+    p_values: NDArray[np.float64]
+    q_values: NDArray[np.float64]
+    flagged: FlagRate
+    discoveries: int
+    threshold: float
+    false_positives: FlagRate | None = None
+    true_positives: FlagRate | None = None
+    by_dose: Mapping[int, FlagRate] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class ScoreSummary:
+    """One score over one benchmark.
+
+    Attributes:
+        score: the score's registered name.
+        scored: number of samples with a value; `total - scored` have a reason instead.
+        unscorable: reason → number of samples.
+        ranking: members against non-members; None without labels of both classes.
+        doses: one point per known dose against never-seen samples; empty where doses are unknown.
+        dose_correlation: Spearman correlation of value and dose; None where doses are unknown.
+        calibration: None without known-unseen text.
+        notes: what a reader must know of this score on this data.
+    """
+
+    score: str
+    scored: int
+    total: int
+    distribution: Distribution
+    unscorable: Mapping[str, int]
+    ranking: Ranking | None = None
+    doses: tuple[DosePoint, ...] = ()
+    dose_correlation: Estimate | None = None
+    calibration: Calibration | None = None
+    notes: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class SampleTokens:
+    """What the heat map shows of one sample: how well the model knows each token (arrays as TokenStatistics)."""
+
+    sample_id: str
+    log_probs: Floats
+    ranks: Integers
+    tail_mass: Floats
+    offsets: Integers
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Audit:
+    """Everything one audit measured and decided.
+
+    Attributes:
+        kind: "demo" for the built-in ground-truth experiment, "audit" for a user's model and benchmark.
+        values: score name → float64 [samples], NaN where unscorable; oriented, higher = member.
+        reasons: score name → one reason or None per sample.
+        primary: the score in the headline, declared before any value was looked at.
+        blind: baseline that never sees the model, what it tells apart is `blind_compares`; None where there are not
+            two sets of texts to tell apart.
+        blind_compares: "members and non-members" or "this benchmark and the unseen text"; "" without a baseline.
+        tokens: the samples that the heat map can show.
+        notes: coverage, encodings, matched digests … one sentence each.
+    """
+
+    kind: Literal["audit", "demo"]
+    model: str
+    benchmark: str
+    samples: tuple[Sample, ...]
+    values: Mapping[str, NDArray[np.float64]]
+    reasons: Mapping[str, tuple[str | None, ...]]
+    summaries: tuple[ScoreSummary, ...]
+    primary: str
+    blind: BlindBaseline | None = None
+    blind_compares: str = ""
+    tokens: tuple[SampleTokens, ...] = ()
+    notes: tuple[str, ...] = ()
+
+    def summary(self, score: str) -> ScoreSummary:
+        """The summary of one score by name."""
+        return next(s for s in self.summaries if s.score == score)

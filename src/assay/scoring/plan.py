@@ -1,0 +1,73 @@
+"""The plan: the union of what all requested scores need, checked before a model runs."""
+
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
+
+from assay.errors import MissingCapability, ScoreError
+from assay.scores.definition import Role, View
+from assay.scores.frequency import FrequencyTable
+from assay.scores.registry import ScoreRequest
+from assay.types import TokenScorer
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """What will be run.
+
+    Attributes:
+        requests: the scores, in the order asked for.
+        views: the plain view and every other that at least one score needs, once.
+        models: role → model, for the roles that the views name.
+        frequencies: token-frequency table of the target's tokenizer, if one was given.
+    """
+
+    requests: tuple[ScoreRequest, ...]
+    views: tuple[View, ...]
+    models: Mapping[Role, TokenScorer]
+    frequencies: FrequencyTable | None
+
+    @property
+    def roles(self) -> Collection[Role]:
+        """The roles that have to run, each once."""
+        return dict.fromkeys(view.role for view in self.views)
+
+
+def plan(
+    requests: Sequence[ScoreRequest],
+    models: Mapping[Role, TokenScorer],
+    frequencies: FrequencyTable | None = None,
+) -> Plan:
+    """The union of what the scores need.
+
+    Raises:
+        MissingCapability: a score needs a model in a role that nobody plays.
+        ScoreError: a score needs a token-frequency table and none, or one of another tokenizer, was given.
+    """
+    views = dict.fromkeys([View(), *(view for one in requests for view in one.definition.views.values())])
+    for one in requests:
+        for view in one.definition.views.values():
+            if view.role not in models:
+                raise MissingCapability(
+                    f"score {one.name} needs a {view.role} model: give one with --{view.role} MODEL"
+                )
+        if one.definition.needs_frequencies:
+            check_frequencies(one.name, models["target"], frequencies)
+    return Plan(tuple(requests), tuple(views), models, frequencies)
+
+
+def check_frequencies(name: str, model: TokenScorer, frequencies: FrequencyTable | None) -> None:
+    """A table must be there and must belong to the model's tokenizer.
+
+    Raises:
+        ScoreError: when it does not.
+    """
+    if frequencies is None:
+        raise ScoreError(
+            f"score {name} needs token frequencies for the tokenizer of {model.name}: make them with "
+            f"`assay frequencies build {model.name} CORPUS -o FILE` and give --frequencies FILE"
+        )
+    if frequencies.tokenizer_digest != model.tokenizer_digest:
+        raise ScoreError(
+            f"the token-frequency table ({frequencies.source}) belongs to tokenizer "
+            f"{frequencies.tokenizer_digest[:12]}, expected {model.tokenizer_digest[:12]}, that of {model.name}"
+        )

@@ -1,0 +1,136 @@
+"""The engine: every (text, model) pair that the plan needs is run exactly once.
+
+Samples are taken in blocks, so that results stream in input order and memory stays bounded. Inside a block the model
+sees distinct texts only; statistics that a later block needs again are held until their last use.
+"""
+
+import math
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from assay.errors import Unscorable
+from assay.scores.definition import Inputs, Role, View
+from assay.scores.registry import ScoreRequest
+from assay.scoring.plan import Plan
+from assay.scoring.views import view_text
+from assay.types import Sample, Score, TokenStatistics
+
+Pair = tuple[Role, str]
+Progress = Callable[[int, int], None]
+"""Told after every batch: texts done so far, texts to be run in all."""
+Observer = Callable[[int, TokenStatistics], None]
+"""Shown the target's statistics of every sample, by its position in the input."""
+
+
+@dataclass(frozen=True, slots=True)
+class ScoredSample:
+    """All scores of one sample, in the order asked for, and what they counted."""
+
+    index: int
+    scores: tuple[Score, ...]
+    counts: Mapping[tuple[str, str], int]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class ScoreTable:
+    """A column of values per score.
+
+    Attributes:
+        values: score name → float64 [samples]; NaN exactly where there is a reason.
+        reasons: score name → reason or None per sample.
+        counts: (score name, words) → total over all samples.
+    """
+
+    values: Mapping[str, NDArray[np.float64]]
+    reasons: Mapping[str, tuple[str | None, ...]]
+    counts: Mapping[tuple[str, str], int]
+
+
+def pairs_to_run(samples: Sequence[Sample], plan: Plan) -> Counter[Pair]:
+    """How often each (role, text) pair is needed; the number of keys is the number of texts that will be run."""
+    return Counter((view.role, view_text(sample.text, view.form)) for sample in samples for view in plan.views)
+
+
+def score_stream(
+    samples: Sequence[Sample],
+    plan: Plan,
+    *,
+    block: int = 1024,
+    progress: Progress | None = None,
+    observe: Observer | None = None,
+) -> Iterator[ScoredSample]:
+    """Scores in input order, block by block.
+
+    Raises:
+        ModelError: when a model cannot be run.
+    """
+    uses = pairs_to_run(samples, plan)
+    total, done = len(uses), 0
+    held: dict[Pair, TokenStatistics] = {}
+    for begin in range(0, len(samples), block):
+        positions = range(begin, min(begin + block, len(samples)))
+        texts = [
+            (view.role, view_text(samples[position].text, view.form)) for position in positions for view in plan.views
+        ]
+        for role in plan.roles:
+            wanted = [
+                text for pair_role, text in dict.fromkeys(texts) if pair_role == role and (role, text) not in held
+            ]
+            for batch in plan.models[role].completed(wanted):
+                held.update({(role, wanted[index]): statistics for index, statistics in batch})
+                done += len(batch)
+                if progress:
+                    progress(done, total)
+        for position in positions:
+            sample = samples[position]
+            views = {view: held[view.role, view_text(sample.text, view.form)] for view in plan.views}
+            yield score_sample(position, sample, views, plan)
+            if observe:
+                observe(position, views[View()])
+        for pair in texts:
+            uses[pair] -= 1
+            if not uses[pair]:
+                del held[pair]
+
+
+def score_sample(index: int, sample: Sample, views: Mapping[View, TokenStatistics], plan: Plan) -> ScoredSample:
+    """Every requested score of one sample whose views have been run."""
+    inputs = Inputs(sample.text, views, plan.frequencies)
+    counts = {
+        (one.name, words): counted(views[View()])
+        for one in plan.requests
+        for words, counted in one.definition.counts.items()
+    }
+    return ScoredSample(index, tuple(one_score(sample.id, one, inputs) for one in plan.requests), counts)
+
+
+def one_score(sample_id: str, request: ScoreRequest, inputs: Inputs) -> Score:
+    """One value, or NaN and the reason why there is none."""
+    try:
+        return Score(sample_id, request.name, request(inputs))
+    except Unscorable as outcome:
+        return Score(sample_id, request.name, math.nan, str(outcome))
+
+
+def score_samples(
+    samples: Sequence[Sample],
+    plan: Plan,
+    *,
+    progress: Progress | None = None,
+    observe: Observer | None = None,
+) -> ScoreTable:
+    """All samples at once, as columns."""
+    names = [one.name for one in plan.requests]
+    values = {name: np.full(len(samples), np.nan) for name in names}
+    reasons: dict[str, list[str | None]] = {name: [None] * len(samples) for name in names}
+    counts: Counter[tuple[str, str]] = Counter()
+    for scored in score_stream(samples, plan, progress=progress, observe=observe):
+        counts.update(scored.counts)
+        for found in scored.scores:
+            values[found.name][scored.index] = found.value
+            reasons[found.name][scored.index] = found.reason
+    return ScoreTable(values, {name: tuple(column) for name, column in reasons.items()}, dict(counts))

@@ -1,0 +1,189 @@
+"""An audit says what the truth of a model with exact probabilities lets it say, and no more."""
+
+import json
+import random
+from functools import partial
+
+import numpy as np
+import pytest
+
+from assay import leakage
+from assay.errors import AssayError, DataError
+from assay.leakage import UnseenScores
+from assay.models.table import TableModel
+from assay.scores import requests
+from assay.scoring import plan
+from assay.types import Sample
+
+audit = partial(leakage.audit, resamples=100)
+WORDS = [f"w{i}" for i in range(300)]
+
+
+def text(seed, words=30):
+    """Random words: members and nonmembers of the same kind."""
+    return " ".join(random.Random(f"text {seed}").choices(WORDS, k=words))
+
+
+def samples(first, count, label=None, dose=None):
+    metadata = {} if dose is None else {"dose": dose}
+    return [
+        Sample(f"s{i}", text(i), label=label, group=f"g{i // 2}", metadata=metadata)
+        for i in range(first, first + count)
+    ]
+
+
+SEEN = samples(0, 60, "member", 1)
+UNSEEN = samples(100, 60, "nonmember", 0)
+FRESH = samples(200, 120)
+
+
+@pytest.fixture(scope="module")
+def todo():
+    model = TableModel.trained([*(sample.text for sample in SEEN), *WORDS], order=3)
+    return plan(requests("loss,min_k,mid_pit,lrr"), {"target": model})
+
+
+@pytest.fixture(scope="module")
+def labelled(todo):
+    return audit([*SEEN, *UNSEEN], todo, benchmark="words", unseen=FRESH, unseen_source="other words")
+
+
+def test_a_model_that_memorised_is_found_out(labelled):
+    assert labelled.summary("loss").ranking.auroc.low > 0.8
+
+
+def test_the_primary_score_is_declared_not_chosen_by_result(labelled, todo):
+    assert labelled.primary == "mid_pit"
+    assert audit(SEEN, todo, benchmark="words", primary="lrr").primary == "lrr"
+
+
+def test_calibrated_decisions_find_members_and_spare_the_rest(labelled):
+    found = labelled.summary("loss").calibration
+    assert found.true_positives.rate.value > 0.9
+    assert found.false_positives.rate.low <= 0.05
+    assert found.unseen == 120
+    assert found.by_dose[1] == found.true_positives
+    assert found.by_dose[0] == found.false_positives
+
+
+def test_the_threshold_is_where_p_crosses_alpha(labelled):
+    for summary in labelled.summaries:
+        values, found = labelled.values[summary.score], summary.calibration
+        assert np.array_equal(values >= found.threshold, found.p_values <= found.alpha)
+
+
+def test_doses_are_held_against_never_seen(labelled):
+    (point,) = labelled.summary("loss").doses
+    assert point.dose == 1
+    assert point.auroc.value == pytest.approx(labelled.summary("loss").ranking.auroc.value)
+
+
+def test_words_drawn_alike_are_not_told_apart_blindly(labelled):
+    assert labelled.blind_compares == "members and non-members"
+    assert not labelled.blind.separates
+
+
+def test_classes_that_differ_in_their_words_are_called_confounded(todo):
+    marked = [Sample(s.id, f"{s.text} copyright", label=s.label, group=s.group) for s in SEEN]
+    assert audit([*marked, *UNSEEN], todo, benchmark="words").blind.separates
+
+
+def test_without_labels_the_baseline_compares_benchmark_and_unseen_text(todo):
+    bare = [Sample(s.id, f"{s.text} copyright", group=s.group) for s in SEEN]
+    found = audit(bare, todo, benchmark="words", unseen=FRESH)
+    assert found.blind_compares == "this benchmark and the unseen text"
+    assert found.blind.separates
+
+
+def test_without_labels_and_unseen_text_there_are_distributions_only(todo):
+    found = audit(FRESH, todo, benchmark="words")
+    (summary, *_) = found.summaries
+    assert (summary.ranking, summary.calibration, summary.doses, found.blind) == (None, None, (), None)
+    assert summary.distribution.mean == pytest.approx(found.values["loss"].mean())
+
+
+def test_an_unscorable_sample_keeps_its_row_and_leaves_the_ranking(todo):
+    found = audit([*SEEN, *UNSEEN, Sample("empty", "", label="member")], todo, benchmark="words")
+    summary = found.summary("loss")
+    assert (summary.scored, summary.total) == (120, 121)
+    assert summary.unscorable == {"fewer than 2 tokens": 1}
+    assert summary.ranking.unscorable_positives == 1
+    assert found.reasons["loss"][-1] == "fewer than 2 tokens"
+
+
+def test_samples_without_a_label_are_scored_but_not_ranked(todo):
+    found = audit([*SEEN, *UNSEEN, *FRESH], todo, benchmark="words")
+    assert found.summary("loss").ranking.positives == 60
+    assert found.summary("loss").scored == 240
+
+
+def test_unseen_text_that_stands_in_the_benchmark_calibrates_nothing(todo):
+    found = audit(SEEN, todo, benchmark="words", unseen=[*SEEN[:10], *FRESH])
+    assert found.summary("loss").calibration.unseen == 120
+    assert any("10 of 130 unseen texts" in note for note in found.notes)
+    with pytest.raises(DataError, match="all 60 unseen texts stand in the audited benchmark"):
+        audit(SEEN, todo, benchmark="words", unseen=SEEN)
+
+
+def test_a_small_calibration_set_is_warned_of_and_a_tiny_one_refused(todo):
+    found = audit(SEEN, todo, benchmark="words", unseen=FRESH[:50])
+    assert any("50 unseen samples" in note for note in found.notes)
+    with pytest.raises(AssayError, match="19"):
+        audit(SEEN, todo, benchmark="words", unseen=FRESH[:19])
+
+
+@pytest.mark.parametrize("alpha", [0, 1, -1, 7])
+def test_an_impossible_rate_is_refused(todo, alpha):
+    with pytest.raises(DataError, match="alpha"):
+        audit(SEEN, todo, benchmark="words", alpha=alpha)
+
+
+def test_an_empty_benchmark_is_refused(todo):
+    with pytest.raises(DataError, match="no samples"):
+        audit([], todo, benchmark="words")
+
+
+def test_the_heat_map_has_the_audited_samples_and_no_calibration_text(labelled):
+    assert {tokens.sample_id for tokens in labelled.tokens} == {s.id for s in [*SEEN, *UNSEEN]}
+
+
+def test_the_heat_map_shows_the_highest_values_first(labelled):
+    order = [s.id for s in labelled.samples]
+    shown = [labelled.values["mid_pit"][order.index(tokens.sample_id)] for tokens in labelled.tokens]
+    assert shown == sorted(shown, reverse=True)
+
+
+class TestCalibrationFile:
+    def test_gives_the_same_decisions_as_the_text_it_was_made_from(self, todo, tmp_path):
+        UnseenScores.measure(tuple(FRESH), todo, source="other words").save(tmp_path / "fresh.json")
+        known = UnseenScores.load(tmp_path / "fresh.json")
+        known.check(todo, tmp_path / "fresh.json")
+        from_file = audit(SEEN, todo, benchmark="words", calibration=known)
+        from_text = audit(SEEN, todo, benchmark="words", unseen=FRESH)
+        for name in from_file.values:
+            p_values = from_file.summary(name).calibration.p_values
+            assert np.array_equal(p_values, from_text.summary(name).calibration.p_values, equal_nan=True)
+        assert any("could not be checked" in note for note in from_file.notes)
+
+    def test_of_another_model_is_refused(self, todo, tmp_path):
+        known = UnseenScores.measure(tuple(FRESH), todo, source="other words")
+        other = plan(todo.requests, {"target": TableModel.uniform(300)})
+        with pytest.raises(DataError, match="expected uniform"):
+            known.check(other, tmp_path)
+
+    def test_that_lacks_a_score_is_refused(self, todo, tmp_path):
+        known = UnseenScores.measure(tuple(FRESH), todo, source="other words")
+        with pytest.raises(DataError, match="has no zlib"):
+            known.check(plan(requests("loss,zlib"), todo.models), tmp_path)
+
+    @pytest.mark.parametrize("content", ["", "[]", "{}", '{"format": "other", "values": {}}', "\x00"])
+    def test_that_is_none_gets_one_clear_line(self, tmp_path, content):
+        (tmp_path / "file").write_text(content)
+        with pytest.raises(DataError, match=r"calibration|format") as caught:
+            UnseenScores.load(tmp_path / "file")
+        assert "\n" not in str(caught.value)
+
+    def test_keeps_unscorable_texts_as_such(self, todo, tmp_path):
+        UnseenScores.measure((*FRESH, Sample("e", "")), todo, source="s").save(tmp_path / "f")
+        assert np.isnan(UnseenScores.load(tmp_path / "f").values["loss"][-1])
+        assert "NaN" not in json.dumps(json.loads((tmp_path / "f").read_text()))

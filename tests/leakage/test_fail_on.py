@@ -1,0 +1,57 @@
+"""Rules for use in CI."""
+
+import pytest
+
+from assay.errors import DataError
+from assay.leakage import audit, rule
+from assay.models.table import TableModel
+from assay.scores import requests
+from assay.scoring import plan
+from assay.types import Sample
+
+
+@pytest.fixture(scope="module")
+def bare():
+    todo = plan(requests("loss,min_k:k=0.5"), {"target": TableModel.uniform(256)})
+    return audit([Sample("a", "some text"), Sample("b", "")], todo, benchmark="two")
+
+
+@pytest.mark.parametrize(
+    ("text", "fires"),
+    [
+        ("coverage<0.9", True),
+        ("coverage>0.5", False),
+        (" coverage < 0.9 ", True),
+        ("loss.coverage<0.9", True),
+        ("min_k:k=0.5.coverage<0.9", True),
+    ],
+)
+def test_a_rule_compares_one_figure_with_a_number(bare, text, fires):
+    assert rule(text).fires(bare) is fires
+
+
+@pytest.mark.parametrize("text", ["", "coverage", "coverage=1", "leaked>0", "coverage>lots", "coverage.mid>1"])
+def test_what_is_no_rule_is_refused_before_anything_runs(text):
+    with pytest.raises(DataError, match="--fail-on"):
+        rule(text)
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("flagged>0.1", "needs known-unseen text"),
+        ("flagged.low>0.1", "needs known-unseen text"),
+        ("discoveries>0", "needs known-unseen text"),
+        ("auroc>0.6", "needs labels of both classes"),
+        ("zlib.coverage<1", "was not run"),
+        ("coverage.low<1", "has no interval"),
+    ],
+)
+def test_a_figure_that_was_not_measured_is_an_error_not_a_pass(bare, text, message):
+    with pytest.raises(DataError, match=message):
+        rule(text).fires(bare)
+
+
+def test_the_end_of_the_interval_can_be_asked_for():
+    found = rule("mid_pit.flagged.low>0.05")
+    assert (found.score, found.figure, found.end, found.limit) == ("mid_pit", "flagged", "low", 0.05)

@@ -1,0 +1,105 @@
+"""The engine runs what is needed, once, and loses nothing."""
+
+import math
+from collections import Counter
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from assay.errors import MissingCapability, ScoreError
+from assay.models.table import TableModel
+from assay.scores import FrequencyTable, requests
+from assay.scoring import pairs_to_run, plan, score_samples, score_stream
+from assay.types import Sample
+
+
+def samples(*texts):
+    return [Sample(id=f"s{i}", text=text) for i, text in enumerate(texts)]
+
+
+def uniform(vocabulary_size=256):
+    return TableModel.uniform(vocabulary_size)
+
+
+def test_fifteen_scores_cost_one_pass_a_text():
+    model = uniform()
+    found = score_samples(
+        samples("alpha", "beta"), plan(requests("loss,zlib,min_k,lrr,entropy,rank"), {"target": model})
+    )
+    assert Counter(model.scored) == {"alpha": 1, "beta": 1}
+    assert set(found.values) == {"loss", "zlib", "min_k", "lrr", "entropy", "rank"}
+
+
+def test_a_text_that_stands_twice_is_run_once_and_scored_twice():
+    model = uniform()
+    found = score_samples(samples("same", "other", "same"), plan(requests("zlib"), {"target": model}))
+    assert Counter(model.scored) == {"same": 1, "other": 1}
+    assert found.values["zlib"][0] == found.values["zlib"][2] != found.values["zlib"][1]
+
+
+def test_a_view_that_equals_another_samples_text_is_run_once():
+    model = uniform()
+    score_samples(samples("ABC", "abc", "xyz"), plan(requests("lowercase"), {"target": model}))
+    assert Counter(model.scored) == {"ABC": 1, "abc": 1, "xyz": 1}
+
+
+@given(st.lists(st.text("aAbB", max_size=3), max_size=30), st.integers(1, 5))
+def test_every_pair_runs_exactly_once_whatever_the_block(texts, block):
+    model, wanted = uniform(), samples(*texts)
+    todo = plan(requests("lowercase"), {"target": model})
+    found = list(score_stream(wanted, todo, block=block))
+    assert set(Counter(model.scored).values()) <= {1}
+    assert len(model.scored) == len(pairs_to_run(wanted, todo))
+    assert [one.index for one in found] == list(range(len(texts)))
+
+
+@given(st.lists(st.text("aAbB", max_size=3), max_size=12), st.integers(1, 5))
+def test_the_block_never_changes_a_value(texts, block):
+    todo = plan(requests("loss,zlib,lowercase"), {"target": uniform()})
+    small = [one.scores for one in score_stream(samples(*texts), todo, block=block)]
+    assert repr(small) == repr([one.scores for one in score_stream(samples(*texts), todo)])
+
+
+def test_two_models_see_each_text_once():
+    target, other = uniform(), uniform(512)
+    found = score_samples(samples("alpha", "beta"), plan(requests("reference"), {"target": target, "reference": other}))
+    assert Counter(target.scored) == Counter(other.scored) == {"alpha": 1, "beta": 1}
+    assert found.values["reference"] == pytest.approx(math.log(512) - math.log(256))
+
+
+def test_what_cannot_be_scored_keeps_its_row_and_its_reason():
+    found = score_samples(samples("", "alpha"), plan(requests("loss,zlib"), {"target": uniform()}))
+    assert math.isnan(found.values["loss"][0])
+    assert found.reasons["loss"] == ("fewer than 2 tokens", None)
+
+
+def test_progress_ends_where_it_said_it_would():
+    seen = []
+    todo = plan(requests("loss"), {"target": uniform()})
+    score_samples(samples("a1", "b2", "a1", "c3"), todo, progress=lambda *at: seen.append(at))
+    assert seen[-1] == (3, 3)
+
+
+def test_the_observer_sees_every_sample_with_its_own_statistics():
+    seen = {}
+    todo = plan(requests("loss"), {"target": uniform()})
+    score_samples(samples("alpha", "b2", "alpha"), todo, observe=lambda i, found: seen.update({i: len(found)}))
+    assert seen[0] == seen[2] > seen[1]
+
+
+def test_a_score_without_its_second_model_says_how_to_give_one():
+    with pytest.raises(MissingCapability, match="--reference MODEL"):
+        plan(requests("reference"), {"target": uniform()})
+
+
+def test_dc_pdd_without_a_table_says_how_to_make_one():
+    with pytest.raises(ScoreError, match="assay frequencies build"):
+        plan(requests("dc_pdd"), {"target": uniform()})
+
+
+def test_a_table_of_another_tokenizer_is_refused():
+    model = uniform()
+    table = FrequencyTable.count([], vocabulary_size=256, tokenizer_digest="other", source="elsewhere")
+    with pytest.raises(ScoreError, match="belongs to tokenizer other"):
+        plan(requests("dc_pdd"), {"target": model}, table)

@@ -1,0 +1,222 @@
+"""What an audit found, in plain words with its uncertainty.
+
+The words never go further than the numbers: a score without labels or calibration gives no verdict, whatever its
+value, and where a baseline that never sees the model does as well, that is said first.
+"""
+
+import math
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from assay.evaluation.dose import DosePoint
+from assay.evaluation.estimate import Estimate
+from assay.evaluation.ranking_result import Ranking
+from assay.leakage.results import Audit, Calibration, ScoreSummary
+from assay.reports.blind import confounding_warning
+from assay.reports.wording import count, percent, percent_interval, probability
+
+CHANCE = 0.5
+
+
+@dataclass(frozen=True, slots=True)
+class Headline:
+    """What the report says first.
+
+    Attributes:
+        statement: one or two sentences that stand alone.
+        details: sentences that a careful reader needs next.
+    """
+
+    statement: str
+    details: tuple[str, ...] = ()
+
+
+def headline(audit: Audit) -> Headline:
+    """The statement that the primary score supports, and no more."""
+    summary = audit.summary(audit.primary)
+    if not summary.scored:
+        return _nothing_scored(audit, summary)
+    if summary.doses:
+        found = _by_dose(audit, summary)
+    elif summary.ranking is not None:
+        found = _labelled(audit, summary.ranking)
+    elif summary.calibration is not None:
+        found = _calibrated(audit, summary.calibration)
+    else:
+        found = _bare(audit)
+    extra = []
+    checked = _known_false_positives(summary.calibration) if summary.calibration else None
+    if checked:
+        extra.append(checked)
+    if confounding_warning(audit):
+        extra.append("Read the warning above first: the texts themselves differ, model or no model.")
+    if summary.scored < summary.total:
+        extra.append(
+            f"{count(summary.total - summary.scored, 'sample')} of {summary.total:,} could not be scored by "
+            f"{audit.primary} and count in no figure; the table lists each with its reason."
+        )
+    return Headline(found.statement, (*found.details, *extra))
+
+
+def sufficient_dose(points: Sequence[DosePoint]) -> float | None:
+    """The lowest dose from which on a score can tell.
+
+    That is the lowest dose whose AUROC interval lies wholly above one half, and stays so for every larger dose; None
+    where there is none.
+    """
+    sufficient = None
+    for point in sorted(points, key=lambda p: p.dose, reverse=True):
+        if not point.auroc.low > CHANCE:  # NaN, no interval, is not above chance
+            break
+        sufficient = point.dose
+    return sufficient
+
+
+def in_pairs(estimate: Estimate) -> str:
+    """An AUROC as what it means: how often the one sample scores higher than the other."""
+    return (
+        f"in {percent(estimate.value)} of pairs ({percent(estimate.level)} interval {percent_interval(estimate)}; "
+        f"chance is 50 %)"
+        if estimate.has_interval
+        else f"in {percent(estimate.value)} of pairs (chance is 50 %; too few groups for an interval)"
+    )
+
+
+def _nothing_scored(audit: Audit, summary: ScoreSummary) -> Headline:
+    reason, _ = Counter(summary.unscorable).most_common(1)[0] if summary.unscorable else ("no samples", 0)
+    return Headline(
+        f"No verdict: none of {count(summary.total, 'sample')} of {audit.benchmark} could be scored by "
+        f"{audit.primary}.",
+        (f"Most common reason: {reason}.",),
+    )
+
+
+def _by_dose(audit: Audit, summary: ScoreSummary) -> Headline:
+    points = sorted(summary.doses, key=lambda p: p.dose)
+    first, last = sufficient_dose(points), points[-1]
+    tells = "seen samples from unseen ones better than chance"
+    if first is None:
+        statement = f"Even after {count(last.dose, 'exposure')}, {audit.primary} does not tell {tells}."
+    elif first == 1:
+        statement = f"One exposure is enough: {audit.primary} tells {tells}."
+    else:
+        statement = f"From {first:g} exposures on, {audit.primary} tells {tells}."
+    before = [p for p in points if first is None or p.dose < first]
+    told = [p for p in points if p.dose == first] + ([last] if last.dose != first else [])
+    details = [
+        "A sample seen "
+        + "; one seen ".join(
+            f"{_times(p.dose)} scores higher than a never-seen one "
+            f"{in_pairs(p.auroc) if i == 0 else _pairs_again(p.auroc)}"
+            for i, p in enumerate(told)
+        )
+        + "."
+    ]
+    if before and first is not None:
+        nearest = before[-1]
+        details.append(
+            f"Seen {_times(nearest.dose)}, {_pairs_again(nearest.auroc)}: not told apart from chance. "
+            "Leaks that small stay invisible to this score on this model."
+        )
+    if summary.ranking is not None:
+        details.append(_low_fpr(summary.ranking, "of all seen samples"))
+    return Headline(statement, tuple(details))
+
+
+def _times(dose: float) -> str:
+    return "once" if dose == 1 else f"{dose:g} times"
+
+
+def _pairs_again(estimate: Estimate) -> str:
+    return f"in {percent(estimate.value)} ({percent_interval(estimate)})"
+
+
+def _labelled(audit: Audit, ranking: Ranking) -> Headline:
+    found = ranking.auroc
+    if math.isnan(found.value):
+        return Headline(
+            f"No verdict: {audit.primary} gave values for {count(ranking.positives, 'member')} and "
+            f"{count(ranking.negatives, 'non-member')}, and both are needed.",
+        )
+    details = [
+        f"A random member scores higher than a random non-member {in_pairs(found)}.",
+        _low_fpr(ranking, "of the members"),
+    ]
+    told = f"{audit.primary} {{}} members of {audit.benchmark} from non-members{{}}."
+    if not found.has_interval:
+        statement = f"No verdict: too few groups of samples to bound what {audit.primary} achieves."
+    elif found.low > CHANCE:
+        statement = told.format("tells", " better than chance")
+    elif found.high < CHANCE:
+        statement = f"{audit.primary} points the wrong way: members of {audit.benchmark} score lower than non-members."
+        details.append("Directions are declared before the data are seen and never flipped, so this stands as it is.")
+    else:
+        statement = told.format("does not tell", "")
+    details.append("This is about the two groups. A single sample with a high score is a reason to look, not a proof.")
+    return Headline(statement, tuple(details))
+
+
+def _low_fpr(ranking: Ranking, whom: str) -> str:
+    found = [
+        f"with {percent(rate)} false positives allowed it finds {percent(e.value)} {whom if i == 0 else ''}".rstrip()
+        + f" ({percent_interval(e)})"
+        for i, (rate, e) in enumerate(sorted(ranking.tpr_at_fpr.items(), reverse=True))
+    ]
+    return f"{'; '.join(found).capitalize()}. Chance would find as many as it falsely accuses."
+
+
+def _calibrated(audit: Audit, calibration: Calibration) -> Headline:
+    flags = calibration.flagged
+    rate = flags.rate
+    looks = f"{percent(rate.value)} of {audit.benchmark} looks familiar to {audit.model}"
+    surprising = flags.p_value <= 1 - rate.level
+    if surprising and rate.low > flags.chance:
+        statement = f"{looks}, where {percent(flags.chance)} would by chance."
+    elif rate.high < flags.chance:
+        statement = f"Only {looks}, where {percent(flags.chance)} would by chance."
+    else:
+        statement = f"{looks}, no more than chance explains ({percent(flags.chance)})."
+    familiar = (
+        f"Familiar: {audit.primary} as high as in the top {percent(flags.chance)} of unseen text. The share has a "
+        f"{percent(rate.level)} interval of {percent_interval(rate)}; had nothing leaked, a share this high would come "
+        f"up {probability(flags.p_value)}."
+    )
+    return Headline(statement, (familiar, *_calibration_details(calibration)))
+
+
+def _calibration_details(calibration: Calibration) -> tuple[str, ...]:
+    alone = (
+        f"Samples that stand out one by one, corrected for testing all of them (Benjamini-Hochberg, "
+        f"q ≤ {calibration.alpha:g}): {calibration.discoveries:,}."
+    )
+    source = (
+        f"Calibrated on {count(calibration.unseen, 'unseen text')} from {calibration.source}. This holds as far as "
+        "benchmark and unseen text are alike in everything but exposure: same language, same kind, same period."
+    )
+    return alone, source
+
+
+def _known_false_positives(calibration: Calibration) -> str | None:
+    """What the labels say of the calibration; None without labelled non-members."""
+    held = calibration.false_positives
+    if held is None or not held.samples:
+        return None
+    return (
+        f"The calibration can be checked here: it promises {percent(held.chance)} false positives, and flags "
+        f"{percent(held.rate.value)} of the known non-members ({percent_interval(held.rate)})."
+    )
+
+
+def _bare(audit: Audit) -> Headline:
+    describe = (
+        f"The distributions below describe {audit.benchmark}; by themselves they cannot say whether it leaked, "
+        "however high the scores are."
+    )
+    advice = (
+        "Add --unseen DATA with text of the same language and kind that the model certainly has not seen (written "
+        "after its training ended, say): then this line gives a calibrated rate beside the one expected by chance."
+    )
+    return Headline(
+        f"No verdict: nothing here says what {audit.model} scores on text that it has not seen.", (describe, advice)
+    )

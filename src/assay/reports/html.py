@@ -1,0 +1,112 @@
+"""One HTML file with everything in it: no network, no fonts, no scripts but its own."""
+
+import base64
+import hashlib
+import json
+from collections.abc import Mapping
+from functools import cache
+from importlib import resources
+from pathlib import Path
+
+from jinja2 import Environment, PackageLoader, StrictUndefined
+from markupsafe import Markup
+
+from assay._version import __version__
+from assay.errors import DataError
+from assay.leakage.results import Audit
+from assay.reports import figures
+from assay.reports.blind import baseline_note, confounding_warning
+from assay.reports.facts import facts
+from assay.reports.headline import headline
+from assay.reports.methods import method_notes
+from assay.reports.payload import RUN_LENGTH, STEPS, payload, script_safe
+from assay.reports.run_folder import read_run
+from assay.reports.tables import tables
+from assay.reports.wording import percent
+
+PLOT_FROM, PLOT_TO = 0.3, 1.0
+"""AUROC at the two ends of the interval plot in the score table."""
+
+
+def render_report(audit: Audit, manifest: Mapping[str, object]) -> str:
+    """The report as one self-contained HTML page."""
+    script = _asset("report.js")
+    data = payload(audit)
+    return (
+        _environment()
+        .get_template("report.html.j2")
+        .render(
+            audit=audit,
+            version=__version__,
+            warning=confounding_warning(audit),
+            baseline_note=baseline_note(audit),
+            headline=headline(audit),
+            facts=facts(audit),
+            tables=tables(audit),
+            roc=figures.roc(audit),
+            dose=figures.dose_response(audit),
+            p_values=figures.p_values(audit),
+            histograms=figures.histograms(audit),
+            methods=method_notes(audit),
+            command=command_line(manifest),
+            manifest={key: _told(value) for key, value in manifest.items() if key != "command"},
+            labels=sorted({s.label for s in audit.samples if s.label is not None}),
+            heat_maps=len(data["tokens"]),
+            steps=[percent(step) for step in STEPS],
+            run_length=RUN_LENGTH,
+            style=Markup(_asset("report.css")),  # noqa: S704  our own file
+            script=Markup(script),  # noqa: S704  our own file
+            script_digest=base64.b64encode(hashlib.sha256(script.encode()).digest()).decode(),
+            data=Markup(script_safe(data)),  # noqa: S704  script_safe leaves no markup
+            place=_place,
+        )
+    )
+
+
+def write_report(folder: str | Path) -> Path:
+    """Draw `report.html` from a run folder, into that folder.
+
+    Raises:
+        DataError: the run folder cannot be read, or the page cannot be written.
+    """
+    audit, manifest = read_run(folder)
+    path = Path(folder) / "report.html"
+    try:
+        path.write_text(render_report(audit, manifest), "utf-8")
+    except OSError as error:
+        raise DataError(f"cannot write {path}: {error.strerror or error}") from error
+    return path
+
+
+def command_line(manifest: Mapping[str, object]) -> str:
+    """The command that made the run, as one line; empty where the manifest has none."""
+    command = manifest.get("command", "")
+    return " ".join(str(part) for part in command) if isinstance(command, list | tuple) else str(command)
+
+
+def _told(value: object) -> str:
+    """A manifest entry as text: nested ones as JSON."""
+    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, default=str)
+
+
+def _place(value: float) -> float:
+    """Where an AUROC stands in the interval plot, in per cent of its width."""
+    return 100 * (min(max(value, PLOT_FROM), PLOT_TO) - PLOT_FROM) / (PLOT_TO - PLOT_FROM)
+
+
+@cache
+def _environment() -> Environment:
+    found = Environment(
+        loader=PackageLoader("assay.reports"),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    found.filters["drawing"] = lambda figure: Markup(figure.svg)  # noqa: S704  drawn by us, its words escaped
+    return found
+
+
+@cache
+def _asset(name: str) -> str:
+    return (resources.files("assay.reports") / "templates" / name).read_text("utf-8")

@@ -1,0 +1,197 @@
+"""The headline says what the numbers support, in words, and no more."""
+
+import math
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from assay.evaluation import BlindBaseline, DosePoint, Estimate, FlagRate, Ranking
+from assay.leakage.results import Audit, Calibration, Distribution, ScoreSummary
+from assay.reports.blind import baseline_note, confounding_warning
+from assay.reports.headline import headline, sufficient_dose
+from assay.types import Sample
+
+NOTHING = Distribution(math.nan, math.nan, {})
+
+
+def ranking(value: float, low: float, high: float, name: str = "mid_pit") -> Ranking:
+    rates = {0.01: Estimate(0.12, 0.08, 0.17), 0.05: Estimate(0.41, 0.33, 0.5)}
+    both = Estimate(value, low, high)
+    ends = np.array([0.0, 1.0])
+    return Ranking(name, 60, 40, 0, 0, 20, both, both, 0.6, rates, ends, ends)
+
+
+def dose(amount: float, value: float, low: float, high: float) -> DosePoint:
+    return DosePoint("mid_pit", amount, 30, 0, Estimate(0, 0, 0), Estimate(value, low, high), Estimate(0.2, 0.1, 0.3))
+
+
+def audit(**found: object) -> Audit:
+    summary = ScoreSummary("mid_pit", 100, 100, NOTHING, {}, **found)
+    return Audit(
+        kind="audit",
+        model="some/model",
+        benchmark="humaneval",
+        samples=(Sample("a", "x"),),
+        values={"mid_pit": np.zeros(1)},
+        reasons={"mid_pit": (None,)},
+        summaries=(summary,),
+        primary="mid_pit",
+    )
+
+
+def calibration(rate: float, low: float, high: float, p_value: float, discoveries: int = 14) -> Calibration:
+    flags = FlagRate(10, 100, 0, 0.05, Estimate(rate, low, high), 0.05, p_value)
+    return Calibration("fresh.jsonl", 200, 0.05, np.zeros(1), np.zeros(1), flags, discoveries, 0.3)
+
+
+def plain(text: str) -> str:
+    return text.replace("\u00a0", " ")
+
+
+def test_an_interval_above_one_half_tells_members_apart():
+    found = headline(audit(ranking=ranking(0.83, 0.79, 0.87)))
+    assert found.statement == "mid_pit tells members of humaneval from non-members better than chance."
+    assert plain(found.details[0]) == (
+        "A random member scores higher than a random non-member in 83 % of pairs "
+        "(95 % interval 79 % to 87 %; chance is 50 %)."
+    )
+    assert plain(found.details[1]).startswith(
+        "With 5 % false positives allowed it finds 41 % of the members (33 % to 50 %); "
+        "with 1 % false positives allowed it finds 12 % (8 % to 17 %)."
+    )
+
+
+def test_an_interval_around_one_half_does_not():
+    assert "does not tell" in headline(audit(ranking=ranking(0.52, 0.47, 0.57))).statement
+
+
+def test_an_interval_below_one_half_is_not_turned_around():
+    found = headline(audit(ranking=ranking(0.3, 0.25, 0.36)))
+    assert "points the wrong way" in found.statement
+    assert any("never flipped" in detail for detail in found.details)
+
+
+@pytest.mark.parametrize(
+    "unknown", [ranking(0.9, math.nan, math.nan), ranking(math.nan, math.nan, math.nan)], ids=["interval", "value"]
+)
+def test_without_an_interval_or_a_value_there_is_no_verdict(unknown: Ranking):
+    assert headline(audit(ranking=unknown)).statement.startswith("No verdict")
+
+
+def test_doses_are_told_by_the_lowest_that_suffices():
+    points = (dose(1, 0.53, 0.47, 0.59), dose(2, 0.58, 0.49, 0.66), dose(4, 0.71, 0.65, 0.77), dose(8, 0.9, 0.86, 0.94))
+    found = headline(audit(doses=points))
+    assert found.statement == "From 4 exposures on, mid_pit tells seen samples from unseen ones better than chance."
+    assert plain(found.details[0]) == (
+        "A sample seen 4 times scores higher than a never-seen one in 71 % of pairs "
+        "(95 % interval 65 % to 77 %; chance is 50 %); one seen 8 times scores higher than a never-seen one in "
+        "90 % (86 % to 94 %)."
+    )
+    assert plain(found.details[1]).startswith("Seen 2 times, in 58 % (49 % to 66 %): not told apart from chance.")
+
+
+def test_a_dose_suffices_only_if_every_larger_one_does():
+    assert sufficient_dose([dose(1, 0.7, 0.6, 0.8), dose(2, 0.5, 0.4, 0.6), dose(4, 0.7, 0.6, 0.8)]) == 4
+    assert sufficient_dose([dose(4, 0.7, 0.6, 0.8), dose(1, 0.7, 0.6, 0.8)]) == 1
+    assert sufficient_dose([dose(1, 0.7, 0.6, 0.8), dose(2, 0.6, 0.5, 0.8)]) is None
+    assert sufficient_dose([dose(1, 0.9, math.nan, math.nan)]) is None
+    assert sufficient_dose([]) is None
+
+
+def test_one_exposure_may_be_enough_and_all_may_be_too_few():
+    assert headline(audit(doses=(dose(1, 0.7, 0.6, 0.8),))).statement.startswith("One exposure is enough")
+    blind = headline(audit(doses=(dose(32, 0.5, 0.4, 0.6),)))
+    assert blind.statement.startswith("Even after 32 exposures, mid_pit does not tell")
+
+
+def test_more_flags_than_chance_explains_are_familiar():
+    found = headline(audit(calibration=calibration(0.28, 0.22, 0.35, 0.0001)))
+    assert plain(found.statement) == "28 % of humaneval looks familiar to some/model, where 5 % would by chance."
+    details = plain(" ".join(found.details))
+    assert "95 % interval of 22 % to 35 %" in details
+    assert "in fewer than 1 case in 1,000" in details
+    assert "q ≤ 0.05): 14." in details
+
+
+def test_an_interval_above_chance_is_not_enough_where_the_unseen_set_is_small():
+    """The interval leaves out how the unseen texts were drawn; the p-value does not."""
+    found = headline(audit(calibration=calibration(0.14, 0.08, 0.22, 0.21)))
+    assert "no more than chance explains" in found.statement
+
+
+def test_fewer_flags_than_chance_are_told_as_that():
+    assert headline(audit(calibration=calibration(0.01, 0.0, 0.03, 0.9))).statement.startswith("Only 1")
+
+
+def test_values_alone_give_no_verdict_but_advice():
+    found = headline(audit())
+    assert found.statement.startswith("No verdict")
+    assert "--unseen" in found.details[-1]
+
+
+@pytest.mark.parametrize("value", [-1e9, 0.0, 1e9])
+def test_no_value_however_high_makes_an_uncalibrated_score_a_leak(value: float):
+    told = replace(audit(), values={"mid_pit": np.array([value])})
+    assert headline(told) == headline(audit())
+    assert "leaked: yes" not in " ".join([headline(told).statement, *headline(told).details]).lower()
+
+
+def test_a_score_without_any_value_says_why(unscorable: Audit):
+    found = headline(unscorable)
+    assert found.statement == "No verdict: none of 5 samples of humaneval could be scored by mid_pit."
+    assert found.details[0] == "Most common reason: fewer than 2 tokens."
+
+
+def test_unscorable_samples_are_counted_beside_the_verdict():
+    told = audit(ranking=ranking(0.83, 0.79, 0.87))
+    summary = replace(told.summaries[0], scored=97)
+    assert headline(replace(told, summaries=(summary,))).details[-1].startswith("3 samples of 100 could not be scored")
+
+
+def test_known_non_members_check_the_calibration():
+    checked = replace(
+        calibration(0.28, 0.22, 0.35, 0.0001),
+        false_positives=FlagRate(2, 40, 0, 0.05, Estimate(0.05, 0.02, 0.12), 0.05, 0.5),
+    )
+    told = headline(audit(ranking=ranking(0.83, 0.79, 0.87), calibration=checked))
+    assert "flags 5 % of the known non-members (2 % to 12 %)" in plain(" ".join(told.details))
+
+
+def test_a_baseline_that_separates_is_a_warning_and_marks_the_headline():
+    blind = ranking(0.92, 0.88, 0.95, "bag of words")
+    told = replace(
+        audit(ranking=ranking(0.83, 0.79, 0.87)),
+        blind=BlindBaseline(blind, "bag of words", separates=True, all=(blind,)),
+        blind_compares="members and non-members",
+    )
+    warning = confounding_warning(told) or ""
+    assert "tells members and non-members apart: AUROC .920 [.880, .950]" in warning
+    assert "mid_pit reaches .830 [.790, .870]" in warning
+    assert baseline_note(told) is None
+    assert any("warning above" in detail for detail in headline(told).details)
+
+
+def test_a_baseline_that_does_not_separate_is_a_note():
+    blind = ranking(0.52, 0.47, 0.57, "bag of words")
+    told = replace(
+        audit(calibration=calibration(0.28, 0.22, 0.35, 0.0001)),
+        blind=BlindBaseline(blind, "bag of words", separates=False, all=(blind,)),
+        blind_compares="this benchmark and the unseen text",
+    )
+    assert confounding_warning(told) is None
+    assert "does not separate this benchmark and the unseen text" in (baseline_note(told) or "")
+
+
+def test_a_baseline_that_could_not_be_measured_says_why():
+    told = replace(audit(), blind=BlindBaseline(None, None, separates=False, all=(), reason="too few texts"))
+    assert confounding_warning(told) is None
+    assert baseline_note(told) == "No blind baseline: too few texts."
+
+
+def test_every_kind_of_audit_has_a_headline(every_audit: dict[str, Audit]):
+    for told in every_audit.values():
+        found = headline(told)
+        assert found.statement.endswith(".")
+        assert all(detail.endswith(".") for detail in found.details)
+        assert "nan" not in " ".join([found.statement, *found.details])

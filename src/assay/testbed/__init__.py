@@ -1,0 +1,1 @@
+"""Controlled experiments with known truth."""

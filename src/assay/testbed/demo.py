@@ -1,0 +1,56 @@
+"""The demonstration: the shipped model audited for functions of which it is known how often it saw them."""
+
+from assay.datasets import Dataset, split_by_group
+from assay.leakage import Audit, audit
+from assay.scoring import Plan
+from assay.scoring.run import Progress
+from assay.testbed.doses import known_dose_functions
+from assay.types import NONMEMBER
+
+CALIBRATION_SHARE = 0.4
+SEED = 0
+
+
+def demo_functions(per_dose: int | None = None) -> Dataset:
+    """Standard-library functions with known doses, from the running interpreter.
+
+    Args:
+        per_dose: at most so many functions of each dose; None for all.
+    """
+    known = known_dose_functions()
+    taken: dict[object, int] = {}
+    samples = []
+    for sample in known.samples:
+        dose = sample.metadata["dose"]
+        taken[dose] = taken.get(dose, 0) + 1
+        if per_dose is None or taken[dose] <= per_dose:
+            samples.append(sample)
+    note = (
+        f"{known.matched} of {known.listed} standard-library functions of known dose stand in this Python letter for "
+        f"letter (the model was trained on Python {known.trained_on})."
+    )
+    return Dataset.of("standard-library functions", samples, source="this interpreter's standard library", notes=[note])
+
+
+def demo_audit(functions: Dataset, plan: Plan, *, alpha: float = 0.05, progress: Progress | None = None) -> Audit:
+    """Audit `builtin:small`: part of the never-seen functions calibrates, the rest is judged with the seen ones.
+
+    Calibration and judged functions come from different modules.
+    """
+    seen = tuple(sample for sample in functions.samples if sample.label != NONMEMBER)
+    parts = split_by_group(
+        functions.nonmembers, {"calibration": CALIBRATION_SHARE, "judged": 1 - CALIBRATION_SHARE}, seed=SEED
+    )
+    unseen = parts["calibration"]
+    return audit(
+        [*parts["judged"], *seen],
+        plan,
+        benchmark=functions.name,
+        unseen=unseen,
+        unseen_source=f"{len(unseen)} never-seen functions of other modules",
+        alpha=alpha,
+        kind="demo",
+        seed=SEED,
+        notes=functions.notes,
+        progress=progress,
+    )

@@ -1,0 +1,91 @@
+"""Standard-library functions whose dose is known: how often `builtin:small` saw each of them in training.
+
+The texts come from the user's own interpreter and are matched with the shipped manifest by digest, so another
+Python version matches in part, and what does not match is not used.
+"""
+
+from dataclasses import dataclass
+from importlib.resources import files
+from pathlib import Path
+
+from assay.testbed.library_functions import library_functions, library_paths, library_root
+from assay.testbed.manifest import Manifest, ManifestEntry, read_manifest
+from assay.types import MEMBER, NONMEMBER, Sample
+
+
+@dataclass(frozen=True, slots=True)
+class KnownDoses:
+    """The functions found in this interpreter's standard library.
+
+    Attributes:
+        samples: one a function, in the manifest's order; label "member" where the dose is above 0, group = module,
+            metadata `dose`.
+        listed: number of functions in the manifest.
+        trained_on: Python version whose standard library was trained on.
+    """
+
+    samples: tuple[Sample, ...]
+    listed: int
+    trained_on: str
+
+    @property
+    def matched(self) -> int:
+        """How many of the listed functions this interpreter has, letter for letter."""
+        return len(self.samples)
+
+
+def known_dose_functions(manifest: Path | None = None, root: Path | None = None) -> KnownDoses:
+    """The functions of known dose that stand in this interpreter's standard library.
+
+    Args:
+        manifest: a training manifest; None means the one shipped with `builtin:small`.
+        root: a standard library; None means the running interpreter's.
+    """
+    listed = read_manifest(manifest or shipped_manifest())
+    library = root or library_root()
+    wanted = {entry.sha256: entry for entry in listed.functions()}
+    texts: dict[str, str] = {}
+    likely = sorted({entry.path for entry in wanted.values()})
+    _find(library, likely, wanted, texts)
+    if len(texts) < len(wanted):  # functions that another version keeps in another module
+        _find(library, sorted(set(library_paths(library)) - set(likely)), wanted, texts)
+    return KnownDoses(samples=tuple(_samples(wanted, texts)), listed=len(wanted), trained_on=_python_version(listed))
+
+
+def shipped_manifest() -> Path:
+    """Where the manifest of `builtin:small` lies."""
+    return Path(str(files("assay").joinpath("models", "builtin", "small", "manifest.jsonl.gz")))
+
+
+def _find(root: Path, paths: list[str], wanted: dict[str, ManifestEntry], texts: dict[str, str]) -> None:
+    for function in library_functions(root, paths):
+        if function.digest in wanted:
+            texts.setdefault(function.digest, function.text)
+
+
+def _samples(wanted: dict[str, ManifestEntry], texts: dict[str, str]) -> list[Sample]:
+    taken: set[str] = set()
+    samples = []
+    for digest, entry in wanted.items():
+        if digest not in texts:
+            continue
+        module = entry.path.removesuffix(".py").removesuffix("/__init__").replace("/", ".")
+        name = f"{module}:{entry.name}"
+        if name in taken:  # a property's getter and setter share their name
+            name = f"{name}:{entry.line}"
+        taken.add(name)
+        samples.append(
+            Sample(
+                id=name,
+                text=texts[digest],
+                language="python",
+                label=MEMBER if entry.dose else NONMEMBER,
+                group=module,
+                metadata={"dose": entry.dose},
+            )
+        )
+    return samples
+
+
+def _python_version(manifest: Manifest) -> str:
+    return str(manifest.header["python"])

@@ -1,0 +1,116 @@
+"""The functions of the interpreter's standard library, as the texts whose doses are known.
+
+Everything here needs the standard library alone: at run time the user's own interpreter gives the texts, and
+nothing of them is shipped.
+"""
+
+import ast
+import hashlib
+import sysconfig
+import textwrap
+import tokenize
+import warnings
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+# Tests, bundled wheels, platform configuration and demos are not library code.
+_LEFT_OUT = frozenset(
+    {
+        "__pycache__",
+        "__phello__",
+        "_bundled",
+        "idle_test",
+        "lib-dynload",
+        "pydoc_data",
+        "site-packages",
+        "test",
+        "tests",
+    }
+    | {"turtledemo", "dist-packages"}
+)
+
+
+@dataclass(frozen=True, slots=True)
+class LibraryFunction:
+    """One function or method of the standard library.
+
+    `text` is its dedented source, decorators included, with LF line ends and one newline at the end.
+    `path` is relative to the library's root with forward slashes; `line` is 1-based.
+    """
+
+    path: str
+    name: str
+    line: int
+    text: str
+
+    @property
+    def module(self) -> str:
+        """The dotted module path, `json.decoder` for `json/decoder.py`."""
+        return self.path.removesuffix(".py").removesuffix("/__init__").replace("/", ".")
+
+    @property
+    def digest(self) -> str:
+        """SHA-256 of the text in UTF-8, in hex."""
+        return hashlib.sha256(self.text.encode()).hexdigest()
+
+
+def library_root() -> Path:
+    """The folder of this interpreter's standard library."""
+    return Path(sysconfig.get_paths()["stdlib"])
+
+
+def library_paths(root: Path) -> list[str]:
+    """Paths of the library's modules relative to `root`, sorted."""
+    relative = (path.relative_to(root) for path in root.rglob("*.py"))
+    return sorted(
+        path.as_posix()
+        for path in relative
+        if not any(part in _LEFT_OUT or part.startswith(("config-", "_sysconfigdata")) for part in path.parts)
+    )
+
+
+def library_functions(root: Path, paths: list[str]) -> Iterator[LibraryFunction]:
+    """Functions of the modules at `paths` (relative to `root`); paths absent from this library are passed over."""
+    for path in paths:
+        if (root / path).is_file():
+            with tokenize.open(root / path) as file:
+                yield from functions_of(file.read(), path)
+
+
+def functions_of(source: str, path: str) -> Iterator[LibraryFunction]:
+    """Functions and methods of one module's source; a function inside another is part of the outer one's text."""
+    lines = [line + "\n" for line in source.split("\n")]  # str.splitlines also cuts at form feeds, the parser does not
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # invalid escapes in other people's string literals
+        body = ast.parse(source).body
+    for name, node in _definitions(body, ""):
+        first = min([node.lineno, *(decorator.lineno for decorator in node.decorator_list)])
+        text = textwrap.dedent("".join(lines[first - 1 : node.end_lineno])).rstrip("\n") + "\n"
+        if _stands_alone(text):
+            yield LibraryFunction(path=path, name=name, line=first, text=text)
+
+
+def _definitions(body: list[ast.stmt], prefix: str) -> Iterator[tuple[str, ast.FunctionDef | ast.AsyncFunctionDef]]:
+    for statement in body:
+        match statement:
+            case ast.FunctionDef() | ast.AsyncFunctionDef():
+                yield prefix + statement.name, statement
+            case ast.ClassDef():
+                yield from _definitions(statement.body, f"{prefix}{statement.name}.")
+            case ast.If():
+                yield from _definitions([*statement.body, *statement.orelse], prefix)
+            case ast.Try():
+                handlers = [inner for handler in statement.handlers for inner in handler.body]
+                yield from _definitions([*statement.body, *handlers, *statement.orelse], prefix)
+
+
+def _stands_alone(text: str) -> bool:
+    """Whether dedenting left valid code: a string literal that reaches column 0 prevents it."""
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            ast.parse(text)
+    except SyntaxError:
+        return False
+    return True

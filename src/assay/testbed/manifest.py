@@ -1,0 +1,90 @@
+"""The training manifest: every text that `builtin:small` was trained on, and those it is known never to have
+seen.
+
+JSON lines, gzip. The first line is the header (how the corpus was made, and its totals); every other line is
+one text. Reading needs the standard library alone.
+"""
+
+import gzip
+import hashlib
+import json
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Literal
+
+from assay.errors import DataError
+
+PACKAGE_FILE = "package file"
+LIBRARY_FUNCTION = "library function"
+
+Kind = Literal["package file", "library function"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ManifestEntry:
+    """One text, by digest.
+
+    Attributes:
+        kind: a file of an installed distribution, or a function of the standard library.
+        package: the distribution's name; "python" for the standard library.
+        version: of the distribution or of Python.
+        path: relative to the folder of installed distributions, or to the root of the standard library.
+        name: qualified name of the function; empty for a file.
+        line: 1-based line where the function starts; 1 for a file.
+        sha256: of the text in UTF-8.
+        licence: SPDX expression.
+        dose: how often the text stands in the training stream; 0 means never.
+        characters: length of the text.
+        tokens: its tokens under the model's tokenizer, without the special ones.
+    """
+
+    kind: Kind
+    package: str
+    version: str
+    path: str
+    name: str
+    line: int
+    sha256: str
+    licence: str
+    dose: int
+    characters: int
+    tokens: int
+
+
+@dataclass(frozen=True, slots=True)
+class Manifest:
+    """How the corpus was made, and every text of it."""
+
+    header: Mapping[str, object]
+    entries: tuple[ManifestEntry, ...]
+
+    def functions(self) -> Iterator[ManifestEntry]:
+        """The functions of the standard library, those never seen (dose 0) included."""
+        return (entry for entry in self.entries if entry.kind == LIBRARY_FUNCTION)
+
+
+def write_manifest(path: Path, manifest: Manifest) -> str:
+    """Writes the manifest; equal manifests give equal bytes. Returns the SHA-256 of the uncompressed text."""
+    lines: Iterable[Mapping[str, object]] = [manifest.header, *map(asdict, manifest.entries)]
+    text = "".join(json.dumps(line, ensure_ascii=False, separators=(",", ":")) + "\n" for line in lines).encode()
+    path.write_bytes(gzip.compress(text, compresslevel=9, mtime=0))
+    return hashlib.sha256(text).hexdigest()
+
+
+def read_manifest(path: Path) -> Manifest:
+    """Reads a manifest.
+
+    Raises:
+        DataError: the file is missing, cut short, or not a manifest.
+    """
+    try:
+        header, *entries = gzip.decompress(path.read_bytes()).decode().splitlines()
+        return Manifest(json.loads(header), tuple(ManifestEntry(**json.loads(entry)) for entry in entries))
+    except (OSError, EOFError, ValueError, TypeError) as error:
+        raise DataError(f"{path}: expected a training manifest (gzip, JSON lines), got {error!r}") from error
+
+
+def manifest_digest(path: Path) -> str:
+    """SHA-256 of the uncompressed manifest, which does not depend on the compressor's version."""
+    return hashlib.sha256(gzip.decompress(path.read_bytes())).hexdigest()

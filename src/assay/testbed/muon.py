@@ -1,0 +1,52 @@
+"""Muon: momentum, then an orthogonalised update, for the weight matrices of hidden layers.
+
+Source: Jordan et al. 2024, "Muon: An optimizer for hidden layers in neural networks", with its coefficients.
+`torch.optim` has a Muon as well, but that one iterates matrix by matrix in bfloat16, which processors without
+bfloat16 units emulate slowly; this one stacks matrices of one shape and keeps their dtype.
+"""
+
+from collections.abc import Callable, Iterable
+from itertools import groupby
+
+import torch
+
+_COEFFICIENTS = (3.4445, -4.7750, 2.0315)
+
+
+def orthogonalised(matrices: torch.Tensor, *, steps: int = 5) -> torch.Tensor:
+    """For each G = U S Vᵀ of the stack [n, rows, columns], approximately U Vᵀ: Newton-Schulz, quintic."""
+    a, b, c = _COEFFICIENTS
+    tall = matrices.shape[1] > matrices.shape[2]
+    x = matrices.mT if tall else matrices
+    x = x / x.norm(dim=(1, 2), keepdim=True).clamp(min=1e-7)
+    for _ in range(steps):
+        gram = x @ x.mT
+        x = a * x + (b * gram + c * gram @ gram) @ x
+    return x.mT if tall else x
+
+
+class Muon(torch.optim.Optimizer):
+    """W ← W - lr · (√max(1, rows / columns) · orthogonalised(nesterov momentum) + weight_decay · W), for matrices."""
+
+    def __init__(
+        self, params: Iterable[torch.Tensor], *, lr: float, momentum: float = 0.95, weight_decay: float = 0.0
+    ) -> None:
+        super().__init__(params, {"lr": lr, "momentum": momentum, "weight_decay": weight_decay})
+
+    @torch.no_grad()
+    def step(self, closure: Callable[[], float] | None = None) -> None:  # type: ignore[override]
+        """Updates every matrix that has a gradient; `closure` is not used."""
+        for group in self.param_groups:
+            matrices = sorted((p for p in group["params"] if p.grad is not None), key=lambda p: tuple(p.shape))
+            for shape, same in groupby(matrices, key=lambda p: tuple(p.shape)):
+                self._update(list(same), group, max(1.0, shape[0] / shape[1]) ** 0.5)
+
+    def _update(self, matrices: list[torch.Tensor], group: dict[str, float], scale: float) -> None:
+        directions = []
+        for matrix in matrices:
+            momentum = self.state[matrix].setdefault("momentum", torch.zeros_like(matrix))
+            momentum.lerp_(matrix.grad, 1 - group["momentum"])
+            directions.append(torch.lerp(matrix.grad, momentum, group["momentum"]))
+        updates = orthogonalised(torch.stack(directions))
+        for matrix, update in zip(matrices, updates, strict=True):
+            matrix.mul_(1 - group["lr"] * group["weight_decay"]).add_(update, alpha=-group["lr"] * scale)

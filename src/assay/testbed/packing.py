@@ -1,0 +1,60 @@
+"""Documents → rows of tokens, in the order of training.
+
+A dosed function always starts a row, so training shows it as scoring does: right after `<bos>`, nothing
+before it. Package files fill the rest of each row one after the other and are cut where a row ends; the very
+last row is padded.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+Tokens = NDArray[np.uint16]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class PackedRows:
+    """The training stream.
+
+    Attributes:
+        rows: uint16 [R, context + 1]; a row gives `context` predictions.
+        function_of: int32 [R], which function starts the row, -1 for none.
+    """
+
+    rows: Tokens
+    function_of: NDArray[np.int32]
+
+
+def pack(
+    functions: Sequence[tuple[Tokens, int]], files: Sequence[Tokens], *, width: int, pad: int, seed: int
+) -> PackedRows:
+    """Packs documents into rows of `width` tokens.
+
+    Every function stands in the rows exactly as often as its dose says, at places drawn uniformly over the
+    whole run.
+
+    Args:
+        functions: (document, dose) pairs; a document has its `<bos>` and `<eos>` and is at most `width` long.
+        files: documents, each used once.
+        width: tokens in a row.
+        pad: token that fills the last row.
+        seed: of the places.
+    """
+    random = np.random.default_rng(seed)
+    occurrences = random.permutation(np.repeat(np.arange(len(functions)), [dose for _, dose in functions]))
+    stream = np.concatenate([*files, np.empty(0, dtype=np.uint16)])
+    total = len(stream) + sum(len(functions[i][0]) for i in occurrences)
+    count = max(-(-total // width), len(occurrences))
+    function_of = np.full(count, -1, dtype=np.int32)
+    function_of[np.sort(random.choice(count, size=len(occurrences), replace=False))] = occurrences
+    rows = np.full((count, width), pad, dtype=np.uint16)
+    taken = 0
+    for row, index in zip(rows, function_of, strict=True):
+        head = functions[index][0] if index >= 0 else stream[:0]
+        row[: len(head)] = head
+        body = stream[taken : taken + width - len(head)]
+        row[len(head) : len(head) + len(body)] = body
+        taken += len(body)
+    return PackedRows(rows=rows, function_of=function_of)

@@ -1,0 +1,83 @@
+"""The command `assay`."""
+
+import os
+import sys
+from typing import Annotated
+
+import click
+import typer
+
+from assay import __version__
+from assay.cli.audit import audit_command
+from assay.cli.benchmarks import benchmarks_app
+from assay.cli.cache import cache_app
+from assay.cli.calibrate import calibrate_command
+from assay.cli.demo import demo_command
+from assay.cli.frequencies import frequencies_app
+from assay.cli.report import report_command
+from assay.cli.score import score_command
+from assay.cli.testbed import testbed_app
+from assay.errors import AssayError
+
+BAD_INPUT = 2
+INTERRUPTED = 130
+
+app = typer.Typer(
+    name="assay",
+    help="Was this benchmark in the model's training data? Measured, calibrated, and checked on ground truth.",
+    epilog="Start with: `assay demo`",
+    no_args_is_help=True,
+    rich_markup_mode="markdown",
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+app.command("demo")(demo_command)
+app.command("audit")(audit_command)
+app.command("calibrate")(calibrate_command)
+app.command("score")(score_command)
+app.command("report")(report_command)
+app.add_typer(benchmarks_app)
+app.add_typer(frequencies_app)
+app.add_typer(cache_app)
+app.add_typer(testbed_app)
+
+
+def show_version(wanted: bool) -> None:  # noqa: FBT001  the shape that typer calls back with
+    """Print the version and stop."""
+    if wanted:
+        typer.echo(f"assay {__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def assay(
+    *,
+    version: Annotated[
+        bool, typer.Option("--version", callback=show_version, is_eager=True, help="Print the version and stop.")
+    ] = False,
+) -> None:
+    """Was this benchmark in the model's training data? Measured, calibrated, and checked on ground truth."""
+
+
+def main() -> None:
+    """Run the command line: exit code 0, 1 (a --fail-on rule fired), 2 (bad input, one line), 130 (Ctrl-C)."""
+    try:
+        code = app(prog_name="assay", standalone_mode=False)
+        sys.stdout.flush()
+    except (AssayError, click.ClickException) as error:
+        message = error.format_message() if isinstance(error, click.ClickException) else str(error)
+        if message:  # no arguments at all: click has printed the help
+            sys.stderr.write(f"assay: error: {' '.join(message.split())}\n")
+        sys.exit(BAD_INPUT)
+    except (KeyboardInterrupt, click.Abort):
+        sys.stderr.write("assay: interrupted; what was computed is cached, run the same command again to go on\n")
+        sys.exit(INTERRUPTED)
+    except BrokenPipeError:  # the reader of our output went away, as `| head` does
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        sys.exit(0)
+    sys.exit(code if isinstance(code, int) else 0)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,130 @@
+"""`assay audit`: one model, one benchmark, everything that can honestly be said."""
+
+import re
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from assay.cli.groups import grouped
+from assay.cli.manifest import Stopwatch, manifest
+from assay.cli.options import (
+    OUTPUT,
+    SCORES,
+    AsJson,
+    DataOptions,
+    Frequencies,
+    ModelName,
+    ModelOptions,
+    Reference,
+    Scores,
+)
+from assay.cli.present import present
+from assay.cli.requested import computable, frequencies_for
+from assay.cli.terminal import progress_bar
+from assay.datasets import load
+from assay.errors import DataError
+from assay.leakage import UnseenScores, audit, rule
+from assay.scoring import plan
+
+
+@grouped
+def audit_command(
+    model: ModelName,
+    benchmark: Annotated[
+        str, typer.Argument(metavar="BENCHMARK", help="A name of `assay benchmarks list`, or a file or folder.")
+    ],
+    *,
+    scores: Scores = "one-pass",
+    primary: Annotated[
+        str | None, typer.Option(metavar="SCORE", help="Score of the headline (mid_pit).", rich_help_panel=SCORES)
+    ] = None,
+    reference: Reference = None,
+    frequencies: Frequencies = None,
+    unseen: Annotated[
+        str | None,
+        typer.Option(
+            metavar="DATA",
+            help="Text of the same kind that the model has certainly not seen: calibrates every score.",
+            rich_help_panel=SCORES,
+        ),
+    ] = None,
+    unseen_text: Annotated[
+        str | None, typer.Option(metavar="COLUMN", help="Column of texts in --unseen.", rich_help_panel=SCORES)
+    ] = None,
+    calibration: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", help="Instead of --unseen: a file of `assay calibrate`.", rich_help_panel=SCORES),
+    ] = None,
+    alpha: Annotated[
+        float, typer.Option(help="Nominal false-positive rate of calibrated decisions.", rich_help_panel=SCORES)
+    ] = 0.05,
+    seed: Annotated[int, typer.Option(help="Seed of every resampling.", rich_help_panel=SCORES)] = 0,
+    fail_on: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="RULE",
+            help="Exit with 1 where it holds, for example flagged.low>0.05; may be given several times.",
+            rich_help_panel=OUTPUT,
+        ),
+    ] = None,
+    out: Annotated[
+        Path | None,
+        typer.Option(metavar="DIR", help="Run folder (assay-runs/MODEL-BENCHMARK).", rich_help_panel=OUTPUT),
+    ] = None,
+    as_json: AsJson = False,
+    which: DataOptions,
+    how: ModelOptions,
+) -> None:
+    """Audit a model for a benchmark: every score from one forward pass a sample, and a report.
+
+    Without labels and without --unseen the report shows distributions and gives no verdict. Known-unseen text of the
+    same kind turns every score into calibrated p- and q-values.
+
+    **Example**: `assay audit builtin:small humaneval --data HumanEval.jsonl.gz --unseen fresh_functions.jsonl`
+    """
+    watch = Stopwatch()
+    rules = [rule(text) for text in fail_on or []]
+    if unseen is not None and calibration is not None:
+        raise DataError("both --unseen and --calibration were given; expected one of them")
+    dataset = which.load(benchmark)
+    fresh = load(unseen, text=unseen_text) if unseen is not None else None
+    known = UnseenScores.load(calibration) if calibration is not None else None
+    scorer = how.open(model)
+    models = {"target": scorer} | ({"reference": how.open(reference)} if reference else {})
+    table = frequencies_for(scorer, frequencies)
+    wanted, notes = computable(scores, frequencies=table is not None, reference=reference is not None)
+    if primary is not None and primary not in {one.name for one in wanted}:
+        raise DataError(
+            f"--primary {primary}: expected one of the scores asked for, {', '.join(o.name for o in wanted)}"
+        )
+    todo = plan(wanted, models, table)
+    if known is not None and calibration is not None:
+        known.check(todo, calibration)
+    with progress_bar(f"auditing {dataset.name}") as report:
+        found = audit(
+            dataset.samples,
+            todo,
+            benchmark=dataset.name,
+            unseen=fresh.samples if fresh else (),
+            unseen_source=fresh.source if fresh else "",
+            calibration=known,
+            alpha=alpha,
+            primary=primary,
+            seed=seed,
+            notes=(*dataset.notes, *(fresh.notes if fresh else ()), *notes),
+            progress=report,
+        )
+    settings = {"alpha": alpha, "seed": seed, "unseen": unseen, "calibration": calibration and str(calibration)}
+    folder = out or Path("assay-runs") / f"{slug(model)}-{slug(benchmark)}"
+    present(found, manifest(todo, dataset, watch, **settings), folder, as_json=as_json)
+    fired = [one.text for one in rules if one.fires(found)]
+    for text in fired:
+        typer.echo(f"assay: finding: {text}", err=True)
+    if fired:
+        raise typer.Exit(1)
+
+
+def slug(name: str) -> str:
+    """A name as a part of a folder's name."""
+    return re.sub(r"[^A-Za-z0-9.]+", "-", name).strip("-.") or "run"

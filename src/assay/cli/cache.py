@@ -1,0 +1,57 @@
+"""`assay cache`: the store of token statistics."""
+
+import json
+from dataclasses import asdict
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich.console import Console
+from rich.filesize import decimal
+from rich.table import Table
+
+from assay.cli.options import AsJson
+
+cache_app = typer.Typer(name="cache", help="The store of token statistics.", no_args_is_help=True)
+
+At = Annotated[Path | None, typer.Option("--path", metavar="FILE", help="Another cache file than the usual one.")]
+
+
+@cache_app.command("info")
+def info_command(*, path: At = None, as_json: AsJson = False) -> None:
+    """Say where the cache lies, how large it is and what it holds.
+
+    **Example**: `assay cache info`
+    """
+    from assay.models.cache import StatisticsCache
+
+    with StatisticsCache(path) as cache:
+        found = cache.info()
+    if as_json:
+        typer.echo(json.dumps(asdict(found) | {"path": str(found.path)}, indent=1))
+        return
+    typer.echo(f"{found.path}: {found.entries} texts, {decimal(found.bytes)}")
+    if found.models:
+        table = Table("model", "digest", "texts")
+        for model in found.models:
+            table.add_row(model.name, model.digest[:12], str(model.entries))
+        Console().print(table)
+
+
+@cache_app.command("clear")
+def clear_command(
+    *,
+    model: Annotated[
+        str | None, typer.Option(metavar="DIGEST", help="Only this model: the start of its digest.")
+    ] = None,
+    path: At = None,
+) -> None:
+    """Forget stored statistics, of all models or of one.
+
+    **Example**: `assay cache clear --model 3f2a9c`
+    """
+    from assay.models.cache import StatisticsCache
+
+    with StatisticsCache(path) as cache:
+        removed = cache.clear(model)
+        typer.echo(f"{cache.path}: {removed} texts removed")

@@ -1,0 +1,47 @@
+"""`assay calibrate`: scores of known-unseen text, kept for later audits."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from assay.cli.groups import grouped
+from assay.cli.options import DataOptions, Frequencies, ModelName, ModelOptions, Reference, Scores
+from assay.cli.requested import computable, frequencies_for
+from assay.cli.terminal import progress_bar, warn
+from assay.evaluation.calibration import unseen_note
+from assay.leakage import UnseenScores
+from assay.scoring import plan
+
+
+@grouped
+def calibrate_command(
+    model: ModelName,
+    unseen: Annotated[
+        str, typer.Argument(metavar="DATA", help="Text that the model has certainly not seen, of the kind to audit.")
+    ],
+    *,
+    output: Annotated[Path, typer.Option("-o", "--output", metavar="FILE", help="The calibration file to write.")],
+    scores: Scores = "one-pass",
+    reference: Reference = None,
+    frequencies: Frequencies = None,
+    which: DataOptions,
+    how: ModelOptions,
+) -> None:
+    """Score known-unseen text once, for `assay audit --calibration`; the file holds scores and no text.
+
+    **Example**: `assay calibrate builtin:small fresh_functions.jsonl -o fresh.json`
+    """
+    dataset = which.load(unseen)
+    scorer = how.open(model)
+    models = {"target": scorer} | ({"reference": how.open(reference)} if reference else {})
+    table = frequencies_for(scorer, frequencies)
+    wanted, notes = computable(scores, frequencies=table is not None, reference=reference is not None)
+    small = unseen_note(len(dataset.samples))
+    for note in (*dataset.notes, *notes, *([small] if small else [])):
+        warn(note)
+    todo = plan(wanted, models, table)
+    with progress_bar(f"scoring {dataset.name}") as report:
+        found = UnseenScores.measure(dataset.samples, todo, source=dataset.source, progress=report)
+    found.save(output)
+    typer.echo(f"{output}: {len(dataset.samples)} unseen texts under {model}, {len(wanted)} scores")

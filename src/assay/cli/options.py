@@ -1,0 +1,160 @@
+"""Options that several commands share, each described once."""
+
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Annotated, Literal
+
+import typer
+
+from assay.datasets import Dataset
+from assay.errors import CacheError
+from assay.types import TokenScorer
+
+MODEL = "Model"
+DATA = "Data"
+SCORES = "Scores"
+OUTPUT = "Output"
+
+ModelName = Annotated[
+    str, typer.Argument(metavar="MODEL", help="builtin:small, a folder, or a Hugging Face id.", show_default=False)
+]
+
+
+@dataclass(frozen=True, slots=True)
+class ModelOptions:
+    """How a model is opened."""
+
+    revision: Annotated[
+        str | None, typer.Option(help="Branch, tag or commit of a hub model.", rich_help_panel=MODEL)
+    ] = None
+    dtype: Annotated[
+        str,
+        typer.Option(
+            metavar="auto|float32|bfloat16|float16",
+            help="auto: float32 on a CPU, the checkpoint's own on a GPU.",
+            rich_help_panel=MODEL,
+        ),
+    ] = "auto"
+    device: Annotated[
+        str, typer.Option(metavar="auto|cpu|cuda|cuda:N|balanced", help="Where the model runs.", rich_help_panel=MODEL)
+    ] = "auto"
+    attention: Annotated[
+        str | None,
+        typer.Option(metavar="eager|sdpa|flash_attention_2", help="Attention implementation.", rich_help_panel=MODEL),
+    ] = None
+    adapter: Annotated[
+        str | None,
+        typer.Option(help="PEFT adapter folder to put on the model (extra: adapters).", rich_help_panel=MODEL),
+    ] = None
+    trust_remote_code: Annotated[
+        bool,
+        typer.Option("--trust-remote-code", help="Run Python code that comes with the model.", rich_help_panel=MODEL),
+    ] = False
+    bos: Annotated[
+        Literal["auto", "always", "never"],
+        typer.Option(
+            help="Beginning-of-sequence token: as the tokenizer does it, always, never.", rich_help_panel=MODEL
+        ),
+    ] = "auto"
+    stride: Annotated[
+        int | None,
+        typer.Option(min=1, help="Step between windows of texts longer than the context (512).", rich_help_panel=MODEL),
+    ] = None
+    max_length: Annotated[
+        int | None,
+        typer.Option(min=2, help="Context length in tokens, if not the model's own.", rich_help_panel=MODEL),
+    ] = None
+    batch_tokens: Annotated[
+        int | None,
+        typer.Option(min=1, help="Padded tokens per batch; halved on lack of memory.", rich_help_panel=MODEL),
+    ] = None
+    no_cache: Annotated[
+        bool, typer.Option("--no-cache", help="Neither read nor write the statistics cache.", rich_help_panel=MODEL)
+    ] = False
+
+    def open(self, name: str) -> TokenScorer:
+        """The model of that name, behind the statistics cache unless that is switched off.
+
+        Raises:
+            ModelError: the model cannot be opened.
+        """
+        from assay.cli.terminal import warn
+        from assay.models.cache import CachedScorer, StatisticsCache
+        from assay.models.open import open_model
+
+        how = {key: value for key, value in asdict(self).items() if key != "no_cache"}
+        model = open_model(name, **how)
+        if self.no_cache:
+            return model
+        try:
+            return CachedScorer(model, StatisticsCache(), on_problem=warn)
+        except CacheError as error:  # a cache is a convenience: its want costs time, not the run
+            warn(f"{error}; going on without the cache")
+            return model
+
+
+@dataclass(frozen=True, slots=True)
+class DataOptions:
+    """Which texts are taken from where."""
+
+    data: Annotated[
+        Path | None,
+        typer.Option(help="File or folder with the benchmark's data.", rich_help_panel=DATA, show_default=False),
+    ] = None
+    variant: Annotated[
+        str | None, typer.Option(help="Variant of the benchmark; see `assay benchmarks show`.", rich_help_panel=DATA)
+    ] = None
+    language: Annotated[
+        str | None,
+        typer.Option(
+            help="Of a benchmark: this language only. Of a table: its language column, or the language of all rows.",
+            rich_help_panel=DATA,
+        ),
+    ] = None
+    split: Annotated[str | None, typer.Option(help="Split of a hub data set.", rich_help_panel=DATA)] = None
+    part: Annotated[
+        str | None,
+        typer.Option(help="Part of a task to take as the text; see `benchmarks show`.", rich_help_panel=DATA),
+    ] = None
+    text: Annotated[str | None, typer.Option(metavar="COLUMN", help="Column of texts.", rich_help_panel=DATA)] = None
+    id: Annotated[str | None, typer.Option(metavar="COLUMN", help="Column of ids.", rich_help_panel=DATA)] = None
+    label: Annotated[
+        str | None, typer.Option(metavar="COLUMN", help="Column of labels: 1 = member.", rich_help_panel=DATA)
+    ] = None
+    group: Annotated[
+        str | None,
+        typer.Option(metavar="COLUMN", help="Column of groups that resampling keeps whole.", rich_help_panel=DATA),
+    ] = None
+    limit: Annotated[int | None, typer.Option(min=1, help="Take the first N samples only.", rich_help_panel=DATA)] = (
+        None
+    )
+
+    def load(self, name: str) -> Dataset:
+        """The benchmark of that name, or the file or folder at that path.
+
+        Raises:
+            DataError: it cannot be found or read.
+        """
+        from assay.datasets import load
+
+        return load(name, **asdict(self))
+
+
+Scores = Annotated[
+    str,
+    typer.Option(
+        metavar="a,b:k=0.1,…",
+        help="Scores, parameters behind colons; `one-pass` and `all` are lists. See `assay score --list`.",
+        rich_help_panel=SCORES,
+    ),
+]
+Reference = Annotated[
+    str | None, typer.Option(metavar="MODEL", help="Second model, for the score `reference`.", rich_help_panel=SCORES)
+]
+Frequencies = Annotated[
+    Path | None,
+    typer.Option(
+        metavar="FILE", help="Token frequencies for dc_pdd (`assay frequencies build`).", rich_help_panel=SCORES
+    ),
+]
+AsJson = Annotated[bool, typer.Option("--json", help="Print the summary as JSON.", rich_help_panel=OUTPUT)]

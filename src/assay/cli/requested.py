@@ -1,0 +1,43 @@
+"""Which of the scores asked for can be computed with what was given."""
+
+from pathlib import Path
+
+from assay.scores import FrequencyTable, ScoreRequest, requests
+from assay.types import TokenScorer
+
+
+def frequencies_for(scorer: TokenScorer, path: Path | None) -> FrequencyTable | None:
+    """The table at `path`; without one, the shipped table if it belongs to the model's tokenizer.
+
+    Raises:
+        DataError: the file is no table.
+    """
+    from assay.models.open import builtin_folder
+
+    if path is not None:
+        return FrequencyTable.load(path)
+    shipped = FrequencyTable.load(builtin_folder("small") / "frequencies.npz")
+    return shipped if shipped.tokenizer_digest == scorer.tokenizer_digest else None
+
+
+def computable(scores: str, *, frequencies: bool, reference: bool) -> tuple[tuple[ScoreRequest, ...], tuple[str, ...]]:
+    """The scores asked for; of a list's (`one-pass`, `all`) those that can be computed, and a note for each other.
+
+    A score asked for by its own name stays, so that the plan can say what it lacks.
+
+    Raises:
+        ScoreError: no such score.
+    """
+    explicit = {spec.strip() for spec in scores.split(",")}
+    kept, notes = [], []
+    for one in requests(scores):
+        second_model = any(view.role == "reference" for view in one.definition.views.values())
+        if one.name in explicit:
+            kept.append(one)
+        elif one.definition.needs_frequencies and not frequencies:
+            notes.append(f"{one.name} was left out: it needs token frequencies for this tokenizer (--frequencies).")
+        elif second_model and not reference:
+            notes.append(f"{one.name} was left out: it needs a second model (--reference).")
+        else:
+            kept.append(one)
+    return tuple(kept), tuple(notes)

@@ -1,0 +1,74 @@
+"""`assay score`: values of any scores for any texts, one line per sample."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich.console import Console
+from rich.table import Table
+
+from assay.cli.groups import grouped
+from assay.cli.options import DataOptions, Frequencies, ModelOptions, Reference, Scores
+from assay.cli.requested import computable, frequencies_for
+from assay.cli.score_files import Row, check_output, write_scores
+from assay.cli.terminal import progress_bar, warn
+from assay.errors import DataError
+from assay.scores import SCORES
+from assay.scoring import plan, score_stream
+
+
+@grouped
+def score_command(
+    model: Annotated[
+        str | None, typer.Argument(metavar="MODEL", help="builtin:small, a folder, or a Hugging Face id.")
+    ] = None,
+    texts: Annotated[
+        str | None, typer.Argument(metavar="DATA", help="A file or folder with texts, or a benchmark's name.")
+    ] = None,
+    *,
+    scores: Scores = "one-pass",
+    output: Annotated[
+        Path | None,
+        typer.Option("-o", "--output", help="OUT.jsonl, OUT.parquet or OUT.csv; without it, JSONL to standard output."),
+    ] = None,
+    list_scores: Annotated[
+        bool, typer.Option("--list", help="Print every score and what it needs; then stop.")
+    ] = False,
+    reference: Reference = None,
+    frequencies: Frequencies = None,
+    which: DataOptions,
+    how: ModelOptions,
+) -> None:
+    """Score texts under a model: one line per sample, in input order, higher = member.
+
+    **Example**: `assay score builtin:small functions.jsonl --scores loss,min_k:k=0.1 -o scores.jsonl`
+    """
+    if list_scores:
+        Console().print(score_list())
+        return
+    if model is None or texts is None:
+        raise DataError("assay score takes MODEL and DATA, for example: assay score builtin:small texts.jsonl")
+    check_output(output)
+    dataset = which.load(texts)
+    scorer = how.open(model)
+    models = {"target": scorer} | ({"reference": how.open(reference)} if reference else {})
+    table = frequencies_for(scorer, frequencies)
+    wanted, notes = computable(scores, frequencies=table is not None, reference=reference is not None)
+    for note in (*dataset.notes, *notes):
+        warn(note)
+    todo = plan(wanted, models, table)
+    with progress_bar(f"scoring {dataset.name}") as report:
+        found = score_stream(dataset.samples, todo, progress=report)
+        rows = (Row.of(dataset.samples[one.index].id, one.scores) for one in found)
+        write_scores(rows, output, [one.name for one in wanted])
+
+
+def score_list() -> Table:
+    """The registry as a table."""
+    table = Table(title="Scores: higher = member", title_justify="left")
+    for head in ("name", "needs", "value", "parameters", "reference"):
+        table.add_column(head, overflow="fold", no_wrap=head == "name")
+    for found in SCORES.values():
+        parameters = ", ".join(f"{name}={value}" for name, value in found.defaults.items())
+        table.add_row(found.name, found.needs(), found.formula, parameters, found.reference)
+    return table

@@ -1,0 +1,115 @@
+"""Scores as JSONL, Parquet or CSV, one row per sample, written as they are computed.
+
+A file appears under its name only when it is whole. JSONL is the contract: `{"id", "scores", "unscorable"}`.
+"""
+
+import csv
+import json
+import sys
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from itertools import islice
+from pathlib import Path
+from types import MappingProxyType
+from typing import IO
+
+from assay.errors import DataError
+from assay.types import Score
+
+ROW_GROUP = 4096
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """One sample's scores: values by name, and reasons by name where there is no value."""
+
+    id: str
+    scores: Mapping[str, float]
+    unscorable: Mapping[str, str]
+
+    @classmethod
+    def of(cls, sample_id: str, scores: Sequence[Score]) -> "Row":
+        """The row of one sample."""
+        values = {found.name: found.value for found in scores if found.reason is None}
+        return cls(sample_id, values, {found.name: found.reason for found in scores if found.reason is not None})
+
+    def json(self) -> str:
+        """The row as one line, in full precision."""
+        return json.dumps(
+            {"id": self.id, "scores": dict(self.scores), "unscorable": dict(self.unscorable)}, ensure_ascii=False
+        )
+
+
+def write_jsonl(rows: Iterable[Row], file: IO[bytes], names: Sequence[str]) -> None:  # noqa: ARG001  one shape for all
+    """One JSON object a line."""
+    for row in rows:
+        file.write(row.json().encode("utf-8", "surrogatepass") + b"\n")
+
+
+def write_csv(rows: Iterable[Row], file: IO[bytes], names: Sequence[str]) -> None:
+    """A column per score, empty where unscorable; the reasons as JSON in the last column."""
+    import io
+
+    with io.TextIOWrapper(file, "utf-8", errors="surrogatepass", newline="", write_through=True) as lines:
+        table = csv.writer(lines)
+        table.writerow(["id", *names, "unscorable"])
+        for row in rows:
+            values = [repr(row.scores[name]) if name in row.scores else "" for name in names]
+            table.writerow([row.id, *values, json.dumps(dict(row.unscorable), ensure_ascii=False)])
+        lines.detach()
+
+
+def write_parquet(rows: Iterable[Row], file: IO[bytes], names: Sequence[str]) -> None:
+    """A float64 column per score, null where unscorable; the reasons as JSON in the last column."""
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    schema = pa.schema([("id", pa.string()), *((name, pa.float64()) for name in names), ("unscorable", pa.string())])
+    remaining = iter(rows)
+    with pq.ParquetWriter(file, schema) as table:
+        while group := list(islice(remaining, ROW_GROUP)):
+            columns = {"id": [row.id for row in group]}
+            columns |= {name: [row.scores.get(name) for row in group] for name in names}
+            columns |= {"unscorable": [json.dumps(dict(row.unscorable), ensure_ascii=False) for row in group]}
+            table.write_table(pa.table(columns, schema))
+
+
+WRITERS: Mapping[str, Callable[[Iterable[Row], IO[bytes], Sequence[str]], None]] = MappingProxyType(
+    {".jsonl": write_jsonl, ".parquet": write_parquet, ".csv": write_csv}
+)
+
+
+def check_output(path: Path | None) -> None:
+    """Refuse a bad output path before anything is computed.
+
+    Raises:
+        DataError: the suffix or the folder does not do.
+    """
+    if path is None:
+        return
+    if path.suffix not in WRITERS:
+        raise DataError(f"-o {path}: expected a name that ends in {', '.join(WRITERS)}")
+    if not path.parent.is_dir():
+        raise DataError(f"-o {path}: the folder {path.parent} does not exist")
+
+
+def write_scores(rows: Iterable[Row], path: Path | None, names: Sequence[str]) -> None:
+    """Write all rows to `path`, or as JSONL to standard output.
+
+    Raises:
+        DataError: the file cannot be written.
+    """
+    if path is None:
+        write_jsonl(rows, sys.stdout.buffer, names)
+        return
+    unfinished = path.with_name(f".{path.name}.unfinished")
+    try:
+        with unfinished.open("wb") as file:
+            WRITERS[path.suffix](rows, file, names)
+        unfinished.replace(path)
+    except OSError as error:
+        raise DataError(f"-o {path}: cannot be written ({error.strerror or error})") from error
+    finally:
+        with suppress(FileNotFoundError):
+            unfinished.unlink()

@@ -1,0 +1,36 @@
+"""What the person at the terminal sees while a command runs: warnings and a progress bar, both on standard error."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
+
+from assay.scoring.run import Progress as Report
+
+ERRORS = Console(stderr=True)
+
+
+def warn(message: str) -> None:
+    """One line on standard error."""
+    ERRORS.print(f"assay: warning: {message}", markup=False, highlight=False, soft_wrap=True)
+
+
+@contextmanager
+def progress_bar(what: str) -> Iterator[Report | None]:
+    """A bar with rate and time left on a terminal; nothing in a pipe."""
+    if not ERRORS.is_terminal:
+        yield None
+        return
+    columns = (
+        TextColumn("{task.description}"),
+        BarColumn(),
+        MofNCompleteColumn(),
+        TextColumn("texts"),
+        TimeElapsedColumn(),
+        TextColumn("left"),
+        TimeRemainingColumn(),
+    )
+    with Progress(*columns, console=ERRORS, transient=True) as bar:
+        task = bar.add_task(what, total=None)
+        yield lambda done, total: bar.update(task, completed=done, total=total)

@@ -1,0 +1,137 @@
+"""`assay audit`, `calibrate`, `report`, `demo`: the run folder, the words, the exit codes."""
+
+import json
+
+import pytest
+
+RUN_FILES = {"manifest.json", "summary.json", "report.html", "scores.parquet", "decisions.parquet"}
+
+
+@pytest.fixture
+def unseen(tmp_path):
+    rows = [{"text": f"def g{i}(y):\n    return y * {i}\n"} for i in range(30)]
+    path = tmp_path / "unseen.jsonl"
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    return path
+
+
+def test_an_audit_leaves_a_run_folder_and_says_where_the_report_is(assay, texts, golden, tmp_path):
+    done = assay("audit", golden / "model", texts, "--scores", "loss,mid_pit", "--out", "run")
+    assert done.code == 0, done.err
+    assert {path.name for path in (tmp_path / "run").iterdir()} >= RUN_FILES
+    assert "run/report.html" in done.out
+    manifest = json.loads((tmp_path / "run" / "manifest.json").read_text())
+    assert manifest["command"][:2] == ["assay", "audit"]
+    assert manifest["data"]["samples"] == 24
+    assert len(manifest["models"]["target"]["digest"]) == 64
+
+
+def test_without_labels_and_unseen_text_there_is_no_verdict(assay, unseen, golden):
+    done = assay("audit", golden / "model", unseen, "--scores", "loss")
+    assert done.code == 0, done.err
+    assert "--unseen" in done.out
+
+
+def test_a_report_can_be_drawn_again_without_the_model(assay, texts, golden, tmp_path):
+    first = assay("audit", golden / "model", texts, "--scores", "loss", "--out", "run")
+    page = (tmp_path / "run" / "report.html").read_text()
+    (tmp_path / "run" / "report.html").unlink()
+    again = assay("report", "run")
+    assert (again.code, again.out) == (0, first.out)
+    assert (tmp_path / "run" / "report.html").read_text() == page
+
+
+def test_json_on_standard_output_is_the_summary(assay, texts, golden):
+    done = assay("audit", golden / "model", texts, "--scores", "loss", "--json", "--out", "run")
+    assert json.loads(done.out)["schema"] == 1
+
+
+def test_a_rule_that_fires_is_exit_code_1_and_one_that_does_not_is_0(assay, texts, unseen, golden):
+    base = ("audit", golden / "model", texts, "--scores", "loss", "--unseen", unseen)
+    fired = assay(*base, "--fail-on", "coverage>0.5", "--fail-on", "discoveries>999")
+    assert fired.code == 1
+    assert fired.err.splitlines()[-1] == "assay: finding: coverage>0.5"
+    assert assay(*base, "--fail-on", "discoveries>999").code == 0
+
+
+def test_a_calibration_file_decides_as_the_text_does(assay, texts, unseen, golden, tmp_path):
+    assert assay("calibrate", golden / "model", unseen, "-o", "known.json", "--scores", "loss").code == 0
+    base = ("audit", golden / "model", texts, "--scores", "loss", "--json")
+    from_text = json.loads(assay(*base, "--unseen", unseen).out)
+    from_file = json.loads(assay(*base, "--calibration", "known.json").out)
+    rates = [
+        json.dumps(found["summaries"][0]["calibration"]["flagged"], sort_keys=True) for found in (from_text, from_file)
+    ]
+    assert rates[0] == rates[1]
+    assert "unseen" not in (tmp_path / "known.json").read_text().split('"values"')[1]
+
+
+def test_a_second_model_gives_the_reference_score(assay, texts, golden):
+    done = assay("score", golden / "model", texts, "--scores", "reference", "--reference", golden / "reference")
+    assert done.code == 0, done.err
+    assert set(json.loads(done.out.splitlines()[0])["scores"]) == {"reference"}
+
+
+def test_a_frequency_table_makes_dc_pdd_computable(assay, texts, golden):
+    built = assay("frequencies", "build", golden / "model", texts, "-o", "table.npz")
+    assert built.code == 0, built.err
+    done = assay("score", golden / "model", texts, "--scores", "dc_pdd", "--frequencies", "table.npz")
+    assert set(json.loads(done.out.splitlines()[0])["scores"]) == {"dc_pdd"}
+
+
+def test_a_list_of_scores_leaves_out_what_cannot_be_computed_and_says_so(assay, texts, golden):
+    done = assay("score", golden / "model", texts, "--scores", "all", "--limit", "2")
+    assert done.code == 0, done.err
+    assert "dc_pdd was left out" in done.err
+    assert "reference was left out" in done.err
+    assert "dc_pdd" not in json.loads(done.out.splitlines()[0])["scores"]
+
+
+def test_the_cache_can_be_looked_at_and_emptied(assay, texts, golden):
+    assay("score", golden / "model", texts, "--scores", "loss")
+    assert json.loads(assay("cache", "info", "--json").out)["entries"] == 24
+    assert "24 texts" in assay("cache", "info").out
+    assert "24 texts removed" in assay("cache", "clear").out
+    assert json.loads(assay("cache", "info", "--json").out)["entries"] == 0
+
+
+def test_every_benchmark_of_the_list_can_be_shown(assay):
+    names = [info["name"] for info in json.loads(assay("benchmarks", "list", "--json").out)]
+    assert {"humaneval", "mbpp", "apps", "bigcodebench", "wikimia"} <= set(names)
+    for name in ("humaneval", "wikimia"):
+        assert json.loads(assay("benchmarks", "show", name, "--json").out)["name"] == name
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        [],
+        ["demo"],
+        ["audit"],
+        ["calibrate"],
+        ["score"],
+        ["report"],
+        ["benchmarks", "show"],
+        ["frequencies", "build"],
+        ["cache", "info"],
+        ["testbed", "train-base"],
+    ],
+)
+def test_every_command_has_help_with_an_example(assay, command):
+    done = assay(*command, "--help")
+    assert done.code == 0
+    assert "assay " in done.out
+    if command:
+        assert "Example" in done.out
+
+
+def test_the_demo_tells_the_whole_story(assay, tmp_path):
+    done = assay("demo", "--per-dose", "60")
+    assert done.code == 0, done.err
+    assert "standard-library functions of known dose" in done.out
+    summary = json.loads((tmp_path / "assay-demo" / "summary.json").read_text())
+    found = {one["score"]: one for one in summary["summaries"]}
+    assert [point["dose"] for point in found["mid_pit"]["doses"]] == [1, 2, 4, 8, 16, 32]
+    assert found["mid_pit"]["calibration"]["by_dose"]
+    assert "dc_pdd" in found
+    assert (tmp_path / "assay-demo" / "report.html").is_file()

@@ -1,0 +1,154 @@
+"""Bad input: one line that says what was received and what was expected, exit code 2, no traceback."""
+
+import json
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import time
+
+import numpy as np
+import pytest
+from safetensors.numpy import load_file, save_file
+
+
+def refused(done, *words):
+    """The one line on standard error."""
+    assert done.code == 2, done.err
+    (line,) = done.err.splitlines()
+    assert line.startswith("assay: error: ")
+    for word in words:
+        assert word in line, line
+    return line
+
+
+@pytest.mark.parametrize(
+    ("content", "words"),
+    [
+        (b"", ["empty"]),
+        (bytes(range(256)) * 8, []),
+        (b'{"text": "a\n', []),
+        (b'{"id": "x", "text": "a"}\n{"id": "x", "text": "b"}\n', ["x"]),
+        (b'{"foo": "a", "bar": "b"}\n', ["foo", "bar"]),
+        (b"\x1f\x8b\x08\x00broken", []),
+        (b"PAR1 broken", []),
+    ],
+    ids=["empty", "binary", "broken-json", "id-twice", "wrong-columns", "truncated-gzip", "truncated-parquet"],
+)
+def test_bad_data_is_refused(assay, tmp_path, golden, content, words):
+    (tmp_path / "data.jsonl").write_bytes(content)
+    refused(assay("score", golden / "model", "data.jsonl"), *words)
+
+
+def test_missing_data_is_refused(assay, golden):
+    refused(assay("score", golden / "model", "nowhere.jsonl"), "nowhere.jsonl")
+
+
+def test_an_unknown_benchmark_names_its_neighbours(assay, golden):
+    refused(assay("audit", golden / "model", "humanevil"), "humaneval")
+
+
+def test_a_benchmark_that_is_not_here_says_which_file_or_id_is_wanted(assay, golden):
+    refused(assay("audit", golden / "model", "humaneval"), "--data", "openai/openai_humaneval")
+
+
+class TestBrokenModels:
+    @pytest.fixture
+    def model(self, golden, tmp_path):
+        return shutil.copytree(golden / "model", tmp_path / "model")
+
+    def test_without_tokenizer(self, assay, model, texts):
+        for name in ("tokenizer.json", "tokenizer_config.json"):
+            (model / name).unlink()
+        refused(assay("score", model, texts), "tokenizer")
+
+    def test_without_weights(self, assay, model, texts):
+        (model / "model.safetensors").unlink()
+        refused(assay("score", model, texts), "weights")
+
+    def test_with_truncated_weights(self, assay, model, texts):
+        weights = model / "model.safetensors"
+        weights.write_bytes(weights.read_bytes()[:100_000])
+        refused(assay("score", model, texts), "model")
+
+    def test_with_nan_weights(self, assay, model, texts):
+        weights = load_file(model / "model.safetensors")
+        weights["lm_head.weight"] = np.full_like(weights["lm_head.weight"], np.nan)
+        save_file(weights, model / "model.safetensors", {"format": "pt"})
+        refused(assay("score", model, texts), "finite")
+
+    def test_that_does_not_exist(self, assay, texts):
+        refused(assay("score", "./nowhere", texts), "nowhere")
+
+    def test_of_a_kind_that_is_not_opened(self, assay, texts):
+        refused(assay("score", "vllm:some/model", texts), "vllm", "only")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (["--scores", "mink"], ["min_k"]),
+        (["--scores", "reference"], ["--reference MODEL"]),
+        (["--scores", "dc_pdd"], ["assay frequencies build"]),
+        (["--bos", "sometimes"], ["sometimes"]),
+        (["--dtype", "float8"], ["float8", "float32"]),
+        (["--device", "warp"], ["warp", "cpu"]),
+        (["--limit", "0"], ["limit"]),
+        (["--frequencies", "nowhere.npz"], ["nowhere.npz"]),
+        (["-o", "scores.xls"], [".jsonl"]),
+        (["-o", "no/such/folder/scores.csv"], ["folder"]),
+        (["--colour"], ["--colour"]),
+    ],
+)
+def test_a_wrong_option_is_refused(assay, texts, golden, arguments, words):
+    refused(assay("score", golden / "model", texts, *arguments), *words)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (["--alpha", "3"], ["alpha"]),
+        (["--fail-on", "leaked"], ["FIGURE"]),
+        (["--fail-on", "flagged>0.1"], ["--unseen"]),
+        (["--primary", "zlib", "--scores", "loss"], ["--primary"]),
+        (["--calibration", "texts.jsonl"], ["calibration"]),
+        (["--unseen", "texts.jsonl", "--calibration", "c"], ["one of them"]),
+        (["--unseen", "few.jsonl"], ["20"]),
+    ],
+)
+def test_a_wrong_wish_of_an_audit_is_refused(assay, texts, golden, tmp_path, arguments, words):
+    (tmp_path / "few.jsonl").write_text('{"text": "too few of us"}\n')
+    refused(assay("audit", golden / "model", texts, "--scores", "loss", *arguments), *words)
+
+
+def test_a_text_longer_than_the_context_is_scored_whole(assay, golden, tmp_path):
+    (tmp_path / "long.jsonl").write_text(json.dumps({"text": "x = 1\n" * 3000}) + "\n")
+    done = assay("score", golden / "model", "long.jsonl", "--scores", "loss")
+    assert done.code == 0, done.err
+    assert json.loads(done.out)["scores"]["loss"] < 0
+
+
+def test_a_full_cache_disk_costs_a_warning_and_nothing_else(assay, texts, golden, tmp_path):
+    (tmp_path / "file").write_text("where a folder would have to be")
+    done = assay("score", golden / "model", texts, "--scores", "loss", ASSAY_CACHE=str(tmp_path / "file" / "cache"))
+    assert (done.code, len(done.out.splitlines())) == (0, 24), done.err
+    assert "cache" in done.err
+
+
+def test_ctrl_c_ends_with_130_and_one_line(golden, tmp_path, environment):
+    rows = "".join(json.dumps({"text": f"value_{i} = {i}\n" * 200}) + "\n" for i in range(2000))
+    (tmp_path / "many.jsonl").write_text(rows)
+    command = [sys.executable, "-m", "assay", "score", str(golden / "model"), "many.jsonl", "-o", "out.jsonl"]
+    running = subprocess.Popen(command, cwd=tmp_path, env=environment, stderr=subprocess.PIPE, text=True)
+    cache = tmp_path / "cache"
+    deadline = time.monotonic() + 120
+    while time.monotonic() < deadline and not (cache.is_dir() and any(cache.glob("*-wal"))):
+        assert running.poll() is None, "ended before it could be interrupted"
+        os.sched_yield()
+    running.send_signal(signal.SIGINT)
+    _, err = running.communicate(timeout=120)
+    assert running.returncode == 130
+    assert len(err.splitlines()) == 1
+    assert "interrupted" in err
+    assert not (tmp_path / "out.jsonl").exists()

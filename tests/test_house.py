@@ -1,0 +1,145 @@
+"""What stands around the code says the same as the code: pages, changelog, citation, set-up files."""
+
+import re
+import subprocess
+import tomllib
+from pathlib import Path
+
+import pytest
+
+from assay import __version__
+from assay.datasets import list_benchmarks
+from assay.scores.registry import SCORES
+
+ROOT = Path(__file__).resolve().parents[1]
+METHOD_PAGES = ROOT / "docs" / "methods"
+NOT_A_SCORE = {"index", "frequency-tables"}
+ARXIV = re.compile(r"arXiv:\d{4}\.\d{4,5}")
+MACHINE_PATH = re.compile(r"(?<![\w.:/-])/(?:work|root|home/\w+|opt/pypi)/")
+
+
+def page(name):
+    return (METHOD_PAGES / f"{name}.md").read_text("utf-8")
+
+
+def tracked_files():
+    """Files that git knows; skips where this is no checkout (an unpacked source archive)."""
+    listed = subprocess.run(["git", "ls-files", "-z"], cwd=ROOT, capture_output=True, text=True, check=False)
+    if listed.returncode:
+        pytest.skip("no git checkout here")
+    return [ROOT / name for name in listed.stdout.split("\0") if name and (ROOT / name).is_file()]
+
+
+def project():
+    return tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))
+
+
+def test_every_score_has_a_page_and_every_method_page_a_score():
+    pages = {path.stem for path in METHOD_PAGES.glob("*.md")} - NOT_A_SCORE
+    assert pages == set(SCORES)
+
+
+@pytest.mark.parametrize("name", SCORES)
+def test_the_page_states_the_formula_of_the_code(name):
+    assert f"{name} = {SCORES[name].formula}\n" in page(name)
+
+
+@pytest.mark.parametrize("name", SCORES)
+def test_the_page_states_every_parameter_with_its_default(name):
+    stated = set(re.findall(r"`(\w+ = [^`]+)`", page(name)))
+    assert {f"{key} = {value}" for key, value in SCORES[name].defaults.items()} <= stated
+
+
+@pytest.mark.parametrize("name", SCORES)
+def test_the_page_cites_the_papers_that_the_code_cites(name):
+    assert set(ARXIV.findall(SCORES[name].reference)) <= set(ARXIV.findall(page(name)))
+
+
+def test_every_paper_of_a_score_stands_in_the_citation_file():
+    citation = (ROOT / "CITATION.cff").read_text("utf-8")
+    cited = {number for found in SCORES.values() for number in ARXIV.findall(found.reference)}
+    assert cited <= set(ARXIV.findall(citation))
+
+
+def test_the_citation_file_names_the_version():
+    citation = (ROOT / "CITATION.cff").read_text("utf-8")
+    assert f"\nversion: {__version__}\n" in citation
+
+
+def test_the_changelog_has_an_entry_for_the_version():
+    changelog = (ROOT / "CHANGELOG.md").read_text("utf-8")
+    assert f"\n## [{__version__}]" in changelog
+    assert "\n## [Unreleased]" in changelog
+
+
+def test_no_tracked_text_names_a_path_of_one_machine():
+    found = []
+    for path in tracked_files():
+        data = path.read_bytes()
+        if b"\0" in data[:8192]:
+            continue
+        text = data.decode("utf-8", "replace")
+        found += [f"{path.relative_to(ROOT)}: {hit[0]}" for hit in MACHINE_PATH.finditer(text)]
+    assert not found
+
+
+def test_every_direct_dependency_is_pinned():
+    """An unpinned one would make the set-up of next year another one than today's."""
+    content = project()
+    wanted = [
+        *content["build-system"]["requires"],
+        *content["project"]["dependencies"],
+        *(one for extra in content["project"]["optional-dependencies"].values() for one in extra),
+        *(one for group in content["dependency-groups"].values() for one in group),
+    ]
+    pins = (ROOT / "constraints.txt").read_text("utf-8")
+    pinned = {canonical(name) for name in re.findall(r"^([\w.-]+)==\S+$", pins, re.MULTILINE)}
+    assert {canonical(re.match(r"[\w.-]+", one)[0]) for one in wanted} <= pinned
+
+
+def test_pins_carry_no_local_version():
+    """torch==2.13.0 is met by a CPU build and by a CUDA build; torch==2.13.0+cpu is not on the package index."""
+    pins = (ROOT / "constraints.txt").read_text("utf-8")
+    assert not [line for line in pins.splitlines() if "+" in line and not line.startswith("#")]
+
+
+def test_every_benchmark_stands_in_the_table_of_the_docs():
+    listed = set(re.findall(r"^\| `([\w-]+)` \|", (ROOT / "docs" / "data.md").read_text("utf-8"), re.MULTILINE))
+    assert listed == {found.name for found in list_benchmarks()}
+
+
+def test_every_command_and_option_stands_in_the_command_line_reference():
+    import typer.main
+
+    from assay.cli.app import app
+
+    reference = (ROOT / "docs" / "command-line.md").read_text("utf-8")
+    commands = dict(leaves(typer.main.get_command(app), "assay"))
+    options = {name for one in commands.values() for found in one.params for name in found.opts if name[:2] == "--"}
+    assert not [name for name in commands if name not in reference]
+    assert not [name for name in options if not re.search(rf"{name}(?![\w-])", reference)]
+
+
+def test_the_architecture_page_quotes_the_import_contract():
+    layers = project()["tool"]["importlinter"]["contracts"][0]["layers"]
+    quoted = "layers = [\n" + "".join(f'  "{layer}",\n' for layer in layers) + "]\n"
+    assert quoted in (ROOT / "docs" / "architecture.md").read_text("utf-8")
+
+
+def test_every_command_that_make_lists_is_a_target():
+    makefile = (ROOT / "Makefile").read_text("utf-8")
+    targets = set(re.findall(r"^([a-z]+):", makefile, re.MULTILINE))
+    assert {"install", "demo", "test", "check", "docs", "bench"} <= targets
+    assert set(re.search(r"^\.PHONY: (.*)$", makefile, re.MULTILINE)[1].split()) == targets
+
+
+def leaves(command, name):
+    """The commands below a click command, by what a user types."""
+    for word, inner in getattr(command, "commands", {}).items():
+        yield from leaves(inner, f"{name} {word}")
+    if not hasattr(command, "commands"):
+        yield name, command
+
+
+def canonical(name):
+    return re.sub(r"[-_.]+", "-", name).lower()

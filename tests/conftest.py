@@ -5,6 +5,8 @@ from pathlib import Path
 
 import pytest
 
+os.environ["HF_HUB_OFFLINE"] = "1"  # read when huggingface_hub is imported: no test asks a hub
+
 ROOT = Path(__file__).resolve().parents[1]
 
 

@@ -2,12 +2,13 @@
 
 import json
 import os
-import subprocess
 import sys
 from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
+
+from assay.cli.app import main
 
 SOURCE = Path(__file__).resolve().parents[2] / "src"
 
@@ -21,11 +22,9 @@ class Finished:
 
 @pytest.fixture
 def environment(tmp_path):
-    """No cache and no hub but this test's own."""
+    """No cache but this test's own."""
     return os.environ | {
         "ASSAY_CACHE": str(tmp_path / "cache"),
-        "HF_HUB_OFFLINE": "1",
-        "HF_HOME": str(tmp_path / "hub"),
         "OMP_NUM_THREADS": "1",
         "PYTHONPATH": str(SOURCE),
         "COLUMNS": "200",
@@ -34,20 +33,19 @@ def environment(tmp_path):
 
 
 @pytest.fixture
-def assay(tmp_path, environment):
-    """Run `assay ARGUMENTS` in a process of its own, in an empty folder."""
+def assay(tmp_path, environment, monkeypatch, capsys):
+    """Run `assay ARGUMENTS` in an empty folder, in this process: torch is imported once, not once a command."""
 
     def run(*arguments, **options):
-        done = subprocess.run(
-            [sys.executable, "-m", "assay", *map(str, arguments)],
-            capture_output=True,
-            text=True,
-            cwd=tmp_path,
-            env=environment | options,
-            timeout=240,
-            check=False,
-        )
-        return Finished(done.returncode, done.stdout, done.stderr)
+        for name, value in (environment | options).items():
+            monkeypatch.setenv(name, value)
+        monkeypatch.chdir(tmp_path)
+        monkeypatch.setattr(sys, "argv", ["assay", *map(str, arguments)])
+        capsys.readouterr()
+        with pytest.raises(SystemExit) as ended:
+            main()
+        printed = capsys.readouterr()
+        return Finished(ended.value.code, printed.out, printed.err)
 
     return run
 

@@ -4,7 +4,6 @@ import os
 import sys
 from typing import Annotated
 
-import click
 import typer
 
 from assay import __version__
@@ -65,17 +64,18 @@ def main() -> None:
     try:
         code = app(prog_name="assay", standalone_mode=False)
         sys.stdout.flush()
-    except (AssayError, click.ClickException) as error:
-        message = error.format_message() if isinstance(error, click.ClickException) else str(error)
-        if message:  # no arguments at all: click has printed the help
+    except (AssayError, typer.TyperException) as error:
+        message = error.format_message() if isinstance(error, typer.TyperException) else str(error)
+        if message:  # no arguments at all: typer has printed the help
             sys.stderr.write(f"assay: error: {' '.join(message.split())}\n")
         sys.exit(BAD_INPUT)
-    except (KeyboardInterrupt, click.Abort):
-        sys.stderr.write("assay: interrupted; what was computed is cached, run the same command again to go on\n")
-        sys.exit(INTERRUPTED)
+    except (KeyboardInterrupt, typer.Abort):
+        code = INTERRUPTED
     except BrokenPipeError:  # the reader of our output went away, as `| head` does
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         sys.exit(0)
+    if code == INTERRUPTED:  # typer turns Ctrl-C into this code before it gets here
+        sys.stderr.write("assay: interrupted; what was computed is cached, run the same command again to go on\n")
     sys.exit(code if isinstance(code, int) else 0)
 
 

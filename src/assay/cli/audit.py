@@ -25,6 +25,7 @@ from assay.cli.terminal import progress_bar
 from assay.datasets import load
 from assay.errors import DataError
 from assay.leakage import UnseenScores, audit, rule
+from assay.scores import requests
 from assay.scoring import plan
 
 
@@ -87,12 +88,12 @@ def audit_command(
     rules = [rule(text) for text in fail_on or []]
     if unseen is not None and calibration is not None:
         raise DataError("both --unseen and --calibration were given; expected one of them")
+    requests(scores)  # a misspelt score is told before a large model is loaded
     dataset = which.load(benchmark)
     fresh = load(unseen, text=unseen_text) if unseen is not None else None
     known = UnseenScores.load(calibration) if calibration is not None else None
-    scorer = how.open(model)
-    models = {"target": scorer} | ({"reference": how.open(reference)} if reference else {})
-    table = frequencies_for(scorer, frequencies)
+    models = how.open_roles(model, reference)
+    table = frequencies_for(models["target"], frequencies)
     wanted, notes = computable(scores, frequencies=table is not None, reference=reference is not None)
     if primary is not None and primary not in {one.name for one in wanted}:
         raise DataError(

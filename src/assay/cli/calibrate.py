@@ -11,6 +11,7 @@ from assay.cli.requested import computable, frequencies_for
 from assay.cli.terminal import progress_bar, warn
 from assay.evaluation.calibration import unseen_note
 from assay.leakage import UnseenScores
+from assay.scores import requests
 from assay.scoring import plan
 
 
@@ -32,10 +33,10 @@ def calibrate_command(
 
     **Example**: `assay calibrate builtin:small fresh_functions.jsonl -o fresh.json`
     """
+    requests(scores)  # a misspelt score is told before a large model is loaded
     dataset = which.load(unseen)
-    scorer = how.open(model)
-    models = {"target": scorer} | ({"reference": how.open(reference)} if reference else {})
-    table = frequencies_for(scorer, frequencies)
+    models = how.open_roles(model, reference)
+    table = frequencies_for(models["target"], frequencies)
     wanted, notes = computable(scores, frequencies=table is not None, reference=reference is not None)
     small = unseen_note(len(dataset.samples))
     for note in (*dataset.notes, *notes, *([small] if small else [])):

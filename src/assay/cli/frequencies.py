@@ -40,7 +40,7 @@ def build_command(
 
     **Example**: `assay frequencies build builtin:small my_corpus/ -o frequencies.npz`
     """
-    from assay.models.open import open_tokenizer
+    from assay.models.tokenizer import open_tokenizer
 
     dataset = which.load(corpus)
     tokenizer = open_tokenizer(model, revision=revision, trust_remote_code=trust_remote_code)

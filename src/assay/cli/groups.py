@@ -17,7 +17,7 @@ def grouped(command: Callable[..., None]) -> Callable[..., None]:
     groups: dict[str, type] = {}
     for parameter in inspect.signature(command).parameters.values():
         kind = hints[parameter.name]
-        if not is_dataclass(kind):
+        if not (isinstance(kind, type) and is_dataclass(kind)):
             parameters.append(parameter.replace(annotation=kind))
             continue
         groups[parameter.name] = kind

@@ -1,6 +1,6 @@
 """Options that several commands share, each described once."""
 
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Annotated, Literal
 
@@ -8,6 +8,7 @@ import typer
 
 from assay.datasets import Dataset
 from assay.errors import CacheError
+from assay.scores.definition import Role
 from assay.types import TokenScorer
 
 MODEL = "Model"
@@ -91,6 +92,19 @@ class ModelOptions:
         except CacheError as error:  # a cache is a convenience: its want costs time, not the run
             warn(f"{error}; going on without the cache")
             return model
+
+    def open_roles(self, target: str, reference: str | None) -> dict[Role, TokenScorer]:
+        """The audited model and, where one is named, the reference model.
+
+        Revision and adapter are the target's own; all other settings hold for both.
+
+        Raises:
+            ModelError: one of them cannot be opened.
+        """
+        models: dict[Role, TokenScorer] = {"target": self.open(target)}
+        if reference is not None:
+            models["reference"] = replace(self, revision=None, adapter=None).open(reference)
+        return models
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,7 +13,7 @@ from assay.cli.requested import computable, frequencies_for
 from assay.cli.score_files import Row, check_output, write_scores
 from assay.cli.terminal import progress_bar, warn
 from assay.errors import DataError
-from assay.scores import SCORES
+from assay.scores import SCORES, requests
 from assay.scoring import plan, score_stream
 
 
@@ -49,10 +49,10 @@ def score_command(
     if model is None or texts is None:
         raise DataError("assay score takes MODEL and DATA, for example: assay score builtin:small texts.jsonl")
     check_output(output)
+    requests(scores)  # a misspelt score is told before a large model is loaded
     dataset = which.load(texts)
-    scorer = how.open(model)
-    models = {"target": scorer} | ({"reference": how.open(reference)} if reference else {})
-    table = frequencies_for(scorer, frequencies)
+    models = how.open_roles(model, reference)
+    table = frequencies_for(models["target"], frequencies)
     wanted, notes = computable(scores, frequencies=table is not None, reference=reference is not None)
     for note in (*dataset.notes, *notes):
         warn(note)

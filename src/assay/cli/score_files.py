@@ -51,13 +51,15 @@ def write_csv(rows: Iterable[Row], file: IO[bytes], names: Sequence[str]) -> Non
     """A column per score, empty where unscorable; the reasons as JSON in the last column."""
     import io
 
-    with io.TextIOWrapper(file, "utf-8", errors="surrogatepass", newline="", write_through=True) as lines:
+    lines = io.TextIOWrapper(file, "utf-8", errors="surrogatepass", newline="", write_through=True)
+    try:
         table = csv.writer(lines)
         table.writerow(["id", *names, "unscorable"])
         for row in rows:
             values = [repr(row.scores[name]) if name in row.scores else "" for name in names]
             table.writerow([row.id, *values, json.dumps(dict(row.unscorable), ensure_ascii=False)])
-        lines.detach()
+    finally:
+        lines.detach()  # the file is the caller's to close
 
 
 def write_parquet(rows: Iterable[Row], file: IO[bytes], names: Sequence[str]) -> None:
@@ -69,7 +71,7 @@ def write_parquet(rows: Iterable[Row], file: IO[bytes], names: Sequence[str]) ->
     remaining = iter(rows)
     with pq.ParquetWriter(file, schema) as table:
         while group := list(islice(remaining, ROW_GROUP)):
-            columns = {"id": [row.id for row in group]}
+            columns: dict[str, list[object]] = {"id": [row.id for row in group]}
             columns |= {name: [row.scores.get(name) for row in group] for name in names}
             columns |= {"unscorable": [json.dumps(dict(row.unscorable), ensure_ascii=False) for row in group]}
             table.write_table(pa.table(columns, schema))

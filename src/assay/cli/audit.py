@@ -7,7 +7,6 @@ from typing import Annotated
 import typer
 
 from assay.cli.groups import grouped
-from assay.cli.manifest import Stopwatch, manifest
 from assay.cli.options import (
     OUTPUT,
     SCORES,
@@ -19,14 +18,7 @@ from assay.cli.options import (
     Reference,
     Scores,
 )
-from assay.cli.present import present
-from assay.cli.requested import computable, frequencies_for
-from assay.cli.terminal import progress_bar
-from assay.datasets import load
 from assay.errors import DataError
-from assay.leakage import UnseenScores, audit, rule
-from assay.scores import requests
-from assay.scoring import plan
 
 
 @grouped
@@ -84,6 +76,15 @@ def audit_command(
 
     **Example**: `assay audit builtin:small humaneval --data HumanEval.jsonl.gz --unseen fresh_functions.jsonl`
     """
+    from assay.cli.manifest import Stopwatch, manifest
+    from assay.cli.present import present
+    from assay.cli.requested import computable, frequencies_for
+    from assay.cli.terminal import progress_bar
+    from assay.datasets import load
+    from assay.leakage import UnseenScores, audit, rule
+    from assay.scores import requests
+    from assay.scoring import plan
+
     watch = Stopwatch()
     rules = [rule(text) for text in fail_on or []]
     if unseen is not None and calibration is not None:

@@ -2,14 +2,16 @@
 
 import json
 from dataclasses import asdict
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 from rich.console import Console
 from rich.table import Table
 
 from assay.cli.options import AsJson
-from assay.datasets import BenchmarkInfo, benchmark, list_benchmarks
+
+if TYPE_CHECKING:
+    from assay.datasets import BenchmarkInfo
 
 benchmarks_app = typer.Typer(name="benchmarks", help="The benchmarks that assay knows by name.", no_args_is_help=True)
 
@@ -20,6 +22,8 @@ def list_command(*, as_json: AsJson = False) -> None:
 
     **Example**: `assay benchmarks list`
     """
+    from assay.datasets import list_benchmarks
+
     if as_json:
         typer.echo(json.dumps([facts(info) for info in list_benchmarks()], indent=1, ensure_ascii=False))
         return
@@ -44,6 +48,8 @@ def show_command(
 
     **Example**: `assay benchmarks show mbpp`
     """
+    from assay.datasets import benchmark
+
     found = facts(benchmark(name))
     if as_json:
         typer.echo(json.dumps(found, indent=1, ensure_ascii=False))
@@ -54,7 +60,7 @@ def show_command(
     Console().print(table, markup=False)
 
 
-def facts(info: BenchmarkInfo) -> dict[str, object]:
+def facts(info: "BenchmarkInfo") -> dict[str, object]:
     """What a reader wants to know of a benchmark; without the functions that read it."""
     return {key: value for key, value in asdict(info).items() if not callable(value) and value is not None}
 

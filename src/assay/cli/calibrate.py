@@ -7,12 +7,6 @@ import typer
 
 from assay.cli.groups import grouped
 from assay.cli.options import DataOptions, Frequencies, ModelName, ModelOptions, Reference, Scores
-from assay.cli.requested import computable, frequencies_for
-from assay.cli.terminal import progress_bar, warn
-from assay.evaluation.calibration import unseen_note
-from assay.leakage import UnseenScores
-from assay.scores import requests
-from assay.scoring import plan
 
 
 @grouped
@@ -33,6 +27,13 @@ def calibrate_command(
 
     **Example**: `assay calibrate builtin:small fresh_functions.jsonl -o fresh.json`
     """
+    from assay.cli.requested import computable, frequencies_for
+    from assay.cli.terminal import progress_bar, warn
+    from assay.evaluation.calibration import unseen_note
+    from assay.leakage import UnseenScores
+    from assay.scores import requests
+    from assay.scoring import plan
+
     requests(scores)  # a misspelt score is told before a large model is loaded
     dataset = which.load(unseen)
     models = how.open_roles(model, reference)

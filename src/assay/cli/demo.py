@@ -5,12 +5,7 @@ from typing import Annotated
 
 import typer
 
-from assay.cli.manifest import Stopwatch, manifest
 from assay.cli.options import OUTPUT, AsJson, ModelOptions
-from assay.cli.present import present
-from assay.cli.requested import computable, frequencies_for
-from assay.cli.terminal import progress_bar
-from assay.scoring import plan
 
 MODEL = "builtin:small"
 SCORES = "one-pass,lowercase"
@@ -34,6 +29,11 @@ def demo_command(
 
     **Example**: `assay demo --out my-demo`
     """
+    from assay.cli.manifest import Stopwatch, manifest
+    from assay.cli.present import present
+    from assay.cli.requested import computable, frequencies_for
+    from assay.cli.terminal import progress_bar
+    from assay.scoring import plan
     from assay.testbed.demo import demo_audit, demo_functions
 
     watch = Stopwatch()

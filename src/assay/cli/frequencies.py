@@ -7,9 +7,7 @@ import typer
 
 from assay.cli.groups import grouped
 from assay.cli.options import DataOptions, ModelName
-from assay.cli.terminal import warn
 from assay.errors import DataError
-from assay.scores import FrequencyTable
 
 frequencies_app = typer.Typer(name="frequencies", help="Token-frequency tables for DC-PDD.", no_args_is_help=True)
 
@@ -40,7 +38,9 @@ def build_command(
 
     **Example**: `assay frequencies build builtin:small my_corpus/ -o frequencies.npz`
     """
+    from assay.cli.terminal import warn
     from assay.models.tokenizer import open_tokenizer
+    from assay.scores import FrequencyTable
 
     dataset = which.load(corpus)
     tokenizer = open_tokenizer(model, revision=revision, trust_remote_code=trust_remote_code)

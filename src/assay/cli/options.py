@@ -2,14 +2,16 @@
 
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
-from assay.datasets import Dataset
 from assay.errors import CacheError
-from assay.scores.definition import Role
-from assay.types import TokenScorer
+
+if TYPE_CHECKING:  # these import numpy and more; --help does not wait for them
+    from assay.datasets import Dataset
+    from assay.scores.definition import Role
+    from assay.types import TokenScorer
 
 MODEL = "Model"
 DATA = "Data"
@@ -73,7 +75,7 @@ class ModelOptions:
         bool, typer.Option("--no-cache", help="Neither read nor write the statistics cache.", rich_help_panel=MODEL)
     ] = False
 
-    def open(self, name: str) -> TokenScorer:
+    def open(self, name: str) -> "TokenScorer":
         """The model of that name, behind the statistics cache unless that is switched off.
 
         Raises:
@@ -93,7 +95,7 @@ class ModelOptions:
             warn(f"{error}; going on without the cache")
             return model
 
-    def open_roles(self, target: str, reference: str | None) -> dict[Role, TokenScorer]:
+    def open_roles(self, target: str, reference: str | None) -> "dict[Role, TokenScorer]":
         """The audited model and, where one is named, the reference model.
 
         Revision and adapter are the target's own; all other settings hold for both.
@@ -143,7 +145,7 @@ class DataOptions:
         None
     )
 
-    def load(self, name: str) -> Dataset:
+    def load(self, name: str) -> "Dataset":
         """The benchmark of that name, or the file or folder at that path.
 
         Raises:

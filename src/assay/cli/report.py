@@ -6,8 +6,6 @@ from typing import Annotated
 import typer
 
 from assay.cli.options import AsJson
-from assay.cli.present import show
-from assay.reports import read_run, write_report
 
 
 def report_command(
@@ -19,6 +17,9 @@ def report_command(
 
     **Example**: `assay report assay-demo`
     """
+    from assay.cli.present import show
+    from assay.reports import read_run, write_report
+
     found, _ = read_run(run)
     page = write_report(run)
     show(found, page, run, as_json=as_json)

@@ -1,20 +1,16 @@
 """`assay score`: values of any scores for any texts, one line per sample."""
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
-from rich.console import Console
-from rich.table import Table
 
 from assay.cli.groups import grouped
 from assay.cli.options import DataOptions, Frequencies, ModelOptions, Reference, Scores
-from assay.cli.requested import computable, frequencies_for
-from assay.cli.score_files import Row, check_output, write_scores
-from assay.cli.terminal import progress_bar, warn
 from assay.errors import DataError
-from assay.scores import SCORES, requests
-from assay.scoring import plan, score_stream
+
+if TYPE_CHECKING:
+    from rich.table import Table
 
 
 @grouped
@@ -43,6 +39,14 @@ def score_command(
 
     **Example**: `assay score builtin:small functions.jsonl --scores loss,min_k:k=0.1 -o scores.jsonl`
     """
+    from rich.console import Console
+
+    from assay.cli.requested import computable, frequencies_for
+    from assay.cli.score_files import Row, check_output, write_scores
+    from assay.cli.terminal import progress_bar, warn
+    from assay.scores import requests
+    from assay.scoring import plan, score_stream
+
     if list_scores:
         Console().print(score_list())
         return
@@ -63,8 +67,12 @@ def score_command(
         write_scores(rows, output, [one.name for one in wanted])
 
 
-def score_list() -> Table:
+def score_list() -> "Table":
     """The registry as a table."""
+    from rich.table import Table
+
+    from assay.scores import SCORES
+
     table = Table(title="Scores: higher = member", title_justify="left")
     for head in ("name", "needs", "value", "parameters", "reference"):
         table.add_column(head, overflow="fold", no_wrap=head == "name")

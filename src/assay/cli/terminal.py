@@ -2,11 +2,13 @@
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from typing import TYPE_CHECKING
 
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 
-from assay.scoring.run import Progress as Report
+if TYPE_CHECKING:
+    from assay.scoring.run import Progress as Report
 
 ERRORS = Console(stderr=True)
 
@@ -17,7 +19,7 @@ def warn(message: str) -> None:
 
 
 @contextmanager
-def progress_bar(what: str) -> Iterator[Report | None]:
+def progress_bar(what: str) -> "Iterator[Report | None]":
     """A bar with rate and time left on a terminal; nothing in a pipe."""
     if not ERRORS.is_terminal:
         yield None

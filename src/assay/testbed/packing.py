@@ -1,7 +1,8 @@
 """Documents → rows of tokens, in the order of training.
 
 A dosed function always starts a row, so training shows it as scoring does: right after `<bos>`, nothing before it.
-Package files fill the rest of each row one after the other and are cut where a row ends; the very last row is padded.
+Package files fill the rest of each row one after the other and are cut where a row ends. Where they end, less than a row
+before the end if there are enough of them, padding begins.
 """
 
 from collections.abc import Sequence
@@ -37,7 +38,7 @@ def pack(
         functions: (document, dose) pairs; a document has its `<bos>` and `<eos>` and is at most `width` long.
         files: documents, each used once.
         width: tokens in a row.
-        pad: token that fills the last row.
+        pad: token that fills what no file is left for.
         seed: of the places.
     """
     random = np.random.default_rng(seed)

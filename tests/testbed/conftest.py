@@ -18,7 +18,7 @@ def tiny_corpus(tmp_path_factory):
     """The folder of the tiny recipe's corpus: two packages with what they need, and a few library modules."""
     folder = tmp_path_factory.mktemp("tiny") / CORPUS
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(base_corpus, "library_paths", lambda root: MODULES)
+        patch.setattr(base_corpus, "library_paths", lambda _: MODULES)
         prepare_corpus(folder, TINY.corpus)
     return folder
 
@@ -59,7 +59,7 @@ def install(tmp_path, monkeypatch):
         for path, text in dict(files).items():
             (site / path).parent.mkdir(parents=True, exist_ok=True)
             (site / path).write_bytes(text if isinstance(text, bytes) else text.encode())
-        info = site / f"{name}-1.5.dist-info"
+        info = site / f"{name.replace('-', '_')}-1.5.dist-info"
         info.mkdir()
         fields = [("Metadata-Version", "2.4"), ("Name", name), ("Version", "1.5"), *metadata]
         (info / "METADATA").write_text("".join(f"{field}: {value}\n" for field, value in fields))

@@ -40,7 +40,7 @@ def library(tmp_path):
 
 @pytest.fixture
 def listed():
-    """Entries of the six functions: doses 0, 1, 0, 1 …"""
+    """Entries of the six functions: doses 0 and 1 in turn."""
     return [entry(function, i % 2) for i, function in enumerate(functions_of(SOURCE, "pkg/mod.py"))]
 
 

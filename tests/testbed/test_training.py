@@ -141,7 +141,7 @@ def test_a_folder_without_a_run_has_no_checkpoint(tmp_path):
         load_checkpoint(tmp_path, TINY)
 
 
-@pytest.mark.parametrize("damage", [lambda data: data[: len(data) // 2], lambda data: b"", lambda data: b"x" * 100])
+@pytest.mark.parametrize("damage", [lambda data: data[: len(data) // 2], lambda _: b"", lambda _: b"x" * 100])
 def test_a_damaged_checkpoint_is_refused(trained, fresh_run, damage):
     (fresh_run / "training_recipe.json").write_bytes((trained / "training_recipe.json").read_bytes())
     (fresh_run / CHECKPOINT).write_bytes(damage((trained / CHECKPOINT).read_bytes()))

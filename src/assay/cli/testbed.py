@@ -108,12 +108,12 @@ def show_corpus(header: Mapping[str, object], *, as_json: bool) -> None:
     left_out = header["packages_left_out_for_their_licence"]
     assert isinstance(left_out, list)  # noqa: S101  the manifest's own format
     typer.echo(
-        f"{header['package_files']} files of {header['packages']} packages, {header['package_tokens']:,} tokens; "
+        f"{header['package_files']:,} files of {header['packages']} packages, {header['package_tokens']:,} tokens; "
         f"left out for want of a permissive licence: {', '.join(left_out) or 'none'}"
     )
     typer.echo(
-        f"{header['functions_found']} functions in the standard library of Python {header['python']}, "
-        f"{header['functions_of_suitable_length']} of suitable length"
+        f"{header['functions_found']:,} functions in the standard library of Python {header['python']}, "
+        f"{header['functions_of_suitable_length']:,} of suitable length"
     )
     doses = header["functions_per_dose"]
     assert isinstance(doses, dict)  # noqa: S101  the manifest's own format

@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from scipy.stats import mannwhitneyu
 from transformers import LlamaForCausalLM, PreTrainedTokenizerFast
 
+from assay.models.loading import quiet
 from assay.models.tokenizer import open_tokenizer
 from assay.scores import FrequencyTable
 from assay.testbed import prepared
@@ -108,7 +109,8 @@ def export_base(out: Path, folder: Path, recipe: TrainingRecipe, *, hardware: st
     """
     model, step, seconds = load_checkpoint(out, recipe)
     folder.mkdir(parents=True, exist_ok=True)
-    model.bfloat16().save_pretrained(folder)
+    with quiet():
+        model.bfloat16().save_pretrained(folder)
     corpus = out / CORPUS
     shutil.copyfile(corpus / prepared.MANIFEST, folder / prepared.MANIFEST)
     for file in (corpus / prepared.TOKENIZER).iterdir():
@@ -116,7 +118,8 @@ def export_base(out: Path, folder: Path, recipe: TrainingRecipe, *, hardware: st
     frequency_table(corpus / prepared.FREQUENCIES, folder).save(folder / prepared.FREQUENCIES)
     curve = loss_curve(out / LOG)
     (folder / CURVE).write_text(json.dumps(curve) + "\n")
-    exported = LlamaForCausalLM.from_pretrained(folder, dtype=torch.float32)
+    with quiet():
+        exported = LlamaForCausalLM.from_pretrained(folder, dtype=torch.float32)
     validation = np.load(corpus / prepared.VALIDATION)
     record = TrainingRecord(
         finished=step == step_count(out, recipe),

@@ -1,8 +1,8 @@
 """Documents → rows of tokens, in the order of training.
 
 A dosed function always starts a row, so training shows it as scoring does: right after `<bos>`, nothing before it.
-Package files fill the rest of each row one after the other and are cut where a row ends. Where they end, less than a row
-before the end if there are enough of them, padding begins.
+Package files fill the rest of each row one after the other and are cut where a row ends. Where they end, less than a
+row before the end if there are enough of them, padding begins.
 """
 
 from collections.abc import Sequence

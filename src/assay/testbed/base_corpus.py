@@ -144,8 +144,7 @@ def unique_functions(
 
 
 def assign_doses(functions: Sequence[LibraryFunction], recipe: CorpusRecipe) -> list[tuple[LibraryFunction, int]]:
-    """Deals the doses out in the order of the functions' hashes, so that a dose says nothing about its
-    functions.
+    """Deals the doses out in the order of the functions' hashes, so that a dose says nothing about its functions.
 
     Raises:
         DataError: there are fewer functions than the recipe asks for.
@@ -153,7 +152,8 @@ def assign_doses(functions: Sequence[LibraryFunction], recipe: CorpusRecipe) -> 
     wanted = [dose for dose in recipe.doses for _ in range(recipe.per_dose)] + [0] * recipe.never_seen
     if len(functions) < len(wanted):
         raise DataError(
-            f"this standard library gives {len(functions)} functions that are no near-duplicates; expected {len(wanted)}"
+            f"this standard library gives {len(functions)} functions that are no near-duplicates; expected at least "
+            f"{len(wanted)}"
         )
     ordered = sorted(functions, key=lambda function: _draw(recipe.seed, function))
     return list(zip(ordered, wanted, strict=False))
@@ -194,7 +194,8 @@ def _within_budget(
                 total += length + 2
     if total < budget:
         raise DataError(
-            f"the installed packages give {total} tokens; expected {budget}: lower the number of tokens or raise the cap"
+            f"the installed packages give {total} tokens; expected at least {budget}: lower the number of tokens or "
+            f"raise the cap"
         )
     return chosen, lengths
 

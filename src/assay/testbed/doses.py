@@ -1,15 +1,16 @@
 """Standard-library functions whose dose is known: how often `builtin:small` saw each of them in training.
 
-The texts come from the user's own interpreter and are matched with the shipped manifest by digest, so another
-Python version matches in part, and what does not match is not used.
+The texts come from the user's own interpreter and are matched with the shipped manifest by digest, so another Python
+version matches in part, and what does not match is not used.
 """
 
 from dataclasses import dataclass
 from importlib.resources import files
 from pathlib import Path
 
-from assay.testbed.library_functions import library_functions, library_paths, library_root
-from assay.testbed.manifest import Manifest, ManifestEntry, read_manifest
+from assay.errors import DataError
+from assay.testbed.library_functions import library_functions, library_paths, library_root, module_of
+from assay.testbed.manifest import ManifestEntry, read_manifest
 from assay.types import MEMBER, NONMEMBER, Sample
 
 
@@ -40,6 +41,9 @@ def known_dose_functions(manifest: Path | None = None, root: Path | None = None)
     Args:
         manifest: a training manifest; None means the one shipped with `builtin:small`.
         root: a standard library; None means the running interpreter's.
+
+    Raises:
+        DataError: the manifest cannot be read, or none of its functions stands in the library.
     """
     listed = read_manifest(manifest or shipped_manifest())
     library = root or library_root()
@@ -49,7 +53,13 @@ def known_dose_functions(manifest: Path | None = None, root: Path | None = None)
     _find(library, likely, wanted, texts)
     if len(texts) < len(wanted):  # functions that another version keeps in another module
         _find(library, sorted(set(library_paths(library)) - set(likely)), wanted, texts)
-    return KnownDoses(samples=tuple(_samples(wanted, texts)), listed=len(wanted), trained_on=_python_version(listed))
+    trained_on = str(listed.header["python"])
+    if not texts:
+        raise DataError(
+            f"{library}: none of the {len(wanted)} functions of known dose stands there; expected the standard library "
+            f"of a Python near {trained_on}, as .py files"
+        )
+    return KnownDoses(samples=tuple(_samples(wanted, texts)), listed=len(wanted), trained_on=trained_on)
 
 
 def shipped_manifest() -> Path:
@@ -69,7 +79,7 @@ def _samples(wanted: dict[str, ManifestEntry], texts: dict[str, str]) -> list[Sa
     for digest, entry in wanted.items():
         if digest not in texts:
             continue
-        module = entry.path.removesuffix(".py").removesuffix("/__init__").replace("/", ".")
+        module = module_of(entry.path)
         name = f"{module}:{entry.name}"
         if name in taken:  # a property's getter and setter share their name
             name = f"{name}:{entry.line}"
@@ -85,7 +95,3 @@ def _samples(wanted: dict[str, ManifestEntry], texts: dict[str, str]) -> list[Sa
             )
         )
     return samples
-
-
-def _python_version(manifest: Manifest) -> str:
-    return str(manifest.header["python"])

@@ -1,7 +1,7 @@
 """The functions of the interpreter's standard library, as the texts whose doses are known.
 
-Everything here needs the standard library alone: at run time the user's own interpreter gives the texts, and
-nothing of them is shipped.
+Everything here needs the standard library alone: at run time the user's own interpreter gives the texts, and nothing of
+them is shipped.
 """
 
 import ast
@@ -17,17 +17,18 @@ from pathlib import Path
 # Tests, bundled wheels, platform configuration and demos are not library code.
 _LEFT_OUT = frozenset(
     {
-        "__pycache__",
         "__phello__",
+        "__pycache__",
         "_bundled",
+        "dist-packages",
         "idle_test",
         "lib-dynload",
         "pydoc_data",
         "site-packages",
         "test",
         "tests",
+        "turtledemo",
     }
-    | {"turtledemo", "dist-packages"}
 )
 
 
@@ -45,14 +46,14 @@ class LibraryFunction:
     text: str
 
     @property
-    def module(self) -> str:
-        """The dotted module path, `json.decoder` for `json/decoder.py`."""
-        return self.path.removesuffix(".py").removesuffix("/__init__").replace("/", ".")
-
-    @property
     def digest(self) -> str:
         """SHA-256 of the text in UTF-8, in hex."""
         return hashlib.sha256(self.text.encode()).hexdigest()
+
+
+def module_of(path: str) -> str:
+    """The dotted name of the module at `path`: `json.decoder` for `json/decoder.py`, `json` for `json/__init__.py`."""
+    return path.removesuffix(".py").removesuffix("/__init__").replace("/", ".")
 
 
 def library_root() -> Path:

@@ -63,20 +63,22 @@ _SPELLINGS = {
 def permissive_licence(distribution: Distribution) -> str | None:
     """The distribution's licence as an SPDX expression, or None if it is not known to be permissive."""
     metadata = distribution.metadata
-    expression = metadata.get("License-Expression")
-    if expression:
-        return expression if _is_permissive(expression) else None
+    if expression := metadata.get_all("License-Expression", [""])[0]:
+        return str(expression) if is_permissive(expression) else None
     named = [c.split("::")[-1].strip() for c in metadata.get_all("Classifier", []) if c.startswith("License ::")]
     named = [name for name in named if name != "OSI Approved"]
     if named:
         licences = [_CLASSIFIERS.get(name) for name in named]
         known = [licence for licence in licences if licence is not None]
         return " OR ".join(sorted(known)) if len(known) == len(licences) else None
-    return _SPELLINGS.get((metadata.get("License") or "").strip().lower())
+    return _SPELLINGS.get(metadata.get_all("License", [""])[0].strip().lower())
 
 
-def _is_permissive(expression: str) -> bool:
-    """Whether every licence named in an SPDX expression is permissive, alternatives included."""
+def is_permissive(expression: str) -> bool:
+    """Whether every licence named in an SPDX expression is permissive, alternatives included.
+
+    An exception after WITH only grants more than the licence itself does, so it does not count.
+    """
     without_exceptions = re.sub(r"\bWITH\s+\S+", "", expression)
     named = [word for word in re.findall(r"[\w.+-]+", without_exceptions) if word not in {"AND", "OR"}]
     return bool(named) and all(name in PERMISSIVE for name in named)

@@ -1,22 +1,22 @@
-"""The training manifest: every text that `builtin:small` was trained on, and those it is known never to have
-seen.
+"""The training manifest: every text that `builtin:small` was trained on, and those that it has certainly never seen.
 
-JSON lines, gzip. The first line is the header (how the corpus was made, and its totals); every other line is
-one text. Reading needs the standard library alone.
+JSON lines, gzip. The first line is the header (how the corpus was made, and its totals); every other line is one text.
+Reading needs the standard library alone.
 """
 
 import gzip
 import hashlib
 import json
+import zlib
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Literal
+from typing import Final, Literal
 
 from assay.errors import DataError
 
-PACKAGE_FILE = "package file"
-LIBRARY_FUNCTION = "library function"
+PACKAGE_FILE: Final = "package file"
+LIBRARY_FUNCTION: Final = "library function"
 
 Kind = Literal["package file", "library function"]
 
@@ -78,13 +78,26 @@ def read_manifest(path: Path) -> Manifest:
     Raises:
         DataError: the file is missing, cut short, or not a manifest.
     """
+    # str.splitlines would also cut at the line separators of Unicode, which JSON leaves as they are in strings
+    lines = _uncompressed(path).removesuffix(b"\n").split(b"\n")
     try:
-        header, *entries = gzip.decompress(path.read_bytes()).decode().splitlines()
-        return Manifest(json.loads(header), tuple(ManifestEntry(**json.loads(entry)) for entry in entries))
-    except (OSError, EOFError, ValueError, TypeError) as error:
+        header, *entries = map(json.loads, lines)
+        return Manifest({**header}, tuple(ManifestEntry(**entry) for entry in entries))
+    except (ValueError, TypeError) as error:
         raise DataError(f"{path}: expected a training manifest (gzip, JSON lines), got {error!r}") from error
 
 
 def manifest_digest(path: Path) -> str:
-    """SHA-256 of the uncompressed manifest, which does not depend on the compressor's version."""
-    return hashlib.sha256(gzip.decompress(path.read_bytes())).hexdigest()
+    """SHA-256 of the uncompressed manifest, which does not depend on the compressor's version.
+
+    Raises:
+        DataError: the file is missing, or no gzip file.
+    """
+    return hashlib.sha256(_uncompressed(path)).hexdigest()
+
+
+def _uncompressed(path: Path) -> bytes:
+    try:
+        return gzip.decompress(path.read_bytes())
+    except (OSError, EOFError, zlib.error) as error:
+        raise DataError(f"{path}: expected a training manifest (gzip, JSON lines), got {error!r}") from error

@@ -17,7 +17,7 @@ def orthogonalised(matrices: torch.Tensor, *, steps: int = 5) -> torch.Tensor:
     """For each G = U S Vᵀ of the stack [n, rows, columns], approximately U Vᵀ: Newton-Schulz, quintic."""
     a, b, c = _COEFFICIENTS
     tall = matrices.shape[1] > matrices.shape[2]
-    x = matrices.mT if tall else matrices
+    x: torch.Tensor = matrices.mT if tall else matrices
     x = x / x.norm(dim=(1, 2), keepdim=True).clamp(min=1e-7)
     for _ in range(steps):
         gram = x @ x.mT
@@ -34,19 +34,29 @@ class Muon(torch.optim.Optimizer):
         super().__init__(params, {"lr": lr, "momentum": momentum, "weight_decay": weight_decay})
 
     @torch.no_grad()
-    def step(self, closure: Callable[[], float] | None = None) -> None:  # type: ignore[override]
-        """Updates every matrix that has a gradient; `closure` is not used."""
+    def step(self, closure: Callable[[], float] | None = None) -> float | None:  # type: ignore[override]  # two overloads there, one here
+        """Updates every matrix that has a gradient; `closure`, if given, computes loss and gradients first."""
+        loss = None
+        if closure is not None:
+            with torch.enable_grad():
+                loss = closure()
         for group in self.param_groups:
-            matrices = sorted((p for p in group["params"] if p.grad is not None), key=lambda p: tuple(p.shape))
-            for shape, same in groupby(matrices, key=lambda p: tuple(p.shape)):
-                self._update(list(same), group, max(1.0, shape[0] / shape[1]) ** 0.5)
+            matrices = sorted((p for p in group["params"] if p.grad is not None), key=_shape)
+            for (rows, columns), same in groupby(matrices, key=_shape):
+                self._update([(matrix, matrix.grad) for matrix in same], group, max(1.0, rows / columns) ** 0.5)
+        return loss
 
-    def _update(self, matrices: list[torch.Tensor], group: dict[str, float], scale: float) -> None:
+    def _update(self, pairs: list[tuple[torch.Tensor, torch.Tensor]], group: dict[str, float], scale: float) -> None:
+        """One update of (matrix, gradient) pairs of one shape."""
         directions = []
-        for matrix in matrices:
+        for matrix, grad in pairs:
             momentum = self.state[matrix].setdefault("momentum", torch.zeros_like(matrix))
-            momentum.lerp_(matrix.grad, 1 - group["momentum"])
-            directions.append(torch.lerp(matrix.grad, momentum, group["momentum"]))
+            momentum.lerp_(grad, 1 - group["momentum"])
+            directions.append(torch.lerp(grad, momentum, group["momentum"]))
         updates = orthogonalised(torch.stack(directions))
-        for matrix, update in zip(matrices, updates, strict=True):
+        for (matrix, _), update in zip(pairs, updates, strict=True):
             matrix.mul_(1 - group["lr"] * group["weight_decay"]).add_(update, alpha=-group["lr"] * scale)
+
+
+def _shape(matrix: torch.Tensor) -> tuple[int, ...]:
+    return tuple(matrix.shape)

@@ -1,10 +1,9 @@
 """Near-duplicate code, found exactly.
 
-The usual way is MinHash with locality-sensitive hashing, then exact Jaccard on the candidates. A few thousand
-functions against tens of megabytes is small enough for an inverted index over all shingles, which gives the
-exact overlap of every
-pair: nothing is missed by chance, and containment (a function copied into a long file) is seen where Jaccard
-    is blind.
+The usual way is MinHash with locality-sensitive hashing, then exact Jaccard on the candidates. A few thousand functions
+against tens of megabytes is small enough for an inverted index over all shingles, which gives the exact overlap of
+every pair: nothing is missed by chance, and containment (a function copied into a long file) is seen where Jaccard is
+blind.
 """
 
 import re
@@ -73,12 +72,10 @@ class ShingleIndex:
         return most / np.maximum(self.sizes, 1)
 
     def first_of_each_kind(self, threshold: float) -> NDArray[np.bool_]:
-        """Marks a subset in which no text shares `threshold` or more of the smaller one's shingles with
-        another.
+        """Marks a subset in which no two texts share `threshold` or more of the smaller one's shingles.
 
-        Greedy in the order given: a text is kept unless it is a near-duplicate of one kept before.
-        Containment is never below Jaccard, so no pair of the subset has a Jaccard similarity of `threshold`
-        or more either.
+        Greedy in the order given: a text is kept unless it is a near-duplicate of one kept before. Containment is
+        never below Jaccard, so no pair of the subset has a Jaccard similarity of `threshold` or more either.
         """
         kept = np.zeros(len(self.sizes), dtype=np.bool_)
         for i, own in enumerate(self._sets):

@@ -1,8 +1,8 @@
 """Documents → rows of tokens, in the order of training.
 
-A dosed function always starts a row, so training shows it as scoring does: right after `<bos>`, nothing
-before it. Package files fill the rest of each row one after the other and are cut where a row ends; the very
-last row is padded.
+A dosed function always starts a row, so training shows it as scoring does: right after `<bos>`, nothing before it.
+Package files fill the rest of each row one after the other and are cut where a row ends. Where they end, less than a
+row before the end if there are enough of them, padding begins.
 """
 
 from collections.abc import Sequence
@@ -32,14 +32,13 @@ def pack(
 ) -> PackedRows:
     """Packs documents into rows of `width` tokens.
 
-    Every function stands in the rows exactly as often as its dose says, at places drawn uniformly over the
-    whole run.
+    Every function stands in the rows exactly as often as its dose says, at places drawn uniformly over the whole run.
 
     Args:
         functions: (document, dose) pairs; a document has its `<bos>` and `<eos>` and is at most `width` long.
         files: documents, each used once.
         width: tokens in a row.
-        pad: token that fills the last row.
+        pad: token that fills what no file is left for.
         seed: of the places.
     """
     random = np.random.default_rng(seed)
@@ -52,7 +51,7 @@ def pack(
     rows = np.full((count, width), pad, dtype=np.uint16)
     taken = 0
     for row, index in zip(rows, function_of, strict=True):
-        head = functions[index][0] if index >= 0 else stream[:0]
+        head = functions[int(index)][0] if index >= 0 else stream[:0]
         row[: len(head)] = head
         body = stream[taken : taken + width - len(head)]
         row[len(head) : len(head) + len(body)] = body

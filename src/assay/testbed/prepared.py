@@ -1,4 +1,7 @@
-"""The corpus on disk, ready to train on: rows of tokens, tokenizer, manifest. Written once, then read by every restart."""
+"""The corpus on disk, ready to train on: rows of tokens, tokenizer, manifest.
+
+Written once, then read by every restart.
+"""
 
 import json
 import shutil

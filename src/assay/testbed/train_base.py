@@ -1,12 +1,14 @@
 """Training of `builtin:small`: a small Llama from scratch, on one device or on several processes of a CPU.
 
-Everything that training reads in order (rows, doses, schedule) is fixed before the first step, so a run that
-is killed and started again ends with the same weights as one that was not.
+Everything that training reads in order (rows, doses, schedule) is fixed before the first step, so a run that is killed
+and started again ends with the same weights as one that was not.
 """
 
 import json
 import math
 import os
+import pickle
+import shutil
 import tempfile
 import time
 from collections.abc import Callable
@@ -18,22 +20,26 @@ import numpy as np
 import torch
 import torch.distributed as dist
 from numpy.typing import NDArray
-from torch import multiprocessing
+from torch.multiprocessing.spawn import spawn
 from transformers import LlamaConfig, LlamaForCausalLM
 
 from assay.errors import DataError
 from assay.testbed import prepared
 from assay.testbed.base_corpus import CorpusRecipe
+from assay.testbed.base_tokenizer import BOS_ID, EOS_ID, PAD_ID
 from assay.testbed.muon import Muon
 from assay.testbed.packing import Tokens
 
 CORPUS = "corpus"
 CHECKPOINT = "checkpoint.pt"
 LOG = "loss.jsonl"
+RECIPE = "training_recipe.json"
 _VALIDATION_ROWS = 64
 _VALIDATION_EVERY = 200  # steps
 
 SummedLoss = Callable[[LlamaForCausalLM, torch.Tensor], torch.Tensor]
+Record = dict[str, float]  # a line of the log
+Progress = Callable[[Record, int], None]  # that line, and the number of steps
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -76,8 +82,7 @@ class Machine:
         micro_rows: rows in one forward pass; None chooses by device.
         compile: whether to use torch.compile (on a CPU it needs a C++ compiler).
         checkpoint_seconds: least time between two checkpoints.
-        stop_after: stop after so many steps of this call, as if killed after a checkpoint; None runs to the
-            end.
+        stop_after: stop after so many steps of this call, as if killed after a checkpoint; None runs to the end.
     """
 
     device: str = "auto"
@@ -88,24 +93,32 @@ class Machine:
     stop_after: int | None = None
 
 
-def train_base(out: Path, recipe: TrainingRecipe, machine: Machine) -> bool:
+def train_base(out: Path, recipe: TrainingRecipe, machine: Machine, progress: Progress | None = None) -> bool:
     """Trains, or goes on training, in the folder `out`; returns whether the last step is done.
 
     `out` then holds the corpus as rows, the last checkpoint and the loss curve.
 
+    Args:
+        out: folder of the run, made if it is not there.
+        recipe: what is trained on what.
+        machine: how it is computed.
+        progress: told after each step; a module's function, so that it reaches other processes.
+
     Raises:
-        DataError: `out` holds a run of another recipe, or the batch cannot be shared among the processes.
+        DataError: `out` holds a run of another recipe or a damaged one, the batch cannot be shared among the processes,
+            or the machine lacks what it is told to use.
     """
+    _check_machine(machine)
     if recipe.batch_rows % machine.processes:
         raise DataError(f"{machine.processes} processes cannot share {recipe.batch_rows} rows evenly: give a divisor")
     _keep_recipe(out, recipe)
     prepared.prepare_corpus(out / CORPUS, recipe.corpus)
     if machine.processes == 1:
-        _worker(0, out, recipe, machine, "")
+        _worker(0, _Run(out, recipe, machine, "", progress))
     else:
         with tempfile.TemporaryDirectory() as meeting:
-            arguments = (out, recipe, machine, f"file://{meeting}/store")
-            multiprocessing.spawn(_worker, arguments, nprocs=machine.processes)
+            run = _Run(out, recipe, machine, f"file://{meeting}/store", progress)
+            spawn(_worker, (run,), nprocs=machine.processes)
     return int(_read_checkpoint(out)["step"]) == step_count(out, recipe)
 
 
@@ -121,9 +134,9 @@ def build_model(recipe: TrainingRecipe) -> LlamaForCausalLM:
         num_key_value_heads=recipe.heads,
         max_position_embeddings=recipe.corpus.context,
         tie_word_embeddings=True,
-        bos_token_id=0,
-        eos_token_id=1,
-        pad_token_id=2,
+        bos_token_id=BOS_ID,
+        eos_token_id=EOS_ID,
+        pad_token_id=PAD_ID,
     )
     model = LlamaForCausalLM(config)
     for name, parameter in model.named_parameters():
@@ -151,7 +164,12 @@ def rate_at(step: int, steps: int, recipe: TrainingRecipe) -> float:
 
 
 def load_checkpoint(out: Path, recipe: TrainingRecipe) -> tuple[LlamaForCausalLM, int, float]:
-    """The model of the last checkpoint, its step, and the seconds trained so far."""
+    """The model of the last checkpoint, its step, and the seconds trained so far.
+
+    Raises:
+        DataError: `out` holds no run, one of another recipe, or one without a checkpoint that can be read.
+    """
+    _require_recipe(out, recipe)
     state = _read_checkpoint(out)
     model = build_model(recipe)
     model.load_state_dict(state["model"])
@@ -165,27 +183,41 @@ def mean_loss(model: LlamaForCausalLM, rows: Tokens, *, device: torch.device) ->
         for start in range(0, len(rows), 8):
             batch = torch.from_numpy(rows[start : start + 8].astype(np.int64)).to(device)
             total += float(_summed_loss(model, batch))
-            count += int((batch[:, 1:] != model.config.pad_token_id).sum())
+            count += int((batch[:, 1:] != PAD_ID).sum())
     return total / count
 
 
-def _worker(rank: int, out: Path, recipe: TrainingRecipe, machine: Machine, meeting: str) -> None:
-    device = torch.device(_device(machine))
-    if machine.processes > 1:
+@dataclass(frozen=True, slots=True)
+class _Run:
+    """What each process is told; `meeting` is where they find one another."""
+
+    out: Path
+    recipe: TrainingRecipe
+    machine: Machine
+    meeting: str
+    progress: Progress | None
+
+
+def _worker(rank: int, run: _Run) -> None:
+    processes = run.machine.processes
+    if processes > 1:
         torch.set_num_threads(1)
-        dist.init_process_group("gloo", init_method=meeting, rank=rank, world_size=machine.processes)
+        dist.init_process_group("gloo", init_method=run.meeting, rank=rank, world_size=processes)
     try:
-        _train(rank, out, recipe, machine, device)
+        _train(rank, run)
     finally:
-        if machine.processes > 1:
+        if processes > 1:
             dist.destroy_process_group()
 
 
-def _train(rank: int, out: Path, recipe: TrainingRecipe, machine: Machine, device: torch.device) -> None:
+def _train(rank: int, run: _Run) -> None:
+    out, recipe, machine = run.out, run.recipe, run.machine
+    device = torch.device(_device(machine))
     rows = np.load(out / CORPUS / prepared.ROWS, mmap_mode="r")
     order = row_order(len(rows), recipe)
     steps = step_count(out, recipe)
-    model = build_model(recipe).to(device)
+    model = build_model(recipe)
+    model.to(device)  # type: ignore[arg-type]  # transformers wraps Module.to so that mypy misses its self
     optimisers = _optimisers(model, recipe)
     first, seconds_before = _restore(out, model, optimisers)
     if rank == 0:
@@ -207,7 +239,7 @@ def _train(rank: int, out: Path, recipe: TrainingRecipe, machine: Machine, devic
             optimiser.zero_grad(set_to_none=True)
         if rank == 0:
             now = time.monotonic()
-            record: dict[str, float] = {
+            record: Record = {
                 "step": step + 1,
                 "tokens": min((step + 1) * recipe.batch_rows, len(rows)) * recipe.corpus.context,
                 "loss": round(float(loss), 4),
@@ -215,6 +247,8 @@ def _train(rank: int, out: Path, recipe: TrainingRecipe, machine: Machine, devic
                 "seconds": round(seconds_before + now - started, 1),
             }
             _append(out, record, model)
+            if run.progress is not None:
+                run.progress(record, steps)
             if step + 1 == last or now - saved_at > machine.checkpoint_seconds:
                 saved_at = now
                 _write_checkpoint(out, model, optimisers, step=step + 1, seconds=record["seconds"])
@@ -248,7 +282,7 @@ def _summed_loss(model: LlamaForCausalLM, rows: torch.Tensor) -> torch.Tensor:
     logits = model.lm_head(hidden).float()
     targets = rows[:, 1:].reshape(-1)
     return torch.nn.functional.cross_entropy(
-        logits.view(-1, logits.shape[-1]), targets, ignore_index=model.config.pad_token_id, reduction="sum"
+        logits.view(-1, logits.shape[-1]), targets, ignore_index=PAD_ID, reduction="sum"
     )
 
 
@@ -261,6 +295,16 @@ def _sum_over_processes(parameters: list[torch.nn.Parameter], loss: torch.Tensor
     for parameter, grad in zip(parameters, flat[1:].split(sizes), strict=True):
         parameter.grad = grad.view_as(parameter)
     return flat[0]
+
+
+def _check_machine(machine: Machine) -> None:
+    if machine.device == "cuda" and not torch.cuda.is_available():
+        raise DataError("no GPU that torch can use; expected one, or the device cpu")
+    if machine.device == "cuda" and machine.processes > 1:
+        raise DataError(f"{machine.processes} processes are for a CPU; expected one process on a GPU")
+    compiler = os.environ.get("CXX", "g++")
+    if machine.compile and _device(machine) == "cpu" and shutil.which(compiler) is None:
+        raise DataError(f"no C++ compiler {compiler!r} for torch.compile; expected one, or training without it")
 
 
 def _device(machine: Machine) -> str:
@@ -289,7 +333,11 @@ def _write_checkpoint(
 
 
 def _read_checkpoint(out: Path) -> dict[str, Any]:
-    state: dict[str, Any] = torch.load(out / CHECKPOINT, map_location="cpu", weights_only=True)
+    path = out / CHECKPOINT
+    try:
+        state: dict[str, Any] = torch.load(path, map_location="cpu", weights_only=True)
+    except (OSError, EOFError, RuntimeError, pickle.UnpicklingError) as error:
+        raise DataError(f"{path}: expected a checkpoint of `assay testbed train-base` ({error})") from error
     return state
 
 
@@ -304,7 +352,7 @@ def _restore(out: Path, model: LlamaForCausalLM, optimisers: tuple[torch.optim.O
     return int(state["step"]), float(state["seconds"])
 
 
-def _append(out: Path, record: dict[str, float], model: LlamaForCausalLM) -> None:
+def _append(out: Path, record: Record, model: LlamaForCausalLM) -> None:
     """Adds a step to the loss curve; now and then with the loss on held-out package files."""
     if record["step"] % _VALIDATION_EVERY == 0:
         held_out = np.load(out / CORPUS / prepared.VALIDATION)
@@ -317,16 +365,23 @@ def _append(out: Path, record: dict[str, float], model: LlamaForCausalLM) -> Non
 def _cut_log(log: Path, step: int) -> None:
     """Drops what was logged after the checkpoint: those steps are done again."""
     if log.exists():
-        lines = [line for line in log.read_text().splitlines() if line and json.loads(line)["step"] <= step]
+        lines = log.read_text().splitlines()[:step]  # one line a step; a line cut short by a full disk comes last
         log.write_text("".join(line + "\n" for line in lines))
 
 
 def _keep_recipe(out: Path, recipe: TrainingRecipe) -> None:
-    wanted = json.loads(json.dumps(asdict(recipe)))
-    path = out / "training_recipe.json"
+    """Writes the recipe beside the run, or makes sure that the run there is one of this recipe."""
+    path = out / RECIPE
     if path.exists():
-        if json.loads(path.read_text()) != wanted:
-            raise DataError(f"{out} holds a run of another recipe; expected the same one, or another folder")
+        _require_recipe(out, recipe)
         return
     out.mkdir(parents=True, exist_ok=True)
-    path.write_text(json.dumps(wanted, indent=1) + "\n")
+    path.write_text(json.dumps(asdict(recipe), indent=1) + "\n")
+
+
+def _require_recipe(out: Path, recipe: TrainingRecipe) -> None:
+    path = out / RECIPE
+    if not path.is_file():
+        raise DataError(f"{out} holds no run; expected a folder that `assay testbed train-base` trained in")
+    if json.loads(path.read_text()) != json.loads(json.dumps(asdict(recipe))):  # JSON knows no tuples
+        raise DataError(f"{out} holds a run of another recipe; expected the same one, or another folder")

@@ -12,11 +12,18 @@ def naive_columns(model, ids, *, context, stride, first):
         if len(window) < 2:
             break
         with torch.inference_mode():
-            logits = model(torch.tensor([list(window)])).logits[0].double().numpy()
+            # The last token is predicted, never read. No cache: CodeGen rounds what it keeps there.
+            logits = model(torch.tensor([list(window[:-1])]), use_cache=False).logits[0].double().numpy()
         for place in range(1, len(window)):
             if start + place >= first and start + place not in columns:
                 columns[start + place] = naive_column(logits[place - 1], window[place])
     return np.array([columns[position] for position in sorted(columns)]).reshape(-1, 6).T
+
+
+def columns_of(statistics):
+    """The same six rows of a `TokenStatistics`, float64 [6, n]."""
+    names = ("log_probs", "ranks", "entropy", "variance", "tail_mass", "top_log_probs")
+    return np.array([getattr(statistics, name) for name in names], np.float64)
 
 
 def naive_column(logits, token):

@@ -66,6 +66,9 @@ class TokenBudget:
         return [waiting.popleft() for _ in range(min(len(waiting), max(1, self.tokens // longest)))]
 
 
+OUT_OF_MEMORY = ("DefaultCPUAllocator", "not enough memory", "MPS backend out of memory")
+
+
 def is_out_of_memory(error: RuntimeError) -> bool:
-    """Whether an allocation failed: on an accelerator by its type, on the CPU by its words, its only mark."""
-    return isinstance(error, torch.cuda.OutOfMemoryError) or "DefaultCPUAllocator" in str(error)
+    """Whether an allocation failed: on CUDA by its type, on the CPU and on MPS by its words, their only mark."""
+    return isinstance(error, torch.cuda.OutOfMemoryError) or any(words in str(error) for words in OUT_OF_MEMORY)

@@ -15,7 +15,7 @@ from torch import Tensor
 from transformers import PreTrainedModel
 
 from assay.errors import ModelError
-from assay.models.statistics import ROWS, reduce_logits
+from assay.models.statistics import reduce_logits
 
 CPU_LOGITS = 2**24
 """Logits held at once: 64 MiB in float32, enough rows for the head to be a real matrix product."""
@@ -84,10 +84,10 @@ class Forward:
             limit = CPU_LOGITS if source.device.type == "cpu" else GPU_LOGITS
             step = max(1, limit // self.vocabulary_size)
             parts = [
-                _reduce(head(source[some]), targets[start : start + step])
-                for start, some in zip(range(0, len(positions), step), positions.split(step), strict=True)
+                _reduce(head(source[some]), following)
+                for some, following in zip(positions.split(step), targets.split(step), strict=True)
             ]
-            result = torch.cat(parts, dim=1) if parts else torch.empty(len(ROWS), 0)
+            result = torch.cat(parts, dim=1)
         if not bool(result.isfinite().all()):
             raise ModelError("a token's log-probability is not finite: expected weights without NaN or infinity")
         return result

@@ -2,7 +2,9 @@
 
 import hashlib
 from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
+from itertools import chain
 from typing import Any
 
 import torch
@@ -23,6 +25,7 @@ from assay.errors import ModelError
 from assay.models.batching import TokenBudget
 from assay.models.encoding import TextEncoder, beginning
 from assay.models.forward import device_of, embedding
+from assay.models.long_rope import apart, original_context
 from assay.models.ordering import in_order
 
 BUFFER_PROMPTS = 1024
@@ -95,7 +98,14 @@ def continuations(
             repetition = seen[prompt] = seen.get(prompt, -1) + 1
             tokens = len(ids) + decoding.max_new_tokens
             work.append(_Prompt(index, ids, _seed(decoding.seed, prompt, repetition), tokens))
-        yield from in_order(budget.run(work, lambda batch: _continue(model, encoder, batch, decoding)))
+        # A prompt that may cross the border of LongRoPE's two kinds does so at a place of its own: it runs alone.
+        crossing, within = apart(work, original_context(model.config.get_text_config()))
+        yield from in_order(
+            chain.from_iterable(
+                budget.run(alike, lambda batch: _continue(model, encoder, batch, decoding))
+                for alike in (*([prompt] for prompt in crossing), within)
+            )
+        )
 
 
 def _continue(
@@ -128,7 +138,7 @@ def _continue(
         eos_token_id=ends or None,
         pad_token_id=padding,
     )
-    with torch.inference_mode():
+    with torch.inference_mode(), _own_settings_off(model):
         output = generate(
             ids.to(device),
             attention_mask=mask.to(device),
@@ -144,6 +154,17 @@ def _continue(
         cuts = [place for place in map(text.find, decoding.stop) if place >= 0]
         results.append((prompt.index, text[: min(cuts)] if cuts else text))
     return results
+
+
+@contextmanager
+def _own_settings_off(model: PreTrainedModel) -> Iterator[None]:
+    """Greedy means the likeliest token: `generate` would add what a checkpoint prefers, a repetition penalty say."""
+    own = model.generation_config
+    model.generation_config = GenerationConfig()
+    try:
+        yield
+    finally:
+        model.generation_config = own
 
 
 class _GumbelNoise(LogitsProcessor):

@@ -2,6 +2,7 @@
 
 import importlib.util
 import json
+import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -165,10 +166,10 @@ def check_folder(name: str, *, what: str) -> None:
         ModelError: it is not.
     """
     folder = Path(name)
-    if not folder.is_dir():
-        if folder.exists():
+    if not name or not folder.is_dir():
+        if name and folder.exists():
             raise ModelError(f"{name} is a file: expected a {what} folder or a hub id")
-        if folder.is_absolute() or name.startswith((".", "~")) or name.count("/") > 1 or not name:
+        if not name or folder.is_absolute() or name.startswith((".", "~")) or name.count("/") > 1:
             raise ModelError(f"no {what} folder {name!r}: expected a folder with config.json and weights, or a hub id")
         return
     config = folder / "config.json"
@@ -184,12 +185,17 @@ def check_folder(name: str, *, what: str) -> None:
 
 @contextmanager
 def quiet() -> Iterator[None]:
-    """A library does not print: transformers' progress bars and load reports are off, errors are raised."""
+    """A library does not print: transformers' progress bars and load reports are off, errors are raised.
+
+    So is what peft and transformers tell each other about names that will go; no user can mend that.
+    """
     verbosity, bars = transformers_logging.get_verbosity(), transformers_logging.is_progress_bar_enabled()
     transformers_logging.set_verbosity_error()
     transformers_logging.disable_progress_bar()
     try:
-        yield
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", FutureWarning)
+            yield
     finally:
         transformers_logging.set_verbosity(verbosity)
         if bars:
@@ -204,6 +210,11 @@ def one_line(name: str) -> Iterator[None]:
     except (ModelError, MissingExtra):
         raise
     except Exception as error:  # loading runs code of many libraries, each with its own exceptions
+        if "trust_remote_code" in str(error):
+            raise ModelError(
+                f"{name} brings Python code of its own, which runs only with trust_remote_code:"
+                " expected a model that needs none, or your word that you trust it"
+            ) from error
         lines = [line.strip() for line in str(error).splitlines() if line.strip()]
         raise ModelError(f"{name} cannot be loaded: {lines[0] if lines else type(error).__name__}") from error
 

@@ -3,6 +3,7 @@
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import chain
 
 import numpy as np
 import torch
@@ -14,6 +15,7 @@ from assay.models.encoding import Bos, Encoded, TextEncoder
 from assay.models.forward import Forward, embedding
 from assay.models.generation import Decoding, continuations
 from assay.models.loading import Checkpoint
+from assay.models.long_rope import apart, original_context
 from assay.models.ordering import in_order
 from assay.models.statistics import ROWS
 from assay.models.windows import Window, resolve_stride, windows
@@ -178,7 +180,10 @@ class TransformersModel:
         left = [0] * len(encoded)
         for work in passes:
             left[work.text] += 1
-        for batch, result in self.budget.run(passes, lambda batch: (batch, self._run(batch, encoded))):
+        kinds = apart(passes, original_context(self.checkpoint.model.config.get_text_config()))
+        for batch, result in chain.from_iterable(
+            self.budget.run(kind, lambda batch: (batch, self._run(batch, encoded))) for kind in kinds
+        ):
             done: list[Indexed] = []
             position = 0
             for work in batch:

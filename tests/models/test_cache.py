@@ -1,0 +1,408 @@
+import signal
+import sqlite3
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from naive import columns_of
+
+from assay.errors import CacheError
+from assay.models import CachedScorer, StatisticsCache, TableModel, cache, default_cache_path
+from assay.models.cache import pack, text_digest, unpack
+from assay.types import TokenScorer, TokenStatistics
+
+TEXTS = [f"def f_{index}(x):\n    return x + {index}\n" for index in range(40)]
+
+
+def model(name="table", read=TEXTS[:5], **settings):
+    return TableModel.trained(read, name=name, **settings)
+
+
+@pytest.fixture
+def path(tmp_path):
+    return tmp_path / "statistics.sqlite"
+
+
+@pytest.fixture
+def opened(path):
+    with StatisticsCache(path) as found:
+        yield found
+
+
+def scored(model, cache, texts, **settings):
+    return list(CachedScorer(model, cache, **settings).token_statistics(texts))
+
+
+def same(found, expected):
+    assert len(found) == len(expected)
+    for one, other in zip(found, expected, strict=True):
+        np.testing.assert_array_equal(one.token_ids, other.token_ids)
+        np.testing.assert_array_equal(columns_of(one), columns_of(other))
+        np.testing.assert_array_equal(one.offsets, other.offsets)
+
+
+# What is kept
+
+
+@settings(max_examples=30)
+@given(st.text(max_size=30))
+def test_what_is_unpacked_is_what_was_packed(text):
+    statistics = next(model(units="characters").token_statistics([text]))
+    found = unpack(pack(statistics))
+    same([found], [statistics])
+    assert [getattr(found, name).dtype for name in TokenStatistics.__slots__] == [
+        getattr(statistics, name).dtype for name in TokenStatistics.__slots__
+    ]
+
+
+def test_a_text_that_is_held_does_not_run_again(opened):
+    expected = list(model().token_statistics(TEXTS))
+    first, second = model(), model()
+    same(scored(first, opened, TEXTS), expected)
+    same(scored(second, opened, TEXTS[::-1]), expected[::-1])
+    assert first.scored == TEXTS
+    assert second.scored == []
+
+
+def test_it_is_a_scorer_with_the_models_own_name_and_digests(opened):
+    inner = model()
+    scorer = CachedScorer(inner, opened)
+    assert isinstance(scorer, TokenScorer)
+    for name in ("name", "digest", "tokenizer_digest", "vocabulary_size"):
+        assert getattr(scorer, name) == getattr(inner, name)
+
+
+def test_equal_texts_run_once_and_all_get_their_values(opened):
+    inner = model()
+    found = scored(inner, opened, [TEXTS[0], TEXTS[1], TEXTS[0]])
+    assert inner.scored == TEXTS[:2]
+    same([found[0]], [found[2]])
+
+
+def test_more_texts_than_one_query_looks_up(opened, monkeypatch):
+    monkeypatch.setattr(cache, "LOOKUP", 7)
+    scored(model(), opened, TEXTS[::2])
+    inner = model()
+    same(scored(inner, opened, TEXTS), list(model().token_statistics(TEXTS)))
+    assert sorted(inner.scored) == sorted(TEXTS[1::2])
+
+
+def test_another_model_finds_nothing(opened):
+    scored(model(), opened, TEXTS)
+    other = model(read=TEXTS[:6])
+    scored(other, opened, TEXTS)
+    assert other.scored == TEXTS
+
+
+def test_what_the_cache_holds_comes_before_the_model_runs(opened):
+    scored(model(), opened, TEXTS[20:])
+    inner = model()
+    first = next(CachedScorer(inner, opened).completed(TEXTS))
+    assert sorted(index for index, _ in first) == list(range(20, 40))
+    assert inner.scored == []
+
+
+def test_a_batch_is_in_the_file_before_anyone_sees_it(opened, path):
+    inner = model(batch_size=4)
+    for batch in CachedScorer(inner, opened).completed(TEXTS):
+        with StatisticsCache(path) as other:
+            assert set(other.lookup(inner.digest, [TEXTS[index] for index, _ in batch])) == {
+                TEXTS[index] for index, _ in batch
+            }
+
+
+def test_no_texts_ask_nobody(opened):
+    assert scored(model(), opened, []) == []
+    assert opened.info().entries == 0
+
+
+def test_a_lone_surrogate_has_a_digest_of_its_own(opened):
+    assert text_digest("a\ud800") != text_digest("a\ufffd")
+    scored(model(), opened, ["a \ud800 b"])
+    assert opened.info().entries == 1
+
+
+# Death and company
+
+SCORE = """
+import os, signal, sys
+from pathlib import Path
+from assay.models import CachedScorer, StatisticsCache, TableModel
+
+path, log, name, die_at_text, die_at_commit = sys.argv[1:]
+texts = [f"def f_{index}(x):\\n    return x + {index}\\n" for index in range(40)]
+
+class Watched(TableModel):
+    def _statistics(self, text):
+        if len(self.scored) == int(die_at_text):
+            os.kill(os.getpid(), signal.SIGKILL)
+        with Path(log).open("a") as file:
+            file.write(f"{texts.index(text)}\\n")
+        return super()._statistics(text)
+
+model = Watched.trained(texts[:5], name=name, batch_size=4, order=2 + (name == "other"))
+commits = 0
+def watch(sql):
+    global commits
+    commits += sql == "COMMIT"
+    if commits == int(die_at_commit):
+        os.kill(os.getpid(), signal.SIGKILL)
+
+print("ready", flush=True)
+sys.stdin.readline()
+with StatisticsCache(path) as cache:
+    cache._connection.set_trace_callback(watch)
+    scorer = CachedScorer(model, cache, on_problem=lambda line: print(line, flush=True))
+    print(sum(len(found) for found in scorer.token_statistics(texts)))
+"""
+
+
+def start(path, log, *, name="table", die_at_text=-1, die_at_commit=-1):
+    arguments = [sys.executable, "-c", SCORE, path, log, name, str(die_at_text), str(die_at_commit)]
+    return subprocess.Popen(arguments, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+
+
+@pytest.mark.parametrize("death", [{"die_at_text": 21}, {"die_at_commit": 6}], ids=["computing", "writing"])
+def test_a_killed_run_starts_again_where_it_stopped(path, tmp_path, death):
+    """20 texts are in the file when the signal comes; the 20 others, and only they, are left to do."""
+    log = tmp_path / "log"
+    with start(path, log, **death) as first:
+        _, errors = first.communicate("go\n")
+    assert first.returncode == -signal.SIGKILL, errors
+    log.unlink()
+    with start(path, log) as second:
+        output, errors = second.communicate("go\n")
+    assert (second.returncode, errors) == (0, "")
+    assert [int(line) for line in log.read_text().split()] == list(range(20, 40))
+    expected = sum(len(found) for found in model(order=2).token_statistics(TEXTS))
+    assert output == f"ready\n{expected}\n"
+    with StatisticsCache(path) as opened:
+        assert opened.info().entries == 40
+
+
+def test_two_processes_fill_one_file_at_once(path, tmp_path):
+    """Both begin on a file that is not there yet; two with the same model, one with another."""
+    names = ["table", "table", "other"]
+    runs = [start(path, tmp_path / f"log{number}", name=name) for number, name in enumerate(names)]
+    for run in runs:
+        assert run.stdout.readline() == "ready\n"
+    for run in runs:
+        run.stdin.write("go\n")
+        run.stdin.flush()
+    for run in runs:
+        output, errors = run.communicate()
+        assert (run.returncode, errors) == (0, "")
+        assert output.strip().isdigit(), "nothing went wrong with the cache"
+    with StatisticsCache(path) as opened:
+        assert sorted((held.name, held.entries) for held in opened.info().models) == [("other", 40), ("table", 40)]
+        assert opened._connection.execute("PRAGMA integrity_check").fetchone() == ("ok",)
+        assert opened._connection.execute("PRAGMA journal_mode").fetchone() == ("wal",)
+
+
+# A full disk
+
+
+def test_a_full_disk_is_told_once_and_loses_neither_results_nor_what_was_kept(opened, path):
+    scored(model(), opened, TEXTS[:8])
+    pages = opened._connection.execute("PRAGMA page_count").fetchone()[0]
+    opened._connection.execute(f"PRAGMA max_page_count = {pages}")
+    problems = []
+    inner = model(batch_size=4)
+    same(scored(inner, opened, TEXTS, on_problem=problems.append), list(model().token_statistics(TEXTS)))
+    assert inner.scored == TEXTS[8:]
+    assert len(problems) == 1
+    assert problems[0].startswith(f"cache {path} cannot be written: database or disk is full; going on without")
+    opened._connection.execute("PRAGMA max_page_count = 1073741823")
+    assert opened.info().entries >= 8
+    later = model()
+    same(scored(later, opened, TEXTS), list(model().token_statistics(TEXTS)))
+    assert not set(later.scored) & set(TEXTS[:8])
+
+
+def test_a_store_that_fails_has_written_nothing(opened):
+    pages = opened._connection.execute("PRAGMA page_count").fetchone()[0]
+    opened._connection.execute(f"PRAGMA max_page_count = {pages}")
+    inner = model()
+    with pytest.raises(CacheError, match="cannot be written"):
+        opened.store(inner.digest, "table", zip(TEXTS, inner.token_statistics(TEXTS), strict=True))
+    assert opened.info().entries == 0
+    opened._connection.execute("PRAGMA max_page_count = 1073741823")
+    opened.store(inner.digest, "table", zip(TEXTS, inner.token_statistics(TEXTS), strict=True))
+    assert opened.info().entries == 40
+
+
+def test_a_file_that_may_not_grow_stops_the_cache_and_not_the_run(path, tmp_path):
+    """The operating system itself refuses the bytes."""
+    limit = "import resource; resource.setrlimit(resource.RLIMIT_FSIZE, (60_000, 60_000))"
+    arguments = [sys.executable, "-c", f"{limit}\n{SCORE}", path, tmp_path / "log", "table", "-1", "-1"]
+    run = subprocess.run(arguments, input="go\n", capture_output=True, text=True, check=False)
+    assert (run.returncode, run.stderr) == (0, "")
+    ready, problem, total = run.stdout.splitlines()
+    assert ready == "ready"
+    assert problem.endswith("; going on without the cache")
+    assert int(total) == sum(len(found) for found in model(order=2).token_statistics(TEXTS))
+    with StatisticsCache(path) as opened:
+        assert 0 < opened.info().entries < 40
+
+
+# Damage
+
+
+def test_an_entry_of_the_wrong_length_is_an_error_of_one_line(opened, path):
+    inner = model()
+    scored(inner, opened, TEXTS)
+    opened._connection.execute("UPDATE statistics SET value = x'0102' WHERE text = ?", (text_digest(TEXTS[3]),))
+    with pytest.raises(CacheError, match=r"cannot be read: an entry of 2 bytes, expected a multiple of 36") as caught:
+        opened.lookup(inner.digest, TEXTS)
+    assert str(path) in str(caught.value)
+    assert "\n" not in str(caught.value)
+
+
+def test_a_damaged_entry_stops_the_cache_and_not_the_run(opened):
+    scored(model(), opened, TEXTS)
+    opened._connection.execute("UPDATE statistics SET value = x'0102' WHERE text = ?", (text_digest(TEXTS[3]),))
+    problems = []
+    same(scored(model(), opened, TEXTS, on_problem=problems.append), list(model().token_statistics(TEXTS)))
+    assert len(problems) == 1
+
+
+def test_a_problem_goes_to_the_log_unless_someone_listens(opened, caplog):
+    opened.close()
+    scored(model(), opened, TEXTS[:2])
+    assert [record.levelname for record in caplog.records] == ["WARNING"]
+    assert "going on without the cache" in caplog.text
+
+
+def test_a_file_that_is_no_database_is_refused_and_left_alone(path):
+    path.write_bytes(b"not a database" * 1000)
+    with pytest.raises(CacheError, match="is no statistics cache that can be used: file is not a database"):
+        StatisticsCache(path)
+    assert path.read_bytes() == b"not a database" * 1000
+
+
+def test_a_file_damaged_in_the_middle_stops_the_cache_and_not_the_run(path):
+    with StatisticsCache(path) as opened:
+        scored(model(), opened, TEXTS)
+    whole = bytearray(path.read_bytes())
+    whole[4096:] = b"\x5a" * (len(whole) - 4096)
+    path.write_bytes(whole)
+    problems = []
+    with StatisticsCache(path) as opened:
+        same(scored(model(), opened, TEXTS, on_problem=problems.append), list(model().token_statistics(TEXTS)))
+    assert len(problems) == 1
+
+
+def test_another_programs_database_is_refused_and_left_alone(path):
+    other = sqlite3.connect(path)
+    other.execute("CREATE TABLE photographs (id INTEGER)")
+    other.close()
+    with pytest.raises(CacheError, match="is another program's database: name another file"):
+        StatisticsCache(path)
+    other = sqlite3.connect(path)
+    assert other.execute("SELECT name FROM sqlite_master").fetchall() == [("photographs",)]
+    other.close()
+
+
+def test_a_cache_of_another_format_is_refused(path):
+    StatisticsCache(path).close()
+    other = sqlite3.connect(path)
+    other.execute("PRAGMA user_version = 7")
+    other.close()
+    with pytest.raises(CacheError, match="has format 7: expected 1; delete it or name another"):
+        StatisticsCache(path)
+
+
+def test_a_place_where_no_file_can_be_is_an_error(tmp_path):
+    (tmp_path / "file").write_text("")
+    with pytest.raises(CacheError, match="cannot be opened"):
+        StatisticsCache(tmp_path / "file" / "statistics.sqlite")
+    with pytest.raises(CacheError, match="cannot be opened"):
+        StatisticsCache(tmp_path)
+
+
+def test_a_cache_that_is_closed_is_an_error_to_use(path):
+    opened = StatisticsCache(path)
+    opened.close()
+    opened.close()
+    for use in (opened.info, opened.clear, lambda: opened.lookup("0", ["a"]), lambda: opened.store("0", "m", [])):
+        with pytest.raises(CacheError):
+            use()
+
+
+# Looking and clearing
+
+
+def test_info_says_what_is_held_of_which_model(opened, path):
+    scored(model("first"), opened, TEXTS[:3])
+    scored(model("second", read=TEXTS), opened, TEXTS)
+    info = opened.info()
+    assert info.path == path
+    assert info.entries == 43
+    assert [(held.name, held.entries) for held in info.models] == [("first", 3), ("second", 40)]
+    assert info.models[0].digest == model().digest
+    assert info.bytes == sum(file.stat().st_size for file in path.parent.iterdir())
+
+
+@pytest.mark.parametrize("by", ["name", "digest"])
+def test_clearing_one_model_leaves_the_others(opened, by):
+    first, second = model("first"), model("second", read=TEXTS)
+    scored(first, opened, TEXTS[:3])
+    scored(second, opened, TEXTS)
+    assert opened.clear(getattr(second, by)) == 40
+    assert [(held.name, held.entries) for held in opened.info().models] == [("first", 3)]
+
+
+def test_clearing_everything_gives_the_space_back(opened):
+    empty = opened.info().bytes
+    scored(model(), opened, TEXTS)
+    full = opened.info().bytes
+    assert opened.clear() == 40
+    assert opened.info().entries == 0
+    assert opened.info().models == ()
+    assert opened.info().bytes < full
+    assert opened.info().bytes <= empty + 2 * 4096
+
+
+def test_clearing_an_unknown_model_clears_nothing(opened):
+    scored(model(), opened, TEXTS)
+    assert opened.clear("unknown") == 0
+    assert opened.info().entries == 40
+
+
+@pytest.mark.parametrize(
+    ("environment", "expected"),
+    [
+        ({"ASSAY_CACHE": "/chosen", "XDG_CACHE_HOME": "/xdg"}, "/chosen/statistics.sqlite"),
+        ({"XDG_CACHE_HOME": "/xdg"}, "/xdg/assay/statistics.sqlite"),
+    ],
+)
+def test_the_environment_says_where_the_cache_is(monkeypatch, environment, expected):
+    for name in ("ASSAY_CACHE", "XDG_CACHE_HOME"):
+        monkeypatch.delenv(name, raising=False)
+    for name, value in environment.items():
+        monkeypatch.setenv(name, value)
+    assert default_cache_path() == Path(expected)
+
+
+@pytest.mark.parametrize(
+    ("platform", "folder"),
+    [("linux", ".cache/assay"), ("darwin", "Library/Caches/assay"), ("win32", "local/assay")],
+)
+def test_each_platform_has_its_own_place(monkeypatch, tmp_path, platform, folder):
+    for name in ("ASSAY_CACHE", "XDG_CACHE_HOME"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("HOME", str(tmp_path))
+    monkeypatch.setenv("LOCALAPPDATA", str(tmp_path / "local"))
+    monkeypatch.setattr(sys, "platform", platform)
+    assert default_cache_path() == tmp_path / folder / "statistics.sqlite"
+
+
+def test_without_a_path_the_default_is_used(monkeypatch, tmp_path):
+    monkeypatch.setenv("ASSAY_CACHE", str(tmp_path / "new" / "folder"))
+    with StatisticsCache() as opened:
+        assert opened.path == tmp_path / "new" / "folder" / "statistics.sqlite"
+        assert opened.path.is_file()

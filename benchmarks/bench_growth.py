@@ -1,4 +1,4 @@
-"""Cost from 100 to 10,000 samples: about 4 minutes.
+"""Cost from 100 to 10,000 samples: about 3 minutes.
 
     python benchmarks/bench_growth.py [--device cuda]
 
@@ -31,7 +31,7 @@ CACHED = 1000
 SMOKE_CACHED = 10
 FEW, FEW_ROUNDS = (100, 1000), 3
 """So few samples are measured so often, since one run of them is short."""
-SHORTEST, LONGEST = 100, 1000
+SHORTEST, LONGEST = 100, 600
 """Characters of a text: Python's library has twelve thousand functions of a hundred characters and more."""
 
 

@@ -44,10 +44,10 @@ class Case:
 
 
 CASES = (
-    Case(SMALL, "all", 6, one_by_one=True),
+    Case(SMALL, "all", 3, one_by_one=True),
     Case(SMALL, "paper", 24, one_by_one=True),
     Case(LARGE, "all", 1, one_by_one=False),
-    Case(LARGE, "paper", 6, one_by_one=True),
+    Case(LARGE, "paper", 3, one_by_one=False),
 )
 SMOKE = (Case(TINY, "all", 1, one_by_one=True), Case(TINY, "paper", 2, one_by_one=True))
 

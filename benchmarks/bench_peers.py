@@ -1,4 +1,4 @@
-"""The way peers do it against assay: the same scores of the same texts. About 4 minutes.
+"""The way peers do it against assay: the same scores of the same texts. About 3 minutes.
 
     python benchmarks/bench_peers.py [--device cuda]
 
@@ -29,7 +29,7 @@ from assay.scores import FrequencyTable, requests
 from assay.scoring import plan, score_samples
 from assay.types import Sample
 
-TEXTS = {LARGE: 8, SMALL: 100, TINY: 6}
+TEXTS = {LARGE: 5, SMALL: 60, TINY: 6}
 SCORES = "loss,zlib,min_k,min_k_plus_plus,lowercase,rank,log_rank,entropy,lrr,fast_detect_gpt,gap_k,dc_pdd"
 K = 0.2
 Values = Mapping[str, float]

@@ -44,7 +44,7 @@ def seconds(spread: Mapping[str, float]) -> str:
 
 def one_pass(file: File) -> str:
     """Against the bare forward pass."""
-    head = ["model", "tokens", "bare", "all scores", "tokens/s", "ratio", "ratio without mask"]
+    head = ["model", "tokens", "bare", "all scores", "tokens/s", "ratio"]
     return table(
         head,
         [
@@ -55,7 +55,6 @@ def one_pass(file: File) -> str:
                 seconds(one["seconds"]["scores"]),
                 number(one["tokens_per_second"]["scores"]),
                 times(one["ratio_to_bare"]["scores"]),
-                times(one["ratio_to_bare_without_mask"]["scores"]),
             ]
             for one in file["results"]
         ],

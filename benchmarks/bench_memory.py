@@ -1,0 +1,93 @@
+"""Peak memory against vocabulary size: about 2 minutes, and 9 GB of memory for the naive way at 256k.
+
+    python benchmarks/bench_memory.py [--device cuda]
+
+Each figure comes from a fresh process: the model is loaded and has run once on a short text, then the high-water mark
+is set back, 2,048 tokens are run in one batch, and the growth is read.
+
+- `assay`: token statistics.
+- `bare`: the model's own forward pass; its logits are there and nothing is done with them.
+- `full log-softmax`: the same seven statistics from a log-softmax of all logits in float32.
+"""
+
+import time
+from itertools import islice
+
+import torch
+from measuring import PeakMemory, arguments, fresh, write
+from subjects import library_sources, random_llama
+from torch import Tensor
+
+from assay.models.loading import Checkpoint
+from assay.models.transformers_backend import TransformersModel
+from assay.testbed.base_tokenizer import train_tokenizer
+
+VOCABULARIES = (32_000, 128_000, 256_000)
+SMOKE_VOCABULARIES = (1_000,)
+TEXTS, LENGTH = 8, 256
+WAYS = ("assay", "bare", "full log-softmax")
+
+
+def growth(way: str, vocabulary: int, device: str, threads: int) -> dict[str, float]:
+    """MiB above the loaded model, and seconds, of one batch; runs in a process of its own."""
+    torch.set_num_threads(threads)
+    tokenizer = train_tokenizer(["def f(x): return x"], vocabulary_size=259, context=1024)
+    network = random_llama(device, vocabulary=vocabulary, width=256, layers=2, heads=4)
+    model = TransformersModel(Checkpoint("random", network, tokenizer, ()), batch_tokens=TEXTS * LENGTH)
+    source = "".join(islice(library_sources(), 8)).encode("ascii", "replace").decode()
+    texts = [source[start : start + LENGTH] for start in range(0, TEXTS * LENGTH, LENGTH)]
+    run = {"assay": of_assay, "bare": bare, "full log-softmax": full_log_softmax}[way]
+    run(model, [texts[0][:8]])
+    with PeakMemory(device) as peak:
+        start = time.perf_counter()
+        run(model, texts)
+        seconds = time.perf_counter() - start
+    return {"mebibytes": peak.growth, "seconds": seconds}
+
+
+def of_assay(model: TransformersModel, texts: list[str]) -> None:
+    """Token statistics as assay takes them."""
+    for _ in model.completed(texts):
+        pass
+
+
+def bare(model: TransformersModel, texts: list[str]) -> None:
+    """The forward pass alone."""
+    _logits(model, texts)
+
+
+def full_log_softmax(model: TransformersModel, texts: list[str]) -> None:
+    """The statistics by their definitions, over all logits at once."""
+    logits, targets = _logits(model, texts)
+    log_chances = logits.float().log_softmax(-1)
+    del logits
+    own = log_chances.gather(-1, targets[..., None])
+    (log_chances > own).sum(-1).add(1).cpu()
+    log_chances.amax(-1).cpu()
+    chances = log_chances.exp()
+    mean = (chances * log_chances).sum(-1, keepdim=True)
+    (chances * (log_chances - mean).square()).sum(-1).cpu()
+    ((log_chances < own) * chances).sum(-1).cpu()
+
+
+def _logits(model: TransformersModel, texts: list[str]) -> tuple[Tensor, Tensor]:
+    network = model.checkpoint.model
+    ids = torch.stack([torch.from_numpy(encoded.ids) for encoded in model.encoder.encode(texts)]).to(network.device)
+    with torch.inference_mode():
+        return network(input_ids=ids[:, :-1], use_cache=False).logits, ids[:, 1:]
+
+
+def main() -> None:
+    """Measure and write."""
+    began = time.perf_counter()
+    options = arguments(__doc__)
+    results = []
+    for vocabulary in SMOKE_VOCABULARIES if options.smoke else VOCABULARIES:
+        found = {way: fresh(growth, way, vocabulary, options.device, options.threads) for way in WAYS}
+        results.append({"vocabulary": vocabulary, "tokens": TEXTS * LENGTH, "ways": found})
+        print(results[-1])
+    print(write("memory", options, results, began))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,111 @@
+"""All one-pass scores against a bare batched forward pass of the same texts: about 3 minutes.
+
+    python benchmarks/bench_one_pass.py [--device cuda]
+
+- `bare`: the floor. The model's own forward pass, `model(input_ids, attention_mask)`, logits included and thrown away.
+  Tokens, batches and masks were made before the clock starts: the same length-sorted batches, the same token budget.
+- `statistics`: assay's token statistics: tokenising, sorting, batching, the forward pass, seven numbers a token.
+- `scores`: the whole of assay: plan, statistics, and every score that one pass gives.
+"""
+
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import torch
+from measuring import arguments, interleaved, ratios, spread, write
+from subjects import LARGE, SMALL, TINY, frequencies_of, library_texts, open_subject, token_counts
+from torch import Tensor
+
+from assay.models.batching import TokenBudget
+from assay.models.transformers_backend import TransformersModel
+from assay.scores import requests
+from assay.scoring import plan, score_samples
+from assay.types import Sample
+
+TEXTS = {LARGE: 24, SMALL: 200, TINY: 8}
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """One text as the model reads it: the last token is predicted, never read."""
+
+    ids: list[int]
+
+    @property
+    def tokens(self) -> int:
+        """Positions it takes in a batch."""
+        return len(self.ids)
+
+
+def batches(model: TransformersModel, texts: Sequence[str]) -> list[tuple[Tensor, Tensor]]:
+    """Ids and attention mask of each batch, both int64 [batch, length] and on the model's device."""
+    device = model.checkpoint.model.device
+
+    def padded(rows: list[Row]) -> tuple[Tensor, Tensor]:
+        ids = torch.zeros((len(rows), rows[0].tokens), dtype=torch.int64)
+        mask = torch.zeros_like(ids)
+        for place, row in enumerate(rows):
+            ids[place, : row.tokens] = torch.tensor(row.ids)
+            mask[place, : row.tokens] = 1
+        return ids.to(device), mask.to(device)
+
+    rows = [Row(encoded.ids[:-1].tolist()) for encoded in model.encoder.encode(texts)]
+    return list(TokenBudget(model.budget.tokens).run(rows, padded))
+
+
+def ways(model: TransformersModel, texts: Sequence[str]) -> dict[str, Callable[[], object]]:
+    """What is compared."""
+    samples = [Sample(str(index), text) for index, text in enumerate(texts)]
+    frequencies = frequencies_of(model, texts)
+    prepared = batches(model, texts)
+    run = model.checkpoint.model
+
+    def bare() -> None:
+        with torch.inference_mode():
+            for ids, mask in prepared:
+                run(input_ids=ids, attention_mask=mask, use_cache=False)
+
+    def statistics() -> None:
+        for _ in model.completed(texts):
+            pass
+
+    def scores() -> None:
+        score_samples(samples, plan(requests("one-pass"), {"target": model}, frequencies))
+
+    return {"bare": bare, "statistics": statistics, "scores": scores}
+
+
+def measured(name: str, device: str, repeats: int) -> dict[str, object]:
+    """One model."""
+    model = open_subject(name, device)
+    texts = library_texts(TEXTS[name])
+    tokens = sum(token_counts(model, texts))
+    seconds = interleaved(ways(model, texts), repeats, device)
+    return {
+        "model": name,
+        "vocabulary": model.vocabulary_size,
+        "parameters": model.checkpoint.model.num_parameters(),
+        "texts": len(texts),
+        "tokens": tokens,
+        "batch_tokens": model.budget.tokens,
+        "scores": [one.name for one in requests("one-pass")],
+        "seconds": {way: spread(found) for way, found in seconds.items()},
+        "tokens_per_second": {way: tokens / sorted(found)[len(found) // 2] for way, found in seconds.items()},
+        "ratio_to_bare": {way: ratios(seconds[way], seconds["bare"]) for way in ("statistics", "scores")},
+    }
+
+
+def main() -> None:
+    """Measure and write."""
+    began = time.perf_counter()
+    options = arguments(__doc__)
+    names = [TINY] if options.smoke else [LARGE, SMALL]
+    results = [measured(name, options.device, options.repeats or (2 if options.smoke else 5)) for name in names]
+    for result in results:
+        print(result["model"], result["ratio_to_bare"])
+    print(write("one_pass", options, results, began))
+
+
+if __name__ == "__main__":
+    main()

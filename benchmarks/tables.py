@@ -1,0 +1,202 @@
+"""The tables of docs/benchmarks.md, made from results/*.json.
+
+python benchmarks/tables.py            write them into the page
+python benchmarks/tables.py --check    exit with 1 where the page says something else
+"""
+
+import json
+import re
+import sys
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+FOLDER = Path(__file__).parent
+PAGE = FOLDER.parent / "docs" / "benchmarks.md"
+MARKED = re.compile(r"(<!-- table: ([\w-]+) -->\n).*?(<!-- end -->)", re.DOTALL)
+UNMEASURED = "Not measured yet.\n"
+
+File = Mapping[str, Any]
+"""What one script wrote."""
+
+
+def table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+    """A Markdown table; every column but the first is flush right."""
+    rule = ["---", *["---:"] * (len(head) - 1)]
+    return "".join(f"| {' | '.join(row)} |\n" for row in (head, rule, *rows))
+
+
+def number(value: float) -> str:
+    """Three significant digits, thousands with commas."""
+    return f"{value:,.0f}" if abs(value) >= 100 else f"{value:.3g}"
+
+
+def times(spread: Mapping[str, float]) -> str:
+    """A ratio: its median, and between which ends the rounds lay."""
+    ends = "–".join(number(spread[end]) for end in ("min", "max"))
+    return f"**{number(spread['median'])} ×** ({ends})"
+
+
+def seconds(spread: Mapping[str, float]) -> str:
+    """A median of seconds."""
+    return f"{number(spread['median'])} s"
+
+
+def one_pass(file: File) -> str:
+    """Against the bare forward pass."""
+    head = ["model", "tokens", "bare", "all scores", "tokens/s", "ratio"]
+    return table(
+        head,
+        [
+            [
+                f"{one['model']}, V = {one['vocabulary']:,}",
+                f"{one['tokens']:,}",
+                seconds(one["seconds"]["bare"]),
+                seconds(one["seconds"]["scores"]),
+                number(one["tokens_per_second"]["scores"]),
+                times(one["ratio_to_bare"]["scores"]),
+            ]
+            for one in file["results"]
+        ],
+    )
+
+
+def peers(file: File) -> str:
+    """Against a text at a time and a pass per program."""
+    head = ["model", "texts", "tokens", "peers", "assay", "ratio", "largest difference"]
+    return table(
+        head,
+        [
+            [
+                f"{one['model']}, V = {one['vocabulary']:,}",
+                str(one["texts"]),
+                f"{one['tokens']:,}",
+                seconds(one["seconds"]["peers"]),
+                seconds(one["seconds"]["assay"]),
+                times(one["ratio"]),
+                f"{max(one['largest_relative_difference'].values()):.0e}",
+            ]
+            for one in file["results"]
+        ],
+    )
+
+
+def programs(file: File) -> str:
+    """What each of the peers' programs costs, and assay with all scores."""
+    columns = [one["model"] for one in file["results"]]
+    names = list(file["results"][0]["seconds_of_each_program"])
+    rows = [[name, *(f"{number(one['seconds_of_each_program'][name])} s" for one in file["results"])] for name in names]
+    rows.append(["assay, all of their scores", *(seconds(one["seconds"]["assay"]) for one in file["results"])])
+    return table(["program", *columns], rows)
+
+
+def ngram(file: File) -> str:
+    """Against generation."""
+    head = ["model", "starts", "prompts", "mean accuracy", "assay", "× generated in batches", "× one by one"]
+    return table(
+        head,
+        [
+            [
+                one["model"],
+                one["starts"],
+                f"{one['prompts']:,}",
+                number(one["mean_accuracy"]),
+                seconds(one["seconds"]["assay"]),
+                times(one["ratio"]["batched"]),
+                times(one["ratio"]["one by one"]) if "one by one" in one["ratio"] else "",
+            ]
+            for one in file["results"]
+        ],
+    )
+
+
+def memory(file: File) -> str:
+    """Peak growth by vocabulary."""
+    ways = list(file["results"][0]["ways"])
+    return table(
+        ["vocabulary", *ways],
+        [
+            [f"{one['vocabulary']:,}", *(f"{number(one['ways'][way]['mebibytes'])} MiB" for way in ways)]
+            for one in file["results"]
+        ],
+    )
+
+
+def growth(file: File) -> str:
+    """Cost by number of samples."""
+    (found,) = file["results"]
+    rows = [
+        [
+            f"{one['samples']:,}",
+            f"{one['tokens']:,.0f}",
+            seconds(one["seconds"]),
+            number(one["tokens"] / one["seconds"]["median"]),
+            f"{number(one['mebibytes']['median'])} MiB",
+        ]
+        for one in found["sizes"]
+    ]
+    cache = found["cache"]
+    return (
+        table(["samples", "tokens", "seconds", "tokens/s", "peak above the loaded model"], rows)
+        + f"\nSeconds grow as samples to the power of **{found['exponent_by_samples']:.2f}**, as tokens to the power "
+        f"of {found['exponent_by_tokens']:.2f}.\n\n"
+        f"{cache['samples']:,.0f} samples without the cache: {number(cache['without'])} s; filling it: "
+        f"{number(cache['filling'])} s; from it: **{number(cache['reading'])} s**; {number(cache['mebibytes_on_disk'])}"
+        " MiB on disk.\n"
+    )
+
+
+def machine(files: Mapping[str, File]) -> str:
+    """On what it was measured; scripts may have run on different machines."""
+    described = set()
+    for file in files.values():
+        on = file["machine"]
+        described.add(
+            f"- {on.get('gpu', on['processor'])}, {on['cores']} cores, {on['torch_threads']} torch threads, "
+            f"{on['device']}; Python {on['python']}, torch {on['torch']}, transformers {on['transformers']}; "
+            f"{file['measured']}\n"
+        )
+    return "".join(sorted(described)) or UNMEASURED
+
+
+TABLES: Mapping[str, tuple[str, Callable[[File], str]]] = {
+    "one-pass": ("one_pass", one_pass),
+    "peers": ("peers", peers),
+    "programs": ("peers", programs),
+    "ngram": ("ngram", ngram),
+    "memory": ("memory", memory),
+    "growth": ("growth", growth),
+}
+"""Name of a table in the page → file it is made from, and how."""
+
+
+def rendered(page: str, folder: Path) -> str:
+    """The page with every marked table as the files in `folder` have it, those of a GPU below those of the CPU."""
+    files = {path.stem: json.loads(path.read_text("utf-8")) for path in sorted(folder.glob("*.json"))}
+
+    def of(name: str) -> str:
+        if name == "machine":
+            return machine(files)
+        stem, make = TABLES[name]
+        parts = [make(files[stem])] if stem in files else [UNMEASURED]
+        if f"{stem}-cuda" in files:
+            parts.append(f"\nOn a GPU:\n\n{make(files[f'{stem}-cuda'])}")
+        return "".join(parts)
+
+    return MARKED.sub(lambda found: f"{found[1]}\n{of(found[2])}\n{found[3]}", page)
+
+
+def main() -> int:
+    """Write or check the page."""
+    before = PAGE.read_text("utf-8")
+    after = rendered(before, FOLDER / "results")
+    if "--check" in sys.argv[1:]:
+        if before != after:
+            print("docs/benchmarks.md is not what benchmarks/tables.py makes of benchmarks/results", file=sys.stderr)
+        return int(before != after)
+    PAGE.write_text(after, "utf-8")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

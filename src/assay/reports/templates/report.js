@@ -29,11 +29,11 @@
   for (const name of data.scores) {
     const reasons = new Map(data.reasons[name]);
     columns.push({
-      key: name, title: name, values: floats(data.values[name]), score: true,
+      key: name, title: name, about: data.titles[name], values: floats(data.values[name]), score: true,
       reason: (row) => data.reason_texts[reasons.get(row)],
     });
   }
-  for (const [key, title] of [["p_values", "p"], ["q_values", "q"]]) {
+  for (const [key, title] of [["p_values", "p-value"], ["q_values", "q-value"]]) {
     if (data[key]) columns.push({ key, title, values: floats(data[key]), chance: true });
   }
   const scoreColumns = columns.filter((c) => c.score);
@@ -107,19 +107,23 @@
     next.disabled = (page + 1) * PAGE >= order.length;
   };
 
+  const sortBy = (column, descending) => {
+    sorted.column?.header.removeAttribute("aria-sort");
+    sorted = { column, descending };
+    column.header.setAttribute("aria-sort", descending ? "descending" : "ascending");
+  };
+
   for (const column of columns) {
     const header = element("th", { scope: "col", className: column.text ? "left" : "" });
-    const button = element("button", { type: "button", textContent: column.title });
+    const button = element("button", { type: "button", textContent: column.title, title: column.about ?? "" });
     button.addEventListener("click", () => {
       // a first click shows the highest score, the smallest p, the first name
-      const descending = sorted.column === column ? !sorted.descending : !(column.text || column.chance);
-      sorted = { column, descending };
-      for (const other of head.cells) other.removeAttribute("aria-sort");
-      header.setAttribute("aria-sort", descending ? "descending" : "ascending");
+      sortBy(column, sorted.column === column ? !sorted.descending : !(column.text || column.chance));
       select();
     });
     header.append(button);
     head.append(header);
+    column.header = header;
   }
   head.append(element("th", { scope: "col", className: "left" }, element("button", {
     type: "button", textContent: "First line", disabled: true })));
@@ -294,9 +298,9 @@
     const figures = [...document.querySelectorAll("[data-histogram]")];
     const showHistogram = () => figures.forEach((figure) => { figure.hidden = figure.dataset.histogram !== chooser.value; });
     chooser.addEventListener("change", showHistogram);
-    chooser.parentElement.hidden = figures.length < 2;
     showHistogram();
   }
 
+  sortBy(scoreColumns[0], true); // the headline score: what the model knows best comes first
   select();
 })();

@@ -3,6 +3,7 @@
 import ast
 import inspect
 import re
+from collections.abc import Callable
 from dataclasses import replace
 from types import ModuleType
 
@@ -21,6 +22,7 @@ from assay.evaluation import (
     rank_all,
 )
 from assay.leakage.results import Audit, Calibration, Distribution, SampleTokens, ScoreSummary
+from assay.reports import render_report
 from assay.types import MEMBER, NONMEMBER, Sample
 
 DOSES = (1, 2, 4, 8, 16, 32)
@@ -273,6 +275,40 @@ def without_blind(demo: Audit) -> Audit:
     """Labelled, without doses and without a blind baseline."""
     summaries = tuple(replace(s, doses=(), dose_correlation=None, calibration=None) for s in demo.summaries)
     return replace(demo, kind="audit", summaries=summaries, blind=None, blind_compares="")
+
+
+@pytest.fixture(scope="session")
+def light() -> Callable[[Audit], Audit]:
+    """The same audit with two scores, which draws quicker."""
+
+    def lightened(audit: Audit) -> Audit:
+        kept = [s for s in audit.summaries if s.score in {"mid_pit", "lrr"}]
+        return replace(
+            audit,
+            summaries=tuple(kept),
+            values={s.score: audit.values[s.score] for s in kept},
+            reasons={s.score: audit.reasons[s.score] for s in kept},
+        )
+
+    return lightened
+
+
+@pytest.fixture(scope="session")
+def page_of_many(demo: Audit, light: Callable[[Audit], Audit]) -> str:
+    """The page of more than 10,000 samples, each with its token statistics."""
+    few, times = light(demo), 34
+    summaries = tuple(replace(s, calibration=None) for s in few.summaries)
+    return render_report(
+        replace(
+            few,
+            samples=tuple(replace(s, id=f"{s.id}/{i}") for i in range(times) for s in few.samples),
+            tokens=tuple(replace(t, sample_id=f"{t.sample_id}/{i}") for i in range(times) for t in few.tokens),
+            values={name: np.tile(found, times) for name, found in few.values.items()},
+            reasons={name: found * times for name, found in few.reasons.items()},
+            summaries=summaries,
+        ),
+        {},
+    )
 
 
 def _shrunk(audit: Audit, keep: int) -> Audit:

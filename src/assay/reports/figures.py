@@ -166,7 +166,7 @@ def _dose_figure(
             "low": e.low if e.has_interval else e.value,
             "high": e.high if e.has_interval else e.value,
         }
-        for score, points in series.items()
+        for score, points in reversed(series.items())  # the leading score is drawn last, on top
         for dose, e in points.items()
         if not math.isnan(e.value)
     ]
@@ -292,7 +292,7 @@ def _histogram(audit: Audit, score: str) -> Figure | None:
     return Figure(
         name=name,
         title=f"Values of {score}",
-        caption=told[0].upper() + told[1:] + ". The outermost bars hold everything beyond them.",
+        caption=told[0].upper() + told[1:] + ".",
         description=f"Histogram of {score}. {told}.",
         svg=_svg(name, f"Histogram of {score}", f"{told}.", spec),
     )

@@ -117,14 +117,14 @@ def _by_dose(audit: Audit, summary: ScoreSummary) -> Headline:
     if before and first is not None:
         nearest = before[-1]
         details.append(
-            f"One seen {_times(nearest.dose)} does {_pairs_again(nearest.auroc)}, which chance explains: leaks that "
+            f"Seen {_times(nearest.dose)}, it does {_pairs_again(nearest.auroc)}, which chance explains: leaks that "
             "small stay invisible to this score on this model."
         )
     return Headline(statement, tuple(details))
 
 
 def _times(dose: float) -> str:
-    return "once" if dose == 1 else f"{dose:g} times"
+    return {1: "once", 2: "twice"}.get(dose, f"{dose:g} times")
 
 
 def _pairs_again(estimate: Estimate) -> str:

@@ -116,7 +116,7 @@ def _calibration_notes(unseen: int, alpha: float) -> tuple[EvaluationNote, ...]:
         ),
         EvaluationNote(
             "q-value over the benchmark",
-            "q₍ᵢ₎ = min over j ≥ i of p₍ⱼ₎ · n / j",
+            "q of the i-th smallest p = min over j ≥ i of pⱼ · n / j",
             f"Of the samples with q ≤ {alpha:g}, a share of {percent(alpha)} at most is expected to be unseen.",
             "Benjamini and Hochberg 1995",
         ),

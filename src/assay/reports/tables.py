@@ -120,7 +120,12 @@ def flag_table(audit: Audit) -> Table | None:
     held = [(s, s.calibration) for s in audit.summaries if s.calibration is not None and _truths(s.calibration)]
     if not held:
         return None
-    held.sort(key=lambda pair: pair[0].score != audit.primary)
+    held.sort(
+        key=lambda pair: (
+            pair[0].score != audit.primary,
+            _descending(pair[0].ranking.auroc if pair[0].ranking else None),
+        )
+    )
     _, first = held[0]
     chance = percent(first.flagged.chance)
     columns = [_headed(name, rate.samples) for name, rate in _truths(first).items()]
@@ -130,9 +135,8 @@ def flag_table(audit: Audit) -> Table | None:
         if own.false_positives:
             cells.insert(1, likelihood(own.false_positives.p_value))
         rows.append(Row(summary.score, tuple(cells), _kind(audit, summary)))
-    unseen = f"{first.source}; {first.unseen:,} scored"
     caption = [
-        f"Each score's threshold comes from other text that the model has not seen ({unseen}).",
+        f"Each score's threshold comes from {first.unseen:,} other texts that the model has not seen: {first.source}.",
         f"Flagged is what scores like the top {percent(first.alpha)} of it, so chance flags {chance}.",
         f"In brackets: {percent(first.flagged.rate.level)} intervals, which take these texts as given.",
     ]
@@ -184,7 +188,7 @@ def distribution_table(audit: Audit) -> Table:
     for summary in summaries:
         spread, own = summary.distribution, summary.calibration
         low, middle, high = (spread.quantiles.get(share, math.nan) for share in (0.05, 0.5, 0.95))
-        cells = [number(spread.mean), number(middle), f"{number(low)} to {number(high)}"]
+        cells = [number(spread.mean), number(middle), f"{number(low)} to {number(high)}" if summary.scored else "–"]
         if held is not None:
             cells += [percent_with_interval(own.flagged.rate), f"{own.discoveries:,}"] if own else ["–", "–"]
         cells += [percent(summary.scored / summary.total if summary.total else math.nan), f"{summary.scored:,}"]

@@ -26,10 +26,10 @@ def probability(p: float) -> str:
 
 
 def likelihood(p: float) -> str:
-    """A p-value as tables print it: `.03`, `.41`, `< .001`, `–` where unknown."""
+    """A p-value as tables print it: `.41`, `.003`, `< .001`, `–` where unknown."""
     if math.isnan(p):
         return "–"
-    return "< .001" if p < RARE else f"{p:.2g}".removeprefix("0")
+    return "< .001" if p < RARE else f"{p:.{3 if p < RARE * 10 else 2}f}".removeprefix("0")
 
 
 def percent_interval(estimate: Estimate) -> str:

@@ -35,7 +35,7 @@ def facts(audit: Audit) -> tuple[Fact, ...]:
         rate = held.false_positives.rate
         found.append(
             Fact(
-                "Unseen samples flagged" if summary.doses else "Non-members flagged",
+                "Never-seen samples flagged" if summary.doses else "Non-members flagged",
                 percent(rate.value),
                 f"{_interval(rate, percent_interval(rate))}; chance {percent(held.false_positives.chance)}",
             )

@@ -185,7 +185,7 @@ def _dose_figure(
     }
     y: Spec = {
         "type": "quantitative",
-        "scale": {"domain": [max(0.0, math.floor(lowest * 10) / 10), 1], "nice": False, "zero": False},
+        "scale": {"domain": [max(0.0, math.floor(lowest * 10 - 0.5) / 10), 1], "nice": False, "zero": False},
         "axis": {**axis, "tickCount": 6},
     }
     style = _style(list(series), None)

@@ -15,7 +15,7 @@ from assay.evaluation.ranking_result import Ranking
 from assay.leakage.results import Audit, Calibration, ScoreSummary
 from assay.reports.blind import confounding_warning
 from assay.reports.methods import named
-from assay.reports.wording import count, percent, percent_interval, probability
+from assay.reports.wording import count, listed, percent, percent_interval, probability
 
 CHANCE = 0.5
 
@@ -47,7 +47,7 @@ def headline(audit: Audit) -> Headline:
     else:
         found = _bare(audit)
     extra = []
-    checked = _known_false_positives(summary.calibration) if summary.calibration else None
+    checked = _at_threshold(summary.calibration) if summary.calibration else None
     if checked:
         extra.append(checked)
     if confounding_warning(audit):
@@ -108,8 +108,12 @@ def _by_dose(audit: Audit, summary: ScoreSummary) -> Headline:
     details = [
         f"By {named(audit.primary)}, the score chosen before any value was looked at, a sample seen "
         + "; one seen ".join(
-            f"{_times(p.dose)} scores higher than a never-seen one "
-            f"{in_pairs(p.auroc) if i == 0 else _pairs_again(p.auroc)}"
+            f"{_times(p.dose)} "
+            + (
+                f"scores higher than a never-seen one {in_pairs(p.auroc)}"
+                if i == 0
+                else f"does {_pairs_again(p.auroc)}"
+            )
             for i, p in enumerate(told)
         )
         + "."
@@ -186,14 +190,20 @@ def _calibration_details(calibration: Calibration) -> tuple[str, ...]:
     return alone, source
 
 
-def _known_false_positives(calibration: Calibration) -> str | None:
-    """What the labels say of the calibration; None without labelled non-members."""
+def _at_threshold(calibration: Calibration) -> str | None:
+    """What a threshold set beforehand finds, and what it costs; None without labelled non-members."""
     held = calibration.false_positives
     if held is None or not held.samples:
         return None
+    seen = [(dose, rate) for dose, rate in sorted(calibration.by_dose.items()) if dose]
+    found = [f"{percent(rate.rate.value)} of those seen {_times(dose)}" for dose, rate in seen]
+    if not found and calibration.true_positives is not None:
+        found = [f"{percent(calibration.true_positives.rate.value)} of the members"]
+    finds = f"flags {listed(found)}, and " if found else ""
     return (
-        f"Held against {count(calibration.unseen, 'other unseen text')}, it falsely flags {percent(held.rate.value)} "
-        f"({percent_interval(held.rate)}) of {count(held.samples, 'judged non-member')}, where {percent(held.chance)} "
+        f"A threshold set beforehand on {count(calibration.unseen, 'other unseen text')} {finds}falsely flags "
+        f"{percent(held.rate.value)} ({percent_interval(held.rate)}) of {held.samples:,} "
+        f"{'never-seen ones' if seen else 'non-members'}, where {percent(held.chance)} "
         + ("is chance" if held.p_value > 1 - held.rate.level else "would be chance: the calibration does not hold here")
         + f"; as many or more would come up {probability(held.p_value)}."
     )

@@ -61,7 +61,7 @@ def render_report(audit: Audit, manifest: Mapping[str, object]) -> str:
             titles={note.score: note.title for note in notes},
             anchors={note.score: f"method-{i}" for i, note in enumerate(notes, 1)},
             command=command_line(manifest),
-            manifest={key: _told(value) for key, value in manifest.items() if key != "command"},
+            manifest={key: _told(value) for key, value in manifest.items() if key != "command" and value != {}},
             labels=sorted({s.label for s in audit.samples if s.label is not None}),
             heat_maps=len(data["tokens"]),
             calibrated=data["p_values"] is not None,

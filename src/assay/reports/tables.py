@@ -5,6 +5,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
+from rich import box
 from rich.table import Table as RichTable
 from rich.text import Text
 
@@ -14,6 +15,9 @@ from assay.evaluation.ranking_result import Ranking
 from assay.leakage.results import Audit, Calibration, ScoreSummary
 from assay.reports.blind import baseline_note, compares_labels, confounding_warning, measured_baseline
 from assay.reports.wording import auroc, likelihood, number, percent, percent_with_interval
+
+WIDE = 6
+"""Columns beside the name from which on a terminal shows values without intervals and numbers of samples."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,6 +56,11 @@ class Table:
     rows: tuple[Row, ...]
     caption: tuple[str, ...]
     baseline: str = ""
+
+    @property
+    def is_wide(self) -> bool:
+        """Whether a terminal has no room for the intervals."""
+        return len(self.columns) > WIDE
 
 
 def tables(audit: Audit) -> tuple[Table, ...]:
@@ -205,22 +214,35 @@ def distribution_table(audit: Audit) -> Table:
 
 def rich_table(table: Table) -> RichTable:
     """For a terminal. Names come from data, so nothing in them is read as markup."""
+    sentences = _sentences(table)
+    if table.is_wide:
+        sentences = (*sentences, "For want of room without intervals and n; the report has them.")
     drawn = RichTable(
+        box=box.SIMPLE_HEAD,
+        show_edge=False,
+        pad_edge=False,
         title=Text(table.title),
-        caption=Text("\n".join(_sentences(table))),
+        caption=Text("\n".join(sentences)),
         title_justify="left",
         caption_justify="left",
         title_style="bold",
         header_style="dim",
     )
-    drawn.add_column("score", no_wrap=True)
-    for column in table.columns:
-        drawn.add_column(Text(column), justify="right")
+    drawn.add_column("score", min_width=max(len(row.name) for row in table.rows if row.kind != "blind"))
+    for i, column in enumerate(table.columns):
+        drawn.add_column(Text(_room(column, table).replace(" ", "\n", 1)), justify="right", no_wrap=i > 0)
     for i, row in enumerate(table.rows):
         last_score = i + 1 < len(table.rows) and table.rows[i + 1].kind == "blind"
         style = {"primary": "bold", "score": "", "blind": "yellow"}[row.kind]
-        drawn.add_row(Text(row.name), *(Text(c) for c in row.cells), style=style, end_section=last_score)
+        drawn.add_row(Text(row.name), *(Text(_room(c, table)) for c in row.cells), style=style, end_section=last_score)
     return drawn
+
+
+def _room(words: str, table: Table) -> str:
+    """A cell or heading for a terminal of 80 columns: intervals without spaces, and none where there is no room."""
+    if table.is_wide:
+        return words.partition(" [")[0].partition(" (n")[0]
+    return words.replace(", ", ",").replace(" + ", "+")
 
 
 def markdown_table(audit: Audit) -> str:

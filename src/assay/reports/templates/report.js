@@ -105,8 +105,9 @@
       return line;
     }));
     const first = rows.length ? page * PAGE + 1 : 0;
-    count.textContent = `${first}–${page * PAGE + rows.length} of ${order.length}` +
-      (order.length < data.ids.length ? ` (${data.ids.length} in all)` : "");
+    const [from, to, of, all] = [first, page * PAGE + rows.length, order.length, data.ids.length]
+      .map((amount) => amount.toLocaleString("en"));
+    count.textContent = `${from}–${to} of ${of}${of === all ? "" : ` (${all} in all)`}`;
     previous.disabled = page === 0;
     next.disabled = (page + 1) * PAGE >= order.length;
   };

@@ -3,6 +3,7 @@
 import ast
 import inspect
 import re
+from collections.abc import Callable
 from dataclasses import replace
 from types import ModuleType
 
@@ -11,6 +12,7 @@ import pytest
 
 from assay.evaluation import (
     BlindBaseline,
+    FlagRate,
     benjamini_hochberg,
     conformal_p_values,
     dose_correlation,
@@ -20,10 +22,11 @@ from assay.evaluation import (
     rank_all,
 )
 from assay.leakage.results import Audit, Calibration, Distribution, SampleTokens, ScoreSummary
+from assay.reports import render_report
 from assay.types import MEMBER, NONMEMBER, Sample
 
 DOSES = (1, 2, 4, 8, 16, 32)
-UNSEEN, PER_DOSE = 120, 30
+UNSEEN, PER_DOSE, CALIBRATION = 120, 30, 80
 RESAMPLES = 200
 QUANTILES = (0.05, 0.25, 0.5, 0.75, 0.95)
 
@@ -126,6 +129,30 @@ def distribution(values: np.ndarray) -> Distribution:
     return Distribution(float(known.mean()), float(known.std(ddof=1)) if len(known) > 1 else np.nan, quantiles)
 
 
+def held(values: np.ndarray, unseen: np.ndarray, source: str, doses: list[int] | None = None) -> Calibration:
+    """One score against unseen text, as `assay.leakage.audit` calibrates it."""
+    p = conformal_p_values(values, unseen)
+    q = benjamini_hochberg(p)
+    m, amounts = int((~np.isnan(unseen)).sum()), np.array(doses or [])
+
+    def rate(chosen: np.ndarray) -> FlagRate:
+        return flag_rate(p[chosen], 0.05, unseen=m)
+
+    return Calibration(
+        source=source,
+        unseen=m,
+        alpha=0.05,
+        p_values=p,
+        q_values=q,
+        flagged=flag_rate(p, 0.05, unseen=m),
+        discoveries=int((q <= 0.05).sum()),
+        threshold=float(np.nextafter(np.sort(unseen[~np.isnan(unseen)])[-int(0.05 * (m + 1))], np.inf)),
+        false_positives=rate(amounts == 0) if doses else None,
+        true_positives=rate(amounts > 0) if doses else None,
+        by_dose={dose: rate(amounts == dose) for dose in sorted(set(doses))} if doses else {},
+    )
+
+
 def bare_summaries(
     values: dict[str, np.ndarray], reasons: dict[str, tuple[str | None, ...]]
 ) -> tuple[ScoreSummary, ...]:
@@ -143,8 +170,12 @@ def bare_summaries(
 
 @pytest.fixture(scope="session")
 def demo() -> Audit:
-    """A demonstration with known doses: seven scores, 300 functions, three of them unscorable by one score."""
+    """A demonstration as `assay.testbed.demo` makes it: known doses, and thresholds from other never-seen functions.
+
+    Seven scores, 300 functions, three of them unscorable by one score.
+    """
     rng = np.random.default_rng(11)
+    found = functions(UNSEEN + len(DOSES) * PER_DOSE + CALIBRATION)
     doses = [0] * UNSEEN + [d for d in DOSES for _ in range(PER_DOSE)]
     samples = [
         Sample(
@@ -155,8 +186,9 @@ def demo() -> Audit:
             group=name.split(":")[0].rsplit(".", 1)[0],
             metadata={"dose": dose, "module": name.split(":")[0], "source": "x" * 200},
         )
-        for dose, (name, text) in zip(doses, functions(len(doses)), strict=True)
+        for dose, (name, text) in zip(doses, found, strict=False)
     ]
+    others = [Sample(name, text) for name, text in found[len(doses) :]]
     tokens = [tokens_of(s, rng) for s in samples]
     values = score_values(tokens, samples)
     values["lrr"][[3, 150, 260]] = np.nan
@@ -166,6 +198,7 @@ def demo() -> Audit:
     }
     positive = np.array([d > 0 for d in doses])
     groups = [s.group for s in samples]
+    unseen = score_values([tokens_of(s, rng) for s in others], others)
     rankings = rank_all(values, positive, groups, resamples=RESAMPLES)
     summaries = tuple(
         replace(
@@ -173,6 +206,9 @@ def demo() -> Audit:
             ranking=rankings[summary.score],
             doses=dose_response(summary.score, values[summary.score], doses, groups, resamples=RESAMPLES),
             dose_correlation=dose_correlation(values[summary.score], doses, groups, resamples=RESAMPLES),
+            calibration=held(
+                values[summary.score], unseen[summary.score], "80 never-seen functions of other modules", doses
+            ),
         )
         for summary in bare_summaries(values, reasons)
     )
@@ -214,22 +250,10 @@ def unlabelled(demo: Audit) -> Audit:
 @pytest.fixture(scope="session")
 def calibrated(demo: Audit, unlabelled: Audit) -> Audit:
     """The same benchmark, held against text known to be unseen."""
-
-    def held(name: str) -> Calibration:
-        p = conformal_p_values(unlabelled.values[name], demo.values[name][:100])
-        q = benjamini_hochberg(p)
-        return Calibration(
-            source="new-functions.jsonl",
-            unseen=100,
-            alpha=0.05,
-            p_values=p,
-            q_values=q,
-            flagged=flag_rate(p, 0.05, unseen=100),
-            discoveries=int((q <= 0.05).sum()),
-            threshold=float(np.sort(demo.values[name][:100])[-5]),
-        )
-
-    summaries = tuple(replace(s, calibration=held(s.score)) for s in unlabelled.summaries)
+    summaries = tuple(
+        replace(s, calibration=held(unlabelled.values[s.score], demo.values[s.score][:100], "new-functions.jsonl"))
+        for s in unlabelled.summaries
+    )
     positive = [True] * len(unlabelled.samples) + [False] * 100
     return replace(
         unlabelled,
@@ -249,8 +273,42 @@ def confounded(demo: Audit) -> Audit:
 @pytest.fixture(scope="session")
 def without_blind(demo: Audit) -> Audit:
     """Labelled, without doses and without a blind baseline."""
-    summaries = tuple(replace(s, doses=(), dose_correlation=None) for s in demo.summaries)
+    summaries = tuple(replace(s, doses=(), dose_correlation=None, calibration=None) for s in demo.summaries)
     return replace(demo, kind="audit", summaries=summaries, blind=None, blind_compares="")
+
+
+@pytest.fixture(scope="session")
+def light() -> Callable[[Audit], Audit]:
+    """The same audit with two scores, which draws quicker."""
+
+    def lightened(audit: Audit) -> Audit:
+        kept = [s for s in audit.summaries if s.score in {"mid_pit", "lrr"}]
+        return replace(
+            audit,
+            summaries=tuple(kept),
+            values={s.score: audit.values[s.score] for s in kept},
+            reasons={s.score: audit.reasons[s.score] for s in kept},
+        )
+
+    return lightened
+
+
+@pytest.fixture(scope="session")
+def page_of_many(demo: Audit, light: Callable[[Audit], Audit]) -> str:
+    """The page of more than 10,000 samples, each with its token statistics."""
+    few, times = light(demo), 34
+    summaries = tuple(replace(s, calibration=None) for s in few.summaries)
+    return render_report(
+        replace(
+            few,
+            samples=tuple(replace(s, id=f"{s.id}/{i}") for i in range(times) for s in few.samples),
+            tokens=tuple(replace(t, sample_id=f"{t.sample_id}/{i}") for i in range(times) for t in few.tokens),
+            values={name: np.tile(found, times) for name, found in few.values.items()},
+            reasons={name: found * times for name, found in few.reasons.items()},
+            summaries=summaries,
+        ),
+        {},
+    )
 
 
 def _shrunk(audit: Audit, keep: int) -> Audit:

@@ -1,6 +1,7 @@
 """The page stands alone, is whole, and does nothing that a sample's text asks for."""
 
 import re
+from collections.abc import Callable
 from dataclasses import replace
 from html.parser import HTMLParser
 from itertools import pairwise
@@ -12,24 +13,14 @@ from assay.errors import DataError
 from assay.leakage.results import Audit
 from assay.reports import render_report, write_report, write_run
 
+Light = Callable[[Audit], Audit]
 KINDS = ("demo", "unlabelled", "calibrated", "confounded", "without_blind", "single", "unscorable")
 VOID = {"meta", "link", "input", "br", "hr", "img"}
 EVIL = "</script><script>document.title='owned'</script><img src=x onerror=\"document.title='owned'\">"
 
 
-def light(audit: Audit) -> Audit:
-    """The same audit with two scores, which draws quicker."""
-    kept = [s for s in audit.summaries if s.score in {"mid_pit", "lrr"}]
-    return replace(
-        audit,
-        summaries=tuple(kept),
-        values={s.score: audit.values[s.score] for s in kept},
-        reasons={s.score: audit.reasons[s.score] for s in kept},
-    )
-
-
 @pytest.fixture(scope="module")
-def pages(every_audit: dict[str, Audit]) -> dict[str, str]:
+def pages(every_audit: dict[str, Audit], light: Light) -> dict[str, str]:
     return {kind: render_report(light(audit), {"command": ["assay", "demo"]}) for kind, audit in every_audit.items()}
 
 
@@ -106,12 +97,12 @@ def test_a_method_note_has_its_formula_and_a_link_to_the_paper(pages: dict[str, 
     assert 'href="https://arxiv.org/abs/2306.05540"' in pages["demo"]
 
 
-def test_the_page_says_when_not_every_sample_has_a_heat_map(demo: Audit):
+def test_the_page_says_when_not_every_sample_has_a_heat_map(demo: Audit, light: Light):
     page = render_report(light(replace(demo, tokens=demo.tokens[:40])), {})
-    assert "40 of 300 samples have token statistics here" in page
+    assert "40 of 300 samples have token shading" in page
 
 
-def test_untrusted_words_stay_words(unlabelled: Audit):
+def test_untrusted_words_stay_words(unlabelled: Audit, light: Light):
     samples = (replace(unlabelled.samples[0], id=EVIL, text=EVIL, group=EVIL), *unlabelled.samples[1:])
     reasons = {name: (EVIL, *found[1:]) for name, found in unlabelled.reasons.items()}
     page = render_report(
@@ -124,26 +115,15 @@ def test_untrusted_words_stay_words(unlabelled: Audit):
     assert not [name for _, attributes in elements for name in attributes if name.startswith("on")]
 
 
-def test_ten_thousand_samples_make_a_page_below_six_megabytes(demo: Audit):
-    times = 34
-    many = light(demo)
-    samples = tuple(replace(s, id=f"{s.id}/{i}") for i in range(times) for s in demo.samples)
-    tokens = tuple(replace(t, sample_id=f"{t.sample_id}/{i}") for i in range(times) for t in demo.tokens)
-    values = {name: found.repeat(1).tolist() * times for name, found in many.values.items()}
-    import numpy as np
-
-    big = replace(
-        many,
-        samples=samples,
-        tokens=tokens,
-        values={name: np.array(found) for name, found in values.items()},
-        reasons={name: found * times for name, found in many.reasons.items()},
-    )
-    assert len(samples) >= 10_000
-    assert len(render_report(big, {}).encode()) < 7_000_000
+def test_ten_thousand_samples_make_a_page_below_six_megabytes(page_of_many: str):
+    assert len(page_of_many.encode()) < 6_000_000
+    found = re.search(r"([\d,]+) of ([\d,]+) samples have token shading", page_of_many)
+    assert found
+    shaded, listed = (int(number.replace(",", "")) for number in found.groups())
+    assert 500 < shaded < listed >= 10_000
 
 
-def test_a_report_is_drawn_from_a_run_folder_alone(demo: Audit, tmp_path: Path):
+def test_a_report_is_drawn_from_a_run_folder_alone(demo: Audit, light: Light, tmp_path: Path):
     path = write_report(write_run(tmp_path, light(demo), {"command": "assay demo", "seconds": 3.5}))
     assert path == tmp_path / "report.html"
     assert path.read_text("utf-8") == render_report(light(demo), {"command": "assay demo", "seconds": 3.5})

@@ -1,8 +1,9 @@
 """The blind baseline in words: what can be told without the model, said wherever a membership result stands."""
 
+from assay.evaluation.blind import CHANCE, SEPARATING_AUROC
 from assay.evaluation.ranking_result import Ranking
 from assay.leakage.results import Audit
-from assay.reports.wording import auroc
+from assay.reports.wording import auroc, decimal
 
 
 def measured_baseline(audit: Audit) -> tuple[str, Ranking] | None:
@@ -41,7 +42,18 @@ def baseline_note(audit: Audit) -> str | None:
         reason = audit.blind.reason if audit.blind else None
         return f"No blind baseline: {reason}." if reason else None
     kind, baseline = found
-    return (
-        f"A baseline that never sees the model ({kind}) does not separate {audit.blind_compares}: AUROC "
-        f"{auroc(baseline.auroc)}, where chance is .5."
-    )
+    found_it = f"A baseline that never sees the model ({kind})"
+    area = baseline.auroc
+    reached = f"AUROC {auroc(area)}, where chance is .5."
+    if area.value >= SEPARATING_AUROC:
+        return (
+            f"{found_it} may tell {audit.blind_compares} apart: {reached} The data are too few to be sure, so a "
+            "difference of the texts themselves cannot be ruled out."
+        )
+    if area.low > CHANCE:
+        return (
+            f"{found_it} tells {audit.blind_compares} apart a little: {reached} That is below the "
+            f"{decimal(SEPARATING_AUROC)} from which on a comparison counts as confounded here, but results no better "
+            "than this may come from the texts alone."
+        )
+    return f"{found_it} cannot tell {audit.blind_compares} apart: {reached}"

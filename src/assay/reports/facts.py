@@ -4,7 +4,6 @@ from dataclasses import dataclass
 
 from assay.evaluation.estimate import Estimate
 from assay.leakage.results import Audit
-from assay.reports.blind import measured_baseline
 from assay.reports.wording import auroc, percent, percent_interval
 
 
@@ -25,20 +24,28 @@ def facts(audit: Audit) -> tuple[Fact, ...]:
         found.append(_auroc(f"AUROC of {audit.primary}", summary.ranking.auroc))
         found += [
             Fact(
-                f"TPR at {percent(rate)} FPR", percent(estimate.value), _interval(estimate, percent_interval(estimate))
+                f"TPR at {percent(rate)} FPR",
+                percent(estimate.value),
+                f"{_interval(estimate, percent_interval(estimate))}; chance {percent(rate)}",
             )
             for rate, estimate in sorted(summary.ranking.tpr_at_fpr.items(), reverse=True)
         ]
-    if summary.calibration is not None:
-        held = summary.calibration
+    held = summary.calibration
+    if held is not None and held.false_positives is not None:
+        rate = held.false_positives.rate
+        found.append(
+            Fact(
+                "Never-seen samples flagged" if summary.doses else "Non-members flagged",
+                percent(rate.value),
+                f"{_interval(rate, percent_interval(rate))}; chance {percent(held.false_positives.chance)}",
+            )
+        )
+    elif held is not None:
         found.append(
             Fact("Samples flagged", percent(held.flagged.rate.value), f"by chance {percent(held.flagged.chance)}")
         )
         found.append(Fact("Stand out one by one", f"{held.discoveries:,}", f"q ≤ {held.alpha:g}"))
         found.append(Fact("Unseen texts", f"{held.unseen:,}", held.source))
-    baseline = measured_baseline(audit)
-    if baseline is not None:
-        found.append(_auroc("Blind AUROC", baseline[1].auroc))
     missing = summary.total - summary.scored
     found.append(
         Fact("Samples scored", f"{summary.scored:,}", f"{missing:,} could not be" if missing else "all of them")

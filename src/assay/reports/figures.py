@@ -5,6 +5,7 @@ as a phone: on a wide screen several stand side by side, and text is readable ev
 """
 
 import functools
+import json
 import math
 import re
 from collections.abc import Mapping, Sequence
@@ -18,7 +19,7 @@ from numpy.typing import NDArray
 from assay.evaluation.estimate import Estimate
 from assay.leakage.results import Audit, ScoreSummary
 from assay.reports.blind import compares_labels, measured_baseline
-from assay.reports.wording import count, listed, percent
+from assay.reports.wording import count, listed, number, percent
 from assay.types import MEMBER, NONMEMBER
 
 Spec = dict[str, Any]
@@ -98,29 +99,51 @@ def roc(audit: Audit) -> tuple[Figure, ...]:
 
 
 def dose_response(audit: Audit) -> tuple[Figure, ...]:
-    """AUROC and TPR over the number of exposures, with intervals; empty where doses are unknown."""
+    """AUROC over the number of exposures, and the share found or flagged; empty where doses are unknown."""
     shown = [s for s in _leading(audit) if s.doses]
     if not shown:
         return ()
     level = percent(shown[0].doses[0].auroc.level)
-    return (
-        _dose_figure(
-            "dose-auroc",
-            "AUROC by number of exposures",
-            f"{_whose(audit, shown)} Each dose is held against samples never seen. Bars are {level} intervals; the "
-            "dotted line is chance.",
-            {s.score: [(p.dose, p.auroc) for p in s.doses] for s in shown},
-            axis={"title": "AUROC", "format": ".1f"},
-            chance=0.5,
-        ),
-        _dose_figure(
-            "dose-tpr",
-            f"Share found when {percent(0.05)} of the unseen are accused",
-            "The same scores at that false-positive rate: how many of the samples of each dose are found.",
-            {s.score: [(p.dose, p.tpr_at_fpr_5) for p in s.doses] for s in shown},
-            axis={"title": "found at 5 % FPR", "format": ".0%"},
-            chance=0.05,
-        ),
+    area = _dose_figure(
+        "dose-auroc",
+        "AUROC by number of exposures",
+        f"{_whose(audit, shown)} Each number of exposures is held against samples never seen. Bars: {level} intervals "
+        f"of {shown[0].score}; those of the others stand in the table. Dotted: chance.",
+        {s.score: {f"{p.dose:g}": p.auroc for p in s.doses} for s in shown},
+        axis={"title": "AUROC", "format": ".1f"},
+        chance=0.5,
+    )
+    return (area, _flagged(shown) or _found(shown))
+
+
+def _found(shown: Sequence[ScoreSummary]) -> Figure:
+    return _dose_figure(
+        "dose-tpr",
+        f"Share found when {percent(0.05)} of the unseen are flagged",
+        f"Thresholds from the never-seen samples themselves. Bars: intervals of {shown[0].score}. Dotted: chance.",
+        {s.score: {f"{p.dose:g}": p.tpr_at_fpr_5 for p in s.doses} for s in shown},
+        axis={"title": f"found at {percent(0.05)} FPR", "format": ".0%"},
+        chance=0.05,
+    )
+
+
+def _flagged(shown: Sequence[ScoreSummary]) -> Figure | None:
+    """The same with the threshold from other text, so that the never-seen samples show the true false positives."""
+    held = {s.score: s.calibration.by_dose for s in shown if s.calibration is not None and s.calibration.by_dose}
+    if shown[0].score not in held:
+        return None
+    first = next(iter(held[shown[0].score].values()))
+    return _dose_figure(
+        "dose-flagged",
+        "Share flagged by a threshold set beforehand",
+        f"Thresholds from other unseen text. Never seen: the false positives that do happen; chance (dotted) is "
+        f"{percent(first.chance)}. Bars: intervals of {shown[0].score}.",
+        {
+            score: {"never" if dose == 0 else f"{dose:g}": rate.rate for dose, rate in sorted(rates.items())}
+            for score, rates in held.items()
+        },
+        axis={"title": "flagged", "format": ".0%"},
+        chance=first.chance,
     )
 
 
@@ -128,37 +151,45 @@ def _dose_figure(
     name: str,
     title: str,
     caption: str,
-    series: Mapping[str, Sequence[tuple[float, Estimate]]],
+    series: Mapping[str, Mapping[str, Estimate]],
     *,
     axis: Spec,
     chance: float,
 ) -> Figure:
+    """One line a series over the number of exposures; the first series with its intervals."""
+    doses = sorted({dose for points in series.values() for dose in points}, key=lambda d: d != "never" and float(d))
     rows: list[Spec] = [
         {
             "series": score,
-            "dose": dose * 2 ** (0.09 * (i - (len(series) - 1) / 2)),  # side by side, not on top of one another
+            "place": doses.index(dose),
             "value": e.value,
             "low": e.low if e.has_interval else e.value,
             "high": e.high if e.has_interval else e.value,
         }
-        for i, (score, points) in enumerate(series.items())
-        for dose, e in points
+        for score, points in reversed(series.items())  # the leading score is drawn last, on top
+        for dose, e in points.items()
         if not math.isnan(e.value)
     ]
-    doses = sorted({dose for points in series.values() for dose, _ in points})
-    lowest = min([chance, *(row["low"] for row in rows)])
+    leading = [row for row in rows if row["series"] == next(iter(series))]
+    lowest = min([chance, *(row["value"] for row in rows), *(row["low"] for row in leading)])
     x: Spec = {
-        "field": "dose",
+        "field": "place",
         "type": "quantitative",
-        "scale": {"type": "log", "base": 2, "domain": [doses[0] * 0.8, doses[-1] * 1.25], "nice": False},
-        "axis": {"values": doses, "title": "times the model saw the sample", "grid": False, "format": "~g"},
+        "scale": {"domain": [-0.25, len(doses) - 0.75], "nice": False, "zero": False},
+        "axis": {
+            "values": list(range(len(doses))),
+            "labelExpr": f"{json.dumps(doses)}[datum.value]",
+            "title": "times the model saw the sample",
+            "grid": False,
+        },
     }
     y: Spec = {
         "type": "quantitative",
-        "scale": {"domain": [max(0.0, math.floor(lowest * 10) / 10), 1], "nice": False, "zero": False},
+        "scale": {"domain": [max(0.0, math.floor(lowest * 10 - 0.5) / 10), 1], "nice": False, "zero": False},
         "axis": {**axis, "tickCount": 6},
     }
     style = _style(list(series), None)
+    bars = {"x": x, "y": {"field": "low", **y}, "y2": {"field": "high"}}
     spec: Spec = {
         "data": {"values": rows},
         "layer": [
@@ -168,20 +199,26 @@ def _dose_figure(
                 "encoding": {"y": {"field": "chance", **y}},
             },
             {
-                "mark": {"type": "rule", "strokeWidth": 1.25},
-                "encoding": {"x": x, "y": {"field": "low", **y}, "y2": {"field": "high"}, "color": style["color"]},
+                "data": {"values": leading},
+                "mark": {"type": "rule", "color": "var(--series-1)", "strokeWidth": 5, "opacity": 0.3},
+                "encoding": bars,
             },
             {"mark": {"type": "line"}, "encoding": {"x": x, "y": {"field": "value", **y}, **style}},
             {
-                "mark": {"type": "point", "filled": True, "size": 42, "opacity": 1},
+                "mark": {"type": "point", "filled": True, "size": 36, "opacity": 1},
                 "encoding": {"x": x, "y": {"field": "value", **y}, "color": style["color"]},
             },
         ],
     }
     told = "; ".join(
-        f"{score}: " + ", ".join(f"dose {dose:g} {e}" for dose, e in points) for score, points in series.items()
+        f"{score}: " + ", ".join(f"{_exposed(dose)} {e}" for dose, e in points.items())
+        for score, points in series.items()
     )
     return Figure(name, title, caption, f"{title}. {told}.", _svg(name, title, f"{told}.", spec))
+
+
+def _exposed(dose: str) -> str:
+    return "never seen" if dose == "never" else f"seen {dose} times"
 
 
 def histograms(audit: Audit) -> dict[str, Figure]:
@@ -247,15 +284,15 @@ def _histogram(audit: Audit, score: str) -> Figure | None:
         },
     }
     told = "; ".join(
-        f"{name}: {count(len(some), 'sample')}, median {np.median(some):.4g}, "
-        f"middle half {np.quantile(some, 0.25):.4g} to {np.quantile(some, 0.75):.4g}"
+        f"{name}: {count(len(some), 'sample')}, median {number(float(np.median(some)))}, "
+        f"middle half {number(float(np.quantile(some, 0.25)))} to {number(float(np.quantile(some, 0.75)))}"
         for name, some in classes.items()
     )
     name = f"histogram-{list(audit.values).index(score)}"
     return Figure(
         name=name,
         title=f"Values of {score}",
-        caption=told[0].upper() + told[1:] + ". The outermost bars hold everything beyond them.",
+        caption=told[0].upper() + told[1:] + ".",
         description=f"Histogram of {score}. {told}.",
         svg=_svg(name, f"Histogram of {score}", f"{told}.", spec),
     )
@@ -344,8 +381,8 @@ def _whose(audit: Audit, shown: Sequence[ScoreSummary]) -> str:
     if len(shown) == 1 or len(shown) == len(audit.summaries):
         return ""
     return (
-        f"{audit.primary}, declared beforehand, and the {len(shown) - 1} others with the highest AUROC "
-        f"of {len(audit.summaries) - 1}."
+        f"{audit.primary} was chosen beforehand; the {len(shown) - 1} others because they came out best of "
+        f"{len(audit.summaries) - 1} here, which flatters them."
     )
 
 

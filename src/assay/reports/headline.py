@@ -14,7 +14,8 @@ from assay.evaluation.estimate import Estimate
 from assay.evaluation.ranking_result import Ranking
 from assay.leakage.results import Audit, Calibration, ScoreSummary
 from assay.reports.blind import confounding_warning
-from assay.reports.wording import count, percent, percent_interval, probability
+from assay.reports.methods import named
+from assay.reports.wording import count, listed, percent, percent_interval, probability
 
 CHANCE = 0.5
 
@@ -46,7 +47,7 @@ def headline(audit: Audit) -> Headline:
     else:
         found = _bare(audit)
     extra = []
-    checked = _known_false_positives(summary.calibration) if summary.calibration else None
+    checked = _at_threshold(summary.calibration) if summary.calibration else None
     if checked:
         extra.append(checked)
     if confounding_warning(audit):
@@ -54,7 +55,7 @@ def headline(audit: Audit) -> Headline:
     if summary.scored < summary.total:
         extra.append(
             f"{count(summary.total - summary.scored, 'sample')} of {summary.total:,} could not be scored by "
-            f"{audit.primary} and count in no figure; the table lists each with its reason."
+            f"{named(audit.primary)} and count in no figure; the table lists each with its reason."
         )
     return Headline(found.statement, (*found.details, *extra))
 
@@ -87,7 +88,7 @@ def _nothing_scored(audit: Audit, summary: ScoreSummary) -> Headline:
     reason, _ = Counter(summary.unscorable).most_common(1)[0] if summary.unscorable else ("no samples", 0)
     return Headline(
         f"No verdict: none of {count(summary.total, 'sample')} of {audit.benchmark} could be scored by "
-        f"{audit.primary}.",
+        f"{named(audit.primary)}.",
         (f"Most common reason: {reason}.",),
     )
 
@@ -95,20 +96,24 @@ def _nothing_scored(audit: Audit, summary: ScoreSummary) -> Headline:
 def _by_dose(audit: Audit, summary: ScoreSummary) -> Headline:
     points = sorted(summary.doses, key=lambda p: p.dose)
     first, last = sufficient_dose(points), points[-1]
-    tells = "seen samples from unseen ones better than chance"
+    never = "from what it never saw"
     if first is None:
-        statement = f"Even after {count(last.dose, 'exposure')}, {audit.primary} does not tell {tells}."
-    elif first == 1:
-        statement = f"One exposure is enough: {audit.primary} tells {tells}."
+        statement = f"Not even what {audit.model} saw {_times(last.dose)} can be told {never} better than by chance."
+    elif first == points[0].dose:
+        statement = f"What {audit.model} saw even {_times(first)} can be told {never}, better than by chance."
     else:
-        statement = f"From {first:g} exposures on, {audit.primary} tells {tells}."
+        statement = f"What {audit.model} saw {_times(first)} or more can be told {never}, better than by chance."
     before = [p for p in points if first is None or p.dose < first]
     told = [p for p in points if p.dose == first] + ([last] if last.dose != first else [])
     details = [
-        "A sample seen "
+        f"By {named(audit.primary)}, the score chosen before any value was looked at, a sample seen "
         + "; one seen ".join(
-            f"{_times(p.dose)} scores higher than a never-seen one "
-            f"{in_pairs(p.auroc) if i == 0 else _pairs_again(p.auroc)}"
+            f"{_times(p.dose)} "
+            + (
+                f"scores higher than a never-seen one {in_pairs(p.auroc)}"
+                if i == 0
+                else f"does {_pairs_again(p.auroc)}"
+            )
             for i, p in enumerate(told)
         )
         + "."
@@ -116,16 +121,14 @@ def _by_dose(audit: Audit, summary: ScoreSummary) -> Headline:
     if before and first is not None:
         nearest = before[-1]
         details.append(
-            f"Seen {_times(nearest.dose)}, {_pairs_again(nearest.auroc)}: not told apart from chance. "
-            "Leaks that small stay invisible to this score on this model."
+            f"Seen {_times(nearest.dose)}, it does {_pairs_again(nearest.auroc)}, which chance explains: leaks that "
+            "small stay invisible to this score on this model."
         )
-    if summary.ranking is not None:
-        details.append(_low_fpr(summary.ranking, "of all seen samples"))
     return Headline(statement, tuple(details))
 
 
 def _times(dose: float) -> str:
-    return "once" if dose == 1 else f"{dose:g} times"
+    return {1: "once", 2: "twice"}.get(dose, f"{dose:g} times")
 
 
 def _pairs_again(estimate: Estimate) -> str:
@@ -136,34 +139,24 @@ def _labelled(audit: Audit, ranking: Ranking) -> Headline:
     found = ranking.auroc
     if math.isnan(found.value):
         return Headline(
-            f"No verdict: {audit.primary} gave values for {count(ranking.positives, 'member')} and "
+            f"No verdict: {named(audit.primary)} gave values for {count(ranking.positives, 'member')} and "
             f"{count(ranking.negatives, 'non-member')}, and both are needed.",
         )
     details = [
-        f"A random member scores higher than a random non-member {in_pairs(found)}.",
-        _low_fpr(ranking, "of the members"),
+        f"By {named(audit.primary)}, a random member scores higher than a random non-member {in_pairs(found)}.",
     ]
-    told = f"{audit.primary} {{}} members of {audit.benchmark} from non-members{{}}."
+    members = f"members of {audit.benchmark}"
     if not found.has_interval:
-        statement = f"No verdict: too few groups of samples to bound what {audit.primary} achieves."
+        statement = f"No verdict: too few groups of samples to bound what {named(audit.primary)} achieves."
     elif found.low > CHANCE:
-        statement = told.format("tells", " better than chance")
+        statement = f"The {members} can be told from non-members, better than by chance."
     elif found.high < CHANCE:
-        statement = f"{audit.primary} points the wrong way: members of {audit.benchmark} score lower than non-members."
+        statement = f"The score points the wrong way: {members} score lower than non-members."
         details.append("Directions are declared before the data are seen and never flipped, so this stands as it is.")
     else:
-        statement = told.format("does not tell", "")
+        statement = f"The {members} cannot be told from non-members better than by chance."
     details.append("This is about the two groups. A single sample with a high score is a reason to look, not a proof.")
     return Headline(statement, tuple(details))
-
-
-def _low_fpr(ranking: Ranking, whom: str) -> str:
-    found = [
-        f"with {percent(rate)} false positives allowed it finds {percent(e.value)} {whom if i == 0 else ''}".rstrip()
-        + f" ({percent_interval(e)})"
-        for i, (rate, e) in enumerate(sorted(ranking.tpr_at_fpr.items(), reverse=True))
-    ]
-    return f"{'; '.join(found).capitalize()}. Chance would find as many as it falsely accuses."
 
 
 def _calibrated(audit: Audit, calibration: Calibration) -> Headline:
@@ -178,9 +171,9 @@ def _calibrated(audit: Audit, calibration: Calibration) -> Headline:
     else:
         statement = f"{looks}, no more than chance explains ({percent(flags.chance)})."
     familiar = (
-        f"Familiar: {audit.primary} as high as in the top {percent(flags.chance)} of unseen text. The share has a "
-        f"{percent(rate.level)} interval of {percent_interval(rate)}; had nothing leaked, a share this high would come "
-        f"up {probability(flags.p_value)}."
+        f"Familiar: {named(audit.primary)} as high as in the top {percent(flags.chance)} of unseen text. The share "
+        f"has a {percent(rate.level)} interval of {percent_interval(rate)}; had nothing leaked, a share this high "
+        f"would come up {probability(flags.p_value)}."
     )
     return Headline(statement, (familiar, *_calibration_details(calibration)))
 
@@ -197,14 +190,22 @@ def _calibration_details(calibration: Calibration) -> tuple[str, ...]:
     return alone, source
 
 
-def _known_false_positives(calibration: Calibration) -> str | None:
-    """What the labels say of the calibration; None without labelled non-members."""
+def _at_threshold(calibration: Calibration) -> str | None:
+    """What a threshold set beforehand finds, and what it costs; None without labelled non-members."""
     held = calibration.false_positives
     if held is None or not held.samples:
         return None
+    seen = [(dose, rate) for dose, rate in sorted(calibration.by_dose.items()) if dose]
+    found = [f"{percent(rate.rate.value)} of those seen {_times(dose)}" for dose, rate in seen]
+    if not found and calibration.true_positives is not None:
+        found = [f"{percent(calibration.true_positives.rate.value)} of the members"]
+    finds = f"flags {listed(found)}, and " if found else ""
     return (
-        f"The calibration can be checked here: it promises {percent(held.chance)} false positives, and flags "
-        f"{percent(held.rate.value)} of the known non-members ({percent_interval(held.rate)})."
+        f"A threshold set beforehand on {count(calibration.unseen, 'other unseen text')} {finds}falsely flags "
+        f"{percent(held.rate.value)} ({percent_interval(held.rate)}) of {held.samples:,} "
+        f"{'never-seen ones' if seen else 'non-members'}, where {percent(held.chance)} "
+        + ("is chance" if held.p_value > 1 - held.rate.level else "would be chance: the calibration does not hold here")
+        + f"; as many or more would come up {probability(held.p_value)}."
     )
 
 

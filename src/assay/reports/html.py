@@ -2,7 +2,7 @@
 
 import base64
 import hashlib
-import json
+import shlex
 from collections.abc import Mapping
 from functools import cache
 from importlib import resources
@@ -18,11 +18,17 @@ from assay.reports import figures
 from assay.reports.blind import baseline_note, confounding_warning
 from assay.reports.facts import facts
 from assay.reports.headline import headline
-from assay.reports.methods import method_notes
+from assay.reports.methods import evaluation_notes, method_notes
 from assay.reports.payload import RUN_LENGTH, STEPS, payload, script_safe
 from assay.reports.run_folder import read_run
 from assay.reports.tables import tables
 from assay.reports.wording import percent
+
+LARGEST_PAGE = 6_000_000
+"""Bytes of a page, as long as the sample table alone needs no more."""
+
+REST = 400_000
+"""Bytes set aside for words, tables, style, script and the few figures that every page has."""
 
 PLOT_FROM, PLOT_TO = 0.3, 1.0
 """AUROC at the two ends of the interval plot in the score table."""
@@ -31,7 +37,10 @@ PLOT_FROM, PLOT_TO = 0.3, 1.0
 def render_report(audit: Audit, manifest: Mapping[str, object]) -> str:
     """The report as one self-contained HTML page."""
     script = _asset("report.js")
-    data = payload(audit)
+    histograms = figures.histograms(audit)
+    notes = method_notes(audit)
+    drawn = sum(len(one.svg) for one in histograms.values())
+    data = payload(audit, budget=LARGEST_PAGE - drawn - REST)
     return (
         _environment()
         .get_template("report.html.j2")
@@ -46,12 +55,16 @@ def render_report(audit: Audit, manifest: Mapping[str, object]) -> str:
             roc=figures.roc(audit),
             dose=figures.dose_response(audit),
             p_values=figures.p_values(audit),
-            histograms=figures.histograms(audit),
-            methods=method_notes(audit),
+            histograms=histograms,
+            methods=notes,
+            evaluation=evaluation_notes(audit),
+            titles={note.score: note.title for note in notes},
+            anchors={note.score: f"method-{i}" for i, note in enumerate(notes, 1)},
             command=command_line(manifest),
-            manifest={key: _told(value) for key, value in manifest.items() if key != "command"},
+            manifest={key: _told(value) for key, value in manifest.items() if key != "command" and value != {}},
             labels=sorted({s.label for s in audit.samples if s.label is not None}),
             heat_maps=len(data["tokens"]),
+            calibrated=data["p_values"] is not None,
             steps=[percent(step) for step in STEPS],
             run_length=RUN_LENGTH,
             style=Markup(_asset("report.css")),  # noqa: S704  our own file
@@ -81,12 +94,20 @@ def write_report(folder: str | Path) -> Path:
 def command_line(manifest: Mapping[str, object]) -> str:
     """The command that made the run, as one line; empty where the manifest has none."""
     command = manifest.get("command", "")
-    return " ".join(str(part) for part in command) if isinstance(command, list | tuple) else str(command)
+    return shlex.join(str(part) for part in command) if isinstance(command, list | tuple) else str(command)
 
 
 def _told(value: object) -> str:
-    """A manifest entry as text: nested ones as JSON."""
-    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, default=str)
+    """A manifest entry as text: `torch 2.5, numpy 2.1`; `target: name builtin:small, digest 9b1f`."""
+    if isinstance(value, Mapping):
+        nested = any(isinstance(part, Mapping) for part in value.values())
+        parts = [f"{key}{': ' if nested else ' '}{_told(part)}" for key, part in value.items()]
+        return ("; " if nested else ", ").join(parts) or "none"
+    if isinstance(value, list | tuple):
+        return ", ".join(map(_told, value)) or "none"
+    if value is None:
+        return "none"
+    return ("yes" if value else "no") if isinstance(value, bool) else str(value)
 
 
 def _place(value: float) -> float:

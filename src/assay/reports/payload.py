@@ -14,10 +14,11 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from assay.leakage.results import Audit, SampleTokens
+from assay.reports.methods import named
 from assay.types import NONMEMBER, Sample
 
-BUDGET = 5_000_000
-"""Bytes of text and token statistics that a page carries; whole pages stay below about 6 MB."""
+BUDGET = 5_500_000
+"""Bytes that a page carries for its script."""
 
 STEPS = (0.001, 0.01, 0.1, 0.5)
 """Shares of probability mass at which the shading of a token changes."""
@@ -33,11 +34,17 @@ _LARGEST = 2**16 - 1
 def payload(audit: Audit, *, budget: int = BUDGET) -> dict[str, Any]:
     """All that the page's script reads, ready for JSON.
 
-    Samples with token statistics come first; where not all fit into `budget` bytes, they are taken at even
-    distances over the benchmark, so that no part of it is left out. Other texts follow while there is room.
+    Every sample is in the table. What `budget` bytes leave after that goes to texts with token statistics; where not
+    all fit, they are taken at even distances over those that the audit kept, so that high and low values are both
+    there. Other texts follow while there is room.
     """
+    data = _table(audit)
+    tokens, texts, details = _fitting(audit, budget - len(script_safe(data)))
+    return {**data, "texts": texts, "details": details, "tokens": tokens}
+
+
+def _table(audit: Audit) -> dict[str, Any]:
     samples = audit.samples
-    tokens, texts, details = _fitting(audit, budget)
     summary = audit.summary(audit.primary)
     scores = sorted(audit.values, key=lambda name: name != audit.primary)
     reason_texts = sorted({r for name in scores for r in audit.reasons[name] if r is not None})
@@ -51,6 +58,7 @@ def payload(audit: Audit, *, budget: int = BUDGET) -> dict[str, Any]:
         "doses": _column([s.metadata.get("dose") for s in samples]),
         "previews": [_preview(s) for s in samples],
         "scores": scores,
+        "titles": {name: named(name) for name in scores},
         "values": {name: _packed(audit.values[name], "<f4") for name in scores},
         "reasons": {
             name: [[i, number_of[r]] for i, r in enumerate(audit.reasons[name]) if r is not None] for name in scores
@@ -59,9 +67,6 @@ def payload(audit: Audit, *, budget: int = BUDGET) -> dict[str, Any]:
         "p_values": _packed(summary.calibration.p_values, "<f4") if summary.calibration else None,
         "q_values": _packed(summary.calibration.q_values, "<f4") if summary.calibration else None,
         "reference": NONMEMBER if NONMEMBER in labels else None,
-        "texts": texts,
-        "details": details,
-        "tokens": tokens,
         "steps": STEPS,
         "run_length": RUN_LENGTH,
     }
@@ -76,8 +81,8 @@ def script_safe(data: object) -> str:
 def _fitting(audit: Audit, budget: int) -> tuple[dict[int, Any], dict[int, str], dict[int, dict[str, Any]]]:
     rows = {s.id: i for i, s in enumerate(audit.samples)}
     known = [t for t in audit.tokens if t.sample_id in rows]
-    sizes = [_size(t, audit.samples[rows[t.sample_id]]) for t in known]
-    kept = min(len(known), int(len(known) * budget / max(1, sum(sizes))))
+    sizes = [_size(audit.samples[rows[t.sample_id]], len(t.ranks)) for t in known]
+    kept = min(len(known), int(len(known) * max(0, budget) / max(1, sum(sizes))))
     left = budget
     tokens: dict[int, Any] = {}
     texts: dict[int, str] = {}
@@ -88,15 +93,16 @@ def _fitting(audit: Audit, budget: int) -> tuple[dict[int, Any], dict[int, str],
             texts[row] = audit.samples[row].text
             left -= sizes[i]
     for row, sample in enumerate(audit.samples):
-        size = len(sample.text.encode("utf-8", "surrogatepass"))
+        size = _size(sample)
         if row not in texts and size <= left:
             texts[row] = sample.text
             left -= size
     return tokens, texts, {row: found for row in texts if (found := _details(audit.samples[row]))}
 
 
-def _size(tokens: SampleTokens, sample: Sample) -> int:
-    return len(json.dumps(sample.text)) + 14 * len(tokens.ranks)  # five 16-bit numbers in base64
+def _size(sample: Sample, tokens: int = 0) -> int:
+    """Bytes in the page, near enough: names, text, details, and per token five 16-bit numbers in base64."""
+    return 120 + len(script_safe(sample.text)) + len(script_safe(_details(sample))) + 14 * tokens
 
 
 def _packed_tokens(tokens: SampleTokens) -> dict[str, str]:

@@ -97,7 +97,7 @@ def write_run(folder: str | Path, audit: Audit, manifest: Mapping[str, object]) 
         _write_table(folder / "scores.parquet", _score_table(audit))
         _write_table(folder / "decisions.parquet", _decision_table(audit))
         _write_table(folder / "tokens.parquet", _token_table(audit.tokens))
-        _write_json(folder / "summary.json", summary)
+        _write_json(folder / "summary.json", summary, sort_keys=True)
         _write_json(folder / "manifest.json", encode(manifest))
     except OSError as error:
         raise DataError(f"cannot write the run folder {folder}: {error.strerror or error}") from error
@@ -281,8 +281,8 @@ def _write_table(path: Path, table: pa.Table) -> None:
     _in_one_step(path, lambda temporary: pq.write_table(table, temporary, compression="zstd"))
 
 
-def _write_json(path: Path, data: object) -> None:
-    text = json.dumps(data, indent=1, sort_keys=True, allow_nan=False) + "\n"
+def _write_json(path: Path, data: object, *, sort_keys: bool = False) -> None:
+    text = json.dumps(data, indent=1, sort_keys=sort_keys, allow_nan=False) + "\n"
     _in_one_step(path, lambda temporary: temporary.write_text(text, "utf-8"))
 
 

@@ -1,10 +1,11 @@
 """The tables of an audit: built once as text, printed by a terminal, a Markdown page or the report."""
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
+from rich import box
 from rich.table import Table as RichTable
 from rich.text import Text
 
@@ -13,7 +14,10 @@ from assay.evaluation.estimate import Estimate
 from assay.evaluation.ranking_result import Ranking
 from assay.leakage.results import Audit, Calibration, ScoreSummary
 from assay.reports.blind import baseline_note, compares_labels, confounding_warning, measured_baseline
-from assay.reports.wording import auroc, number, percent, percent_with_interval
+from assay.reports.wording import auroc, likelihood, number, percent, percent_with_interval
+
+WIDE = 6
+"""Columns beside the name from which on a terminal shows values without intervals and numbers of samples."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,7 +42,7 @@ class Table:
     """A table as text.
 
     Attributes:
-        name: "scores", "doses" or "distributions".
+        name: "scores", "doses", "flagged" or "distributions".
         title: one line.
         columns: without the first one, which holds the rows' names.
         rows: the primary score first.
@@ -53,13 +57,17 @@ class Table:
     caption: tuple[str, ...]
     baseline: str = ""
 
+    @property
+    def is_wide(self) -> bool:
+        """Whether a terminal has no room for the intervals."""
+        return len(self.columns) > WIDE
+
 
 def tables(audit: Audit) -> tuple[Table, ...]:
-    """Every table that the audit's data allow: scores, doses, distributions with calibrated rates."""
-    scores, doses = score_table(audit), dose_table(audit)
-    calibrated = any(s.calibration is not None for s in audit.summaries)
-    spread = distribution_table(audit) if scores is None or calibrated else None
-    return tuple(table for table in (scores, doses, spread) if table is not None)
+    """Every table that the audit's data allow: scores, doses, calibrated rates; without labels the distributions."""
+    scores = score_table(audit)
+    found = (scores, dose_table(audit), flag_table(audit), distribution_table(audit) if scores is None else None)
+    return tuple(table for table in found if table is not None)
 
 
 def score_table(audit: Audit) -> Table | None:
@@ -96,6 +104,7 @@ def dose_table(audit: Audit) -> Table | None:
         return None
     dosed.sort(key=lambda s: (s.score != audit.primary, _descending(s.ranking.auroc if s.ranking else None)))
     doses = sorted({p.dose for s in dosed for p in s.doses})
+    sizes = {p.dose: p.samples for p in dosed[0].doses}
     rows = []
     for summary in dosed:
         points = {p.dose: p for p in summary.doses}
@@ -105,14 +114,66 @@ def dose_table(audit: Audit) -> Table | None:
     return Table(
         name="doses",
         title="AUROC by how often the model saw the sample",
-        columns=(*(f"seen {dose:g}×" for dose in doses), "rank correlation"),
+        columns=(*(_headed(f"seen {dose:g}×", sizes.get(dose, 0)) for dose in doses), "rank correlation"),
         rows=tuple(rows),
         caption=(
             f"Each dose against samples never seen; in brackets {percent(dosed[0].doses[0].auroc.level)} intervals.",
-            "Chance is .5.",
-            "Rank correlation: Spearman's, of value and dose over all samples.",
+            f"Chance is .5. n: samples scored by {dosed[0].score}.",
+            "Rank correlation: Spearman's, of value and dose over all samples; chance is 0.",
         ),
     )
+
+
+def flag_table(audit: Audit) -> Table | None:
+    """How many samples of known truth a threshold set on unseen text flags; None uncalibrated or without truth."""
+    held = [(s, s.calibration) for s in audit.summaries if s.calibration is not None and _truths(s.calibration)]
+    if not held:
+        return None
+    held.sort(
+        key=lambda pair: (
+            pair[0].score != audit.primary,
+            _descending(pair[0].ranking.auroc if pair[0].ranking else None),
+        )
+    )
+    _, first = held[0]
+    chance = percent(first.flagged.chance)
+    columns = [_headed(name, rate.samples) for name, rate in _truths(first).items()]
+    rows = []
+    for summary, own in held:
+        cells = [percent_with_interval(rate.rate) for rate in _truths(own).values()]
+        if own.false_positives:
+            cells.insert(1, likelihood(own.false_positives.p_value))
+        rows.append(Row(summary.score, tuple(cells), _kind(audit, summary)))
+    caption = [
+        f"Each score's threshold comes from {first.unseen:,} other texts that the model has not seen: {first.source}.",
+        f"Flagged is what scores like the top {percent(first.alpha)} of it, so chance flags {chance}.",
+        f"In brackets: {percent(first.flagged.rate.level)} intervals, which take these texts as given.",
+    ]
+    if first.false_positives:
+        columns.insert(1, "p")
+        caption.append(
+            "p: how often at least as many never-seen samples would be flagged if the calibration holds, other draws "
+            "of those texts included."
+        )
+    return Table(
+        name="flagged",
+        title="What a threshold set beforehand flags",
+        columns=tuple(columns),
+        rows=tuple(rows),
+        caption=tuple(caption),
+    )
+
+
+def _truths(held: Calibration) -> Mapping[str, FlagRate]:
+    """Which samples → how many of them are flagged: by dose where doses are known, else by label."""
+    if held.by_dose:
+        return {"never seen" if dose == 0 else f"seen {dose:g}×": rate for dose, rate in sorted(held.by_dose.items())}
+    labelled = {"non-members": held.false_positives, "members": held.true_positives}
+    return {name: rate for name, rate in labelled.items() if rate is not None}
+
+
+def _headed(name: str, samples: int) -> str:
+    return f"{name} (n\u00a0=\u00a0{samples:,})"
 
 
 def distribution_table(audit: Audit) -> Table:
@@ -120,9 +181,8 @@ def distribution_table(audit: Audit) -> Table:
     summaries = sorted(audit.summaries, key=lambda s: s.score != audit.primary)
     held = next((s.calibration for s in summaries if s.calibration is not None), None)
     columns, caption = ["mean", "median", "5 % to 95 %"], ["Values are oriented: higher = more like training data."]
-    flags = _flag_columns(held)
     if held is not None:
-        columns += [*flags, f"stand out (q ≤ {held.alpha:g})"]
+        columns += [f"flagged (chance {percent(held.flagged.chance)})", f"stand out (q ≤ {held.alpha:g})"]
         flagged = (
             f"Flagged: share of samples that score like the top {percent(held.alpha)} of {held.unseen:,} unseen texts "
             f"({held.source}), with its {percent(held.flagged.rate.level)} interval."
@@ -137,9 +197,9 @@ def distribution_table(audit: Audit) -> Table:
     for summary in summaries:
         spread, own = summary.distribution, summary.calibration
         low, middle, high = (spread.quantiles.get(share, math.nan) for share in (0.05, 0.5, 0.95))
-        cells = [number(spread.mean), number(middle), f"{number(low)} to {number(high)}"]
+        cells = [number(spread.mean), number(middle), f"{number(low)} to {number(high)}" if summary.scored else "–"]
         if held is not None:
-            cells += [_flagged(which, own) for which in flags.values()] + [f"{own.discoveries:,}" if own else "–"]
+            cells += [percent_with_interval(own.flagged.rate), f"{own.discoveries:,}"] if own else ["–", "–"]
         cells += [percent(summary.scored / summary.total if summary.total else math.nan), f"{summary.scored:,}"]
         rows.append(Row(summary.score, tuple(cells), _kind(audit, summary)))
     return Table(
@@ -152,42 +212,37 @@ def distribution_table(audit: Audit) -> Table:
     )
 
 
-def _flag_columns(held: Calibration | None) -> Mapping[str, Callable[[Calibration], FlagRate | None]]:
-    """Heading → which samples' rate stands below it: all of them, or each class where labels tell."""
-    if held is None:
-        return {}
-    chance = percent(held.flagged.chance)
-    if held.false_positives is None or held.true_positives is None:
-        return {f"flagged (chance {chance})": lambda c: c.flagged}
-    return {
-        f"non-members flagged (chance {chance})": lambda c: c.false_positives,
-        "members flagged": lambda c: c.true_positives,
-    }
-
-
-def _flagged(which: Callable[[Calibration], FlagRate | None], held: Calibration | None) -> str:
-    rate = which(held) if held else None
-    return percent_with_interval(rate.rate) if rate else "–"
-
-
 def rich_table(table: Table) -> RichTable:
     """For a terminal. Names come from data, so nothing in them is read as markup."""
+    sentences = _sentences(table)
+    if table.is_wide:
+        sentences = (*sentences, "For want of room without intervals and n; the report has them.")
     drawn = RichTable(
+        box=box.SIMPLE_HEAD,
+        show_edge=False,
+        pad_edge=False,
         title=Text(table.title),
-        caption=Text("\n".join(_sentences(table))),
+        caption=Text("\n".join(sentences)),
         title_justify="left",
         caption_justify="left",
         title_style="bold",
         header_style="dim",
     )
-    drawn.add_column("score", no_wrap=True)
-    for column in table.columns:
-        drawn.add_column(Text(column), justify="right")
+    drawn.add_column("score", min_width=max(len(row.name) for row in table.rows if row.kind != "blind"))
+    for i, column in enumerate(table.columns):
+        drawn.add_column(Text(_room(column, table).replace(" ", "\n", 1)), justify="right", no_wrap=i > 0)
     for i, row in enumerate(table.rows):
         last_score = i + 1 < len(table.rows) and table.rows[i + 1].kind == "blind"
         style = {"primary": "bold", "score": "", "blind": "yellow"}[row.kind]
-        drawn.add_row(Text(row.name), *(Text(c) for c in row.cells), style=style, end_section=last_score)
+        drawn.add_row(Text(row.name), *(Text(_room(c, table)) for c in row.cells), style=style, end_section=last_score)
     return drawn
+
+
+def _room(words: str, table: Table) -> str:
+    """A cell or heading for a terminal of 80 columns: intervals without spaces, and none where there is no room."""
+    if table.is_wide:
+        return words.partition(" [")[0].partition(" (n")[0]
+    return words.replace(", ", ",").replace(" + ", "+")
 
 
 def markdown_table(audit: Audit) -> str:

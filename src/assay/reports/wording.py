@@ -25,6 +25,13 @@ def probability(p: float) -> str:
     return f"in {percent(p)} of cases" if p >= RARE else "in fewer than 1 case in 1,000"
 
 
+def likelihood(p: float) -> str:
+    """A p-value as tables print it: `.41`, `.003`, `< .001`, `–` where unknown."""
+    if math.isnan(p):
+        return "–"
+    return "< .001" if p < RARE else f"{p:.{3 if p < RARE * 10 else 2}f}".removeprefix("0")
+
+
 def percent_interval(estimate: Estimate) -> str:
     """`79 % to 87 %`, or `no interval`."""
     if not estimate.has_interval:
@@ -50,6 +57,11 @@ def _hundredths(share: float) -> str:
 def auroc(estimate: Estimate) -> str:
     """`.842 [.801, .879]`, or `–` where it could not be measured."""
     return "–" if math.isnan(estimate.value) else str(estimate)
+
+
+def decimal(value: float) -> str:
+    """A number between 0 and 1 in the AUROC's spelling: `.6`."""
+    return f"{value:g}".removeprefix("0")
 
 
 def number(value: float) -> str:

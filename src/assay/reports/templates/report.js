@@ -21,22 +21,26 @@
     return text.replace(/-/g, "−");
   };
 
+  const chance = (p) => (p < .001 ? "< .001" : p.toFixed(p < .01 ? 3 : 2).replace(/^0/, ""));
+
   // ---- columns -------------------------------------------------------------------------------------------------
-  const columns = [{ key: "id", title: "Sample", values: data.ids, text: true }];
-  for (const [key, title] of [["labels", "Label"], ["doses", "Times seen"], ["groups", "Group"]]) {
-    if (data[key]) columns.push({ key, title, values: data[key], text: key !== "doses" });
-  }
-  for (const name of data.scores) {
+  const scoreColumns = data.scores.map((name) => {
     const reasons = new Map(data.reasons[name]);
-    columns.push({
-      key: name, title: name, values: floats(data.values[name]), score: true,
+    return {
+      key: name, title: name, about: data.titles[name], values: floats(data.values[name]), score: true,
       reason: (row) => data.reason_texts[reasons.get(row)],
-    });
-  }
-  for (const [key, title] of [["p_values", "p"], ["q_values", "q"]]) {
-    if (data[key]) columns.push({ key, title, values: floats(data[key]), chance: true });
-  }
-  const scoreColumns = columns.filter((c) => c.score);
+    };
+  });
+  const known = (key, title, kind) => (data[key] ? [{ key, title, ...kind }] : []);
+  // the headline score and what follows from it stand beside the name, so that a phone shows them
+  const columns = [
+    { key: "id", title: "Sample", values: data.ids, text: true },
+    scoreColumns[0],
+    ...known("p_values", "p-value", { chance: true }), ...known("q_values", "q-value", { chance: true }),
+    ...known("labels", "Label", { text: true }), ...known("doses", "Times seen"), ...known("groups", "Group", { text: true }),
+    ...scoreColumns.slice(1),
+  ];
+  for (const column of columns) column.values ??= column.chance ? floats(data[column.key]) : data[column.key];
 
   // ---- table: filter, sort, one page at a time ---------------------------------------------------------------------
   const table = document.getElementById("samples");
@@ -88,7 +92,7 @@
     const missing = isMissing(value);
     return element("td", {
       className: column.text ? "left" : "",
-      textContent: missing ? "–" : column.text || !(column.score || column.chance) ? value : number(value),
+      textContent: missing ? "–" : column.chance ? chance(value) : column.score ? number(value) : value,
     });
   };
 
@@ -101,25 +105,30 @@
       return line;
     }));
     const first = rows.length ? page * PAGE + 1 : 0;
-    count.textContent = `${first}–${page * PAGE + rows.length} of ${order.length}` +
-      (order.length < data.ids.length ? ` (${data.ids.length} in all)` : "");
+    const [from, to, of, all] = [first, page * PAGE + rows.length, order.length, data.ids.length]
+      .map((amount) => amount.toLocaleString("en"));
+    count.textContent = `${from}–${to} of ${of}${of === all ? "" : ` (${all} in all)`}`;
     previous.disabled = page === 0;
     next.disabled = (page + 1) * PAGE >= order.length;
   };
 
+  const sortBy = (column, descending) => {
+    sorted.column?.header.removeAttribute("aria-sort");
+    sorted = { column, descending };
+    column.header.setAttribute("aria-sort", descending ? "descending" : "ascending");
+  };
+
   for (const column of columns) {
     const header = element("th", { scope: "col", className: column.text ? "left" : "" });
-    const button = element("button", { type: "button", textContent: column.title });
+    const button = element("button", { type: "button", textContent: column.title, title: column.about ?? "" });
     button.addEventListener("click", () => {
       // a first click shows the highest score, the smallest p, the first name
-      const descending = sorted.column === column ? !sorted.descending : !(column.text || column.chance);
-      sorted = { column, descending };
-      for (const other of head.cells) other.removeAttribute("aria-sort");
-      header.setAttribute("aria-sort", descending ? "descending" : "ascending");
+      sortBy(column, sorted.column === column ? !sorted.descending : !(column.text || column.chance));
       select();
     });
     header.append(button);
     head.append(header);
+    column.header = header;
   }
   head.append(element("th", { scope: "col", className: "left" }, element("button", {
     type: "button", textContent: "First line", disabled: true })));
@@ -243,11 +252,12 @@
   const openSample = (row) => {
     current = row;
     title.textContent = data.ids[row];
-    const facts = [...columns.filter((c) => !c.score && c.key !== "id").map((c) => [c.title, c.values[row], c.chance]),
-      ["Language", data.languages?.[row]], ...Object.entries(data.details[row] ?? {})];
-    about.replaceChildren(...facts.filter(([, value]) => !isMissing(value ?? null)).map(([name, value, chance]) =>
+    const facts = [...columns.filter((c) => !c.score && c.key !== "id").map((c) => [c.title, c.values[row], c.chance ? chance : String]),
+      ["Language", data.languages?.[row], String],
+      ...Object.entries(data.details[row] ?? {}).map(([name, value]) => [name, value, String])];
+    about.replaceChildren(...facts.filter(([, value]) => !isMissing(value ?? null)).map(([name, value, show]) =>
       element("div", {}, element("dt", { textContent: name }),
-        element("dd", { textContent: chance ? number(value) : value }))));
+        element("dd", { textContent: show(value) }))));
     scores.replaceChildren(...scoreColumns.map((column) => {
       const value = column.values[row];
       const rank = standing(column, row);
@@ -294,9 +304,9 @@
     const figures = [...document.querySelectorAll("[data-histogram]")];
     const showHistogram = () => figures.forEach((figure) => { figure.hidden = figure.dataset.histogram !== chooser.value; });
     chooser.addEventListener("change", showHistogram);
-    chooser.parentElement.hidden = figures.length < 2;
     showHistogram();
   }
 
+  sortBy(scoreColumns[0], true); // the headline score: what the model knows best comes first
   select();
 })();

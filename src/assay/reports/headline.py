@@ -128,7 +128,8 @@ def _by_dose(audit: Audit, summary: ScoreSummary) -> Headline:
 
 
 def _times(dose: float) -> str:
-    return {1: "once", 2: "twice"}.get(dose, f"{dose:g} times")
+    names = {1.0: "once", 2.0: "twice"}
+    return names.get(dose, f"{dose:g} times")
 
 
 def _pairs_again(estimate: Estimate) -> str:

@@ -60,7 +60,7 @@ class Table:
     @property
     def is_wide(self) -> bool:
         """Whether a terminal has no room for the intervals."""
-        return len(self.columns) > WIDE
+        return len(self.columns) > WIDE and self.name != "distributions"
 
 
 def tables(audit: Audit) -> tuple[Table, ...]:

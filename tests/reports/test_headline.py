@@ -51,19 +51,15 @@ def plain(text: str) -> str:
 
 def test_an_interval_above_one_half_tells_members_apart():
     found = headline(audit(ranking=ranking(0.83, 0.79, 0.87)))
-    assert found.statement == "mid_pit tells members of humaneval from non-members better than chance."
+    assert found.statement == "The members of humaneval can be told from non-members, better than by chance."
     assert plain(found.details[0]) == (
-        "A random member scores higher than a random non-member in 83 % of pairs "
+        "By Mid-PIT (mid_pit), a random member scores higher than a random non-member in 83 % of pairs "
         "(95 % interval 79 % to 87 %; chance is 50 %)."
-    )
-    assert plain(found.details[1]).startswith(
-        "With 5 % false positives allowed it finds 41 % of the members (33 % to 50 %); "
-        "with 1 % false positives allowed it finds 12 % (8 % to 17 %)."
     )
 
 
 def test_an_interval_around_one_half_does_not():
-    assert "does not tell" in headline(audit(ranking=ranking(0.52, 0.47, 0.57))).statement
+    assert "cannot be told" in headline(audit(ranking=ranking(0.52, 0.47, 0.57))).statement
 
 
 def test_an_interval_below_one_half_is_not_turned_around():
@@ -82,13 +78,16 @@ def test_without_an_interval_or_a_value_there_is_no_verdict(unknown: Ranking):
 def test_doses_are_told_by_the_lowest_that_suffices():
     points = (dose(1, 0.53, 0.47, 0.59), dose(2, 0.58, 0.49, 0.66), dose(4, 0.71, 0.65, 0.77), dose(8, 0.9, 0.86, 0.94))
     found = headline(audit(doses=points))
-    assert found.statement == "From 4 exposures on, mid_pit tells seen samples from unseen ones better than chance."
-    assert plain(found.details[0]) == (
-        "A sample seen 4 times scores higher than a never-seen one in 71 % of pairs "
-        "(95 % interval 65 % to 77 %; chance is 50 %); one seen 8 times scores higher than a never-seen one in "
-        "90 % (86 % to 94 %)."
+    assert (
+        found.statement
+        == "What some/model saw 4 times or more can be told from what it never saw, better than by chance."
     )
-    assert plain(found.details[1]).startswith("Seen 2 times, in 58 % (49 % to 66 %): not told apart from chance.")
+    assert plain(found.details[0]) == (
+        "By Mid-PIT (mid_pit), the score chosen before any value was looked at, a sample seen 4 times scores higher "
+        "than a never-seen one in 71 % of pairs (95 % interval 65 % to 77 %; chance is 50 %); one seen 8 times does "
+        "in 90 % (86 % to 94 %)."
+    )
+    assert plain(found.details[1]).startswith("Seen twice, it does in 58 % (49 % to 66 %), which chance explains:")
 
 
 def test_a_dose_suffices_only_if_every_larger_one_does():
@@ -100,9 +99,9 @@ def test_a_dose_suffices_only_if_every_larger_one_does():
 
 
 def test_one_exposure_may_be_enough_and_all_may_be_too_few():
-    assert headline(audit(doses=(dose(1, 0.7, 0.6, 0.8),))).statement.startswith("One exposure is enough")
+    assert headline(audit(doses=(dose(1, 0.7, 0.6, 0.8),))).statement.startswith("What some/model saw even once can")
     blind = headline(audit(doses=(dose(32, 0.5, 0.4, 0.6),)))
-    assert blind.statement.startswith("Even after 32 exposures, mid_pit does not tell")
+    assert blind.statement.startswith("Not even what some/model saw 32 times can be told")
 
 
 def test_more_flags_than_chance_explains_are_familiar():
@@ -139,7 +138,7 @@ def test_no_value_however_high_makes_an_uncalibrated_score_a_leak(value: float):
 
 def test_a_score_without_any_value_says_why(unscorable: Audit):
     found = headline(unscorable)
-    assert found.statement == "No verdict: none of 5 samples of humaneval could be scored by mid_pit."
+    assert found.statement == "No verdict: none of 5 samples of humaneval could be scored by Mid-PIT (mid_pit)."
     assert found.details[0] == "Most common reason: fewer than 2 tokens."
 
 
@@ -155,7 +154,30 @@ def test_known_non_members_check_the_calibration():
         false_positives=FlagRate(2, 40, 0, 0.05, Estimate(0.05, 0.02, 0.12), 0.05, 0.5),
     )
     told = headline(audit(ranking=ranking(0.83, 0.79, 0.87), calibration=checked))
-    assert "flags 5 % of the known non-members (2 % to 12 %)" in plain(" ".join(told.details))
+    assert (
+        "A threshold set beforehand on 200 other unseen texts falsely flags 5 % (2 % to 12 %) of 40 non-members, where "
+        "5 % is chance; as many or more would come up in 50 % of cases."
+    ) in plain(" ".join(told.details))
+
+
+def test_what_the_threshold_finds_is_told_dose_by_dose():
+    def rate(value: float) -> FlagRate:
+        return FlagRate(2, 40, 0, 0.05, Estimate(value, 0.02, 0.12), 0.05, 0.5)
+
+    by_dose = {0: rate(0.05), 1: rate(0.08), 2: rate(0.3), 16: rate(1.0)}
+    held = replace(calibration(0.28, 0.22, 0.35, 0.0001), false_positives=by_dose[0], by_dose=by_dose)
+    told = plain(" ".join(headline(audit(doses=(dose(1, 0.7, 0.6, 0.8),), calibration=held)).details))
+    assert "flags 8 % of those seen once, 30 % seen twice and 100 % seen 16 times, and falsely flags 5 %" in told
+
+
+def test_a_calibration_that_flags_too_many_known_non_members_is_said_not_to_hold():
+    held = FlagRate(12, 40, 0, 0.05, Estimate(0.3, 0.18, 0.45), 0.05, 0.0004)
+    told = headline(
+        audit(
+            ranking=ranking(0.83, 0.79, 0.87), calibration=replace(calibration(0.3, 0.2, 0.4, 0), false_positives=held)
+        )
+    )
+    assert "the calibration does not hold here" in told.details[-1]
 
 
 def test_a_baseline_that_separates_is_a_warning_and_marks_the_headline():
@@ -180,7 +202,24 @@ def test_a_baseline_that_does_not_separate_is_a_note():
         blind_compares="this benchmark and the unseen text",
     )
     assert confounding_warning(told) is None
-    assert "does not separate this benchmark and the unseen text" in (baseline_note(told) or "")
+    assert "cannot tell this benchmark and the unseen text apart" in (baseline_note(told) or "")
+
+
+@pytest.mark.parametrize(
+    ("blind", "told"),
+    [
+        (ranking(0.57, 0.51, 0.62), "apart a little"),
+        (ranking(0.64, 0.44, 0.79), "cannot be ruled out"),
+        (ranking(0.41, 0.3, 0.52), "cannot tell"),
+    ],
+)
+def test_a_baseline_short_of_a_warning_is_told_as_good_as_it_is(blind: Ranking, told: str):
+    beside = replace(
+        audit(ranking=ranking(0.83, 0.79, 0.87)),
+        blind=BlindBaseline(blind, "bag of words", separates=False, all=(blind,)),
+        blind_compares="members and non-members",
+    )
+    assert told in (baseline_note(beside) or "")
 
 
 def test_a_baseline_that_could_not_be_measured_says_why():

@@ -72,8 +72,8 @@ def test_a_decision_is_positive_exactly_where_the_value_reaches_the_threshold(ca
     assert all(r["value"] >= r["threshold"] for r in rows if r["positive"])
 
 
-def test_without_calibration_the_decisions_are_an_empty_table(demo: Audit, tmp_path: Path):
-    write_run(tmp_path, demo, {})
+def test_without_calibration_the_decisions_are_an_empty_table(unlabelled: Audit, tmp_path: Path):
+    write_run(tmp_path, unlabelled, {})
     table = pq.read_table(tmp_path / "decisions.parquet")
     assert table.num_rows == 0
     assert table.column_names == ["sample_id", "name", "positive", "value", "threshold", "p_value", "q_value"]

@@ -5,7 +5,16 @@ from dataclasses import replace
 from rich.console import Console
 
 from assay.leakage.results import Audit
-from assay.reports.tables import distribution_table, dose_table, markdown_table, rich_table, score_table, tables
+from assay.reports.tables import (
+    distribution_table,
+    dose_table,
+    flag_table,
+    markdown_table,
+    rich_table,
+    score_table,
+    tables,
+)
+from assay.reports.wording import percent, percent_with_interval
 
 
 def printed(audit: Audit) -> str:
@@ -53,8 +62,38 @@ def test_a_baseline_of_other_classes_is_told_but_is_no_row_of_the_score_table(ca
 def test_the_dose_table_has_a_column_a_dose(demo: Audit):
     table = dose_table(demo)
     assert table is not None
-    assert table.columns == ("seen 1×", "seen 2×", "seen 4×", "seen 8×", "seen 16×", "seen 32×", "rank correlation")
+    seen = [f"seen {dose}× (n\u00a0=\u00a030)" for dose in (1, 2, 4, 8, 16, 32)]
+    assert table.columns == (*seen, "rank correlation")
     assert table.rows[0].cells[0] == str(demo.summary("mid_pit").doses[0].auroc)
+
+
+def test_thresholds_set_beforehand_are_held_against_known_doses_never_seen_first(demo: Audit):
+    table = flag_table(demo)
+    held = demo.summary("mid_pit").calibration
+    assert table is not None
+    assert held is not None
+    assert held.false_positives is not None
+    assert table.columns[:3] == ("never seen (n\u00a0=\u00a0120)", "p", "seen 1× (n\u00a0=\u00a030)")
+    assert table.rows[0].cells[0] == percent_with_interval(held.false_positives.rate)
+    assert table.rows[0].cells[-1] == percent_with_interval(held.by_dose[32].rate)
+    assert any(f"chance flags {percent(held.flagged.chance)}" in sentence for sentence in table.caption)
+
+
+def test_without_known_truth_there_is_no_table_of_it(calibrated: Audit, without_blind: Audit):
+    assert flag_table(calibrated) is None
+    assert flag_table(without_blind) is None
+
+
+def test_a_terminal_of_80_columns_shows_every_value_whole(demo: Audit):
+    console = Console(width=80)
+    for table in tables(demo):
+        with console.capture() as capture:
+            console.print(rich_table(table))
+        text = capture.get()
+        assert "…" not in text
+        for row in table.rows:
+            for cell in row.cells:
+                assert cell.partition(" [")[0].replace(" + ", "+") in text
 
 
 def test_calibrated_values_stand_beside_their_chance_level(calibrated: Audit):

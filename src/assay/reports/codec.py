@@ -63,7 +63,8 @@ def _decode(kind: Any, data: Any) -> Any:  # noqa: ANN401, C901, PLR0911  a tabl
         return np.array([math.nan if item is None else item for item in _expect(list, data)], dtype=element)
     if isinstance(origin, type) and issubclass(origin, Mapping):
         key, item = arguments
-        return {_decode(key, name): _decode(item, value) for name, value in _expect(dict, data).items()}
+        found = {_decode(key, name): _decode(item, value) for name, value in _expect(dict, data).items()}
+        return found if key is str else dict(sorted(found.items()))  # as text, "16" stands before "2"
     if kind is float:
         return math.nan if data is None else float(data)
     if kind is int and isinstance(data, str):  # a mapping's key

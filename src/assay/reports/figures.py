@@ -166,7 +166,7 @@ def _dose_figure(
             "low": e.low if e.has_interval else e.value,
             "high": e.high if e.has_interval else e.value,
         }
-        for score, points in reversed(series.items())  # the leading score is drawn last, on top
+        for score, points in reversed(list(series.items()))  # the leading score is drawn last, on top
         for dose, e in points.items()
         if not math.isnan(e.value)
     ]

@@ -128,7 +128,8 @@ def _by_dose(audit: Audit, summary: ScoreSummary) -> Headline:
 
 
 def _times(dose: float) -> str:
-    return {1: "once", 2: "twice"}.get(dose, f"{dose:g} times")
+    names = {1.0: "once", 2.0: "twice"}
+    return names.get(dose, f"{dose:g} times")
 
 
 def _pairs_again(estimate: Estimate) -> str:
@@ -196,7 +197,10 @@ def _at_threshold(calibration: Calibration) -> str | None:
     if held is None or not held.samples:
         return None
     seen = [(dose, rate) for dose, rate in sorted(calibration.by_dose.items()) if dose]
-    found = [f"{percent(rate.rate.value)} of those seen {_times(dose)}" for dose, rate in seen]
+    found = [
+        f"{percent(rate.rate.value)} {'of those ' if i == 0 else ''}seen {_times(dose)}"
+        for i, (dose, rate) in enumerate(seen)
+    ]
     if not found and calibration.true_positives is not None:
         found = [f"{percent(calibration.true_positives.rate.value)} of the members"]
     finds = f"flags {listed(found)}, and " if found else ""

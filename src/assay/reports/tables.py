@@ -60,7 +60,7 @@ class Table:
     @property
     def is_wide(self) -> bool:
         """Whether a terminal has no room for the intervals."""
-        return len(self.columns) > WIDE
+        return len(self.columns) > WIDE and self.name != "distributions"
 
 
 def tables(audit: Audit) -> tuple[Table, ...]:
@@ -221,6 +221,7 @@ def rich_table(table: Table) -> RichTable:
         box=box.SIMPLE_HEAD,
         show_edge=False,
         pad_edge=False,
+        padding=(0, 1, 0, 0),
         title=Text(table.title),
         caption=Text("\n".join(sentences)),
         title_justify="left",

@@ -35,21 +35,22 @@ STARTS = 5
 
 @dataclass(frozen=True, slots=True)
 class Case:
-    """What is measured: so many texts, where the n-grams start, and whether also one by one."""
+    """What is measured: where the n-grams start, how many texts of which length, and whether also one by one."""
 
     model: str
     starts: str
     texts: int
+    characters: tuple[int, int]
     one_by_one: bool
 
 
 CASES = (
-    Case(SMALL, "all", 3, one_by_one=True),
-    Case(SMALL, "paper", 24, one_by_one=True),
-    Case(LARGE, "all", 1, one_by_one=False),
-    Case(LARGE, "paper", 3, one_by_one=False),
+    Case(SMALL, "all", 3, (600, 1000), one_by_one=True),
+    Case(SMALL, "paper", 24, (600, 1000), one_by_one=True),
+    Case(LARGE, "all", 1, (400, 400), one_by_one=False),
+    Case(LARGE, "paper", 3, (600, 1000), one_by_one=False),
 )
-SMOKE = (Case(TINY, "all", 1, one_by_one=True), Case(TINY, "paper", 2, one_by_one=True))
+SMOKE = (Case(TINY, "all", 1, (200, 400), one_by_one=True), Case(TINY, "paper", 2, (200, 400), one_by_one=True))
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,7 +133,8 @@ def measured(case: Case, device: str, repeats: int) -> dict[str, object]:
         AssertionError: the ways do not give the same values.
     """
     model = open_subject(case.model, device)
-    texts = library_texts(case.texts)
+    shortest, longest = case.characters
+    texts = library_texts(case.texts, shortest=shortest, longest=longest)
     tokens = token_counts(model, texts)
     compared = ways(model, texts, case)
     values = {way: run() for way, run in compared.items()}

@@ -92,13 +92,23 @@ def programs(file: File) -> str:
 
 def ngram(file: File) -> str:
     """Against generation."""
-    head = ["model", "starts", "prompts", "mean accuracy", "assay", "× generated in batches", "× one by one"]
+    head = [
+        "model",
+        "starts",
+        "tokens a text",
+        "prompts",
+        "mean accuracy",
+        "assay",
+        "× generated in batches",
+        "× one by one",
+    ]
     return table(
         head,
         [
             [
                 one["model"],
                 one["starts"],
+                number(one["tokens"] / one["texts"]),
                 f"{one['prompts']:,}",
                 number(one["mean_accuracy"]),
                 seconds(one["seconds"]["assay"]),

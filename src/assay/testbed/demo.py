@@ -47,7 +47,7 @@ def demo_audit(functions: Dataset, plan: Plan, *, alpha: float = 0.05, progress:
         plan,
         benchmark=functions.name,
         unseen=unseen,
-        unseen_source=f"{len(unseen)} never-seen functions of other modules",
+        unseen_source="never-seen functions of other modules",
         alpha=alpha,
         kind="demo",
         seed=SEED,

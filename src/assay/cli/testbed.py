@@ -4,7 +4,7 @@ import json
 from collections.abc import Mapping
 from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 from rich.console import Console
@@ -53,8 +53,8 @@ def train_base_command(
         int, typer.Option(min=1, help="Most characters from one package.", rich_help_panel=CORPUS)
     ] = 4_000_000,
     device: Annotated[
-        Literal["auto", "cpu", "cuda"],
-        typer.Option(help="auto: a GPU where there is one.", rich_help_panel=COMPUTATION),
+        str,
+        typer.Option(metavar="auto|cpu|cuda", help="auto: a GPU where there is one.", rich_help_panel=COMPUTATION),
     ] = "auto",
     processes: Annotated[
         int,

@@ -79,8 +79,8 @@ def train_base_command(
     """Train `builtin:small` from scratch on what is installed, every training text on record.
 
     The texts are sources of installed packages under permissive licences, and functions of this Python's standard
-    library, each seen a known number of times. The first minute or two goes into the corpus. A run that was stopped goes on
-    where it was: give the same command again.
+    library, each seen a known number of times. The first minute or two goes into the corpus. A run that was stopped
+    goes on where it was: give the same command again.
 
     **Example**: `assay testbed train-base --out runs/base --processes 2 --compile`
     """

@@ -54,8 +54,15 @@ def test_every_token_id_is_below_the_vocabularys_size(tmp_path):
     assert max(next(found.token_ids(["größe"]))) == 259
 
 
-def test_a_folder_is_read_without_a_network(folder, no_network):
+def test_a_folder_is_read_without_a_network(folder, no_network, monkeypatch):
+    own, asked = tokenizer.AutoTokenizer.from_pretrained, []
+    monkeypatch.setattr(
+        tokenizer.AutoTokenizer,
+        "from_pretrained",
+        lambda name, **settings: asked.append(settings["local_files_only"]) or own(name, **settings),
+    )
     list(open_tokenizer(str(folder), revision="main").token_ids(TEXTS))
+    assert asked == [True]
     assert no_network == []
 
 

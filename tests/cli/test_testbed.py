@@ -42,7 +42,14 @@ def record():
 def test_help_shows_the_groups_and_an_example(assay):
     done = assay("testbed", "train-base", "--help")
     assert done.code == 0
-    for words in ("Corpus", "Computation", "Output", "Example", "--processes 2 --compile", "goes on where it was"):
+    for words in (
+        "Corpus",
+        "Computation",
+        "Output",
+        "Example",
+        "--processes 2 --compile",
+        "give the same command again",
+    ):
         assert words in done.out, words
 
 

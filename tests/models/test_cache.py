@@ -92,10 +92,14 @@ def test_more_texts_than_one_query_looks_up(opened, monkeypatch):
 
 
 def test_another_model_finds_nothing(opened):
-    scored(model(), opened, TEXTS)
-    other = model(read=TEXTS[:6])
-    scored(other, opened, TEXTS)
-    assert other.scored == TEXTS
+    for others in range(5, 9):  # four digests: whatever their order, each meets a smaller and a larger one
+        another = model(read=TEXTS[:others])
+        scored(another, opened, TEXTS)
+        assert another.scored == TEXTS
+        for held in range(5, others + 1):
+            again = model(read=TEXTS[:held])
+            same(scored(again, opened, TEXTS[:1]), list(model(read=TEXTS[:held]).token_statistics(TEXTS[:1])))
+            assert again.scored == []
 
 
 def test_what_the_cache_holds_comes_before_the_model_runs(opened):
@@ -104,6 +108,22 @@ def test_what_the_cache_holds_comes_before_the_model_runs(opened):
     first = next(CachedScorer(inner, opened).completed(TEXTS))
     assert sorted(index for index, _ in first) == list(range(20, 40))
     assert inner.scored == []
+
+
+def test_what_is_held_does_not_pile_up_behind_what_is_missing(opened, monkeypatch):
+    """In order, the first block is given before the second is looked up, and a text of both blocks runs once."""
+    monkeypatch.setattr(cache, "BLOCK", 4)
+    scored(model(), opened, TEXTS[1:])
+    looked_up = []
+    lookup = opened.lookup
+    monkeypatch.setattr(opened, "lookup", lambda digest, texts: looked_up.extend(texts) or lookup(digest, texts))
+    inner = model()
+    texts = [*TEXTS, TEXTS[0]]
+    found = CachedScorer(inner, opened).token_statistics(texts)
+    first = [next(found) for _ in range(4)]
+    assert looked_up == TEXTS[:4]
+    same([*first, *found], list(model().token_statistics(texts)))
+    assert inner.scored == [TEXTS[0]]
 
 
 def test_a_batch_is_in_the_file_before_anyone_sees_it(opened, path):

@@ -98,6 +98,18 @@ def test_a_revision_is_passed_on_for_a_hub_id(monkeypatch):
     ]
 
 
+@pytest.mark.parametrize("part", ["AutoConfig", "AutoTokenizer", "AutoModelForCausalLM"])
+def test_of_a_folder_only_local_files_are_asked_for(folder, monkeypatch, part):
+    own, asked = getattr(loading, part).from_pretrained, []
+    monkeypatch.setattr(
+        getattr(loading, part),
+        "from_pretrained",
+        lambda name, **settings: asked.append((name, settings["local_files_only"])) or own(name, **settings),
+    )
+    open_model(str(folder))
+    assert set(asked) == {(str(folder), True)}
+
+
 def test_a_folder_has_no_revisions(folder):
     assert values(open_model(str(folder), revision="main"))
 

@@ -49,16 +49,16 @@ def test_equal_manifests_are_equal_bytes(folder, manifest):
     assert (folder / "one").read_bytes() == (folder / "two").read_bytes()
 
 
-def flipped(data):
-    middle = len(data) // 2
-    return data[:middle] + bytes([data[middle] ^ 0xFF]) + data[middle + 1 :]
+def flipped(data, place):
+    return data[:place] + bytes([data[place] ^ 0xFF]) + data[place + 1 :]
 
 
 @pytest.mark.parametrize(
     "damage",
     [
         lambda data: data[:-20],
-        flipped,
+        lambda data: flipped(data, len(data) // 2),
+        lambda data: flipped(data, 10),
         lambda _: b"",
         lambda _: b"plain text",
         lambda _: gzip.compress(b""),
@@ -67,7 +67,18 @@ def flipped(data):
         lambda _: gzip.compress(b'{"kind": "header"}\n\xff\n'),
         lambda data: gzip.compress(gzip.decompress(data)[:-30]),
     ],
-    ids=["cut", "flipped", "empty", "no-gzip", "no-line", "no-header", "no-entry", "no-utf-8", "cut-inside"],
+    ids=[
+        "cut",
+        "flipped",
+        "flipped-first-block",
+        "empty",
+        "no-gzip",
+        "no-line",
+        "no-header",
+        "no-entry",
+        "no-utf-8",
+        "cut-inside",
+    ],
 )
 def test_a_damaged_manifest_is_refused(tmp_path, damage):
     path = tmp_path / "manifest.jsonl.gz"

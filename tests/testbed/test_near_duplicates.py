@@ -9,10 +9,11 @@ from hypothesis import strategies as st
 
 from assay.testbed.near_duplicates import SHINGLE, ShingleIndex, shingles
 
-# few distinct words, so that texts share shingles
-TEXTS = st.lists(
-    st.lists(st.sampled_from(["a", "b", "c", "(", ")", "=", "1", "foo"]), max_size=25).map(" ".join), max_size=6
-)
+# pieces of one text, and texts of few distinct words: both share shingles
+WORDS = ["a", "b", "c", "(", ")", "=", "1", "foo"]
+WHOLE = [f"w{i}" for i in range(30)]
+PIECE = st.tuples(st.integers(0, 29), st.integers(0, 29)).map(lambda ends: WHOLE[min(ends) : max(ends) + 1])
+TEXTS = st.lists((st.lists(st.sampled_from(WORDS), max_size=25) | PIECE).map(" ".join), max_size=6)
 
 
 def naive(text):
@@ -63,6 +64,12 @@ def test_the_first_of_equal_texts_is_kept():
         False,
         True,
     ]
+
+
+@pytest.mark.parametrize("order", [1, -1], ids=["long-first", "short-first"])
+def test_a_piece_of_a_kept_text_and_a_text_around_a_kept_piece_are_dropped(order):
+    long, piece = " ".join(f"w{i}" for i in range(60)), " ".join(f"w{i}" for i in range(20, 30))
+    assert ShingleIndex([long, piece][::order]).first_of_each_kind(0.5).tolist() == [True, False]
 
 
 def test_a_text_too_short_for_a_shingle_is_near_nothing():

@@ -18,6 +18,7 @@ from assay.testbed.licences import is_permissive
 from assay.testbed.manifest import manifest_digest, read_manifest
 from assay.testbed.train_base import TrainingRecipe
 
+SAMPLED = (1, 4, 32)
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "builtin-small.md"
 
 
@@ -92,12 +93,12 @@ def test_the_frequency_table_belongs_to_the_tokenizer(folder, model):
 
 
 @pytest.fixture(scope="module")
-def sampled(model):
+def sampled(model, one_thread):
     """Mean log-likelihoods of some functions of each dose that this Python has."""
     by_dose = {}
     for sample in known_dose_functions().samples:
         by_dose.setdefault(sample.metadata["dose"], []).append(sample.text)
-    taken = {dose: texts[: 60 if dose else 120] for dose, texts in by_dose.items()}
+    taken = {dose: by_dose[dose][: 40 if dose else 80] for dose in (0, *SAMPLED)}
     return {
         dose: np.array([np.mean(one.log_probs) for one in model.token_statistics(texts)])
         for dose, texts in taken.items()
@@ -107,16 +108,16 @@ def sampled(model):
 def test_what_was_seen_more_often_is_more_likely(sampled):
     means = [sampled[dose].mean() for dose in sorted(sampled)]
     assert sorted(means) == means
-    assert len(means) == 1 + len(DOSES)
 
 
 def test_the_auroc_rises_with_the_dose(sampled, record):
     """Of a sample, so within the error of a sample of the full figures."""
-    found = {dose: auroc(sampled[dose], sampled[0]) for dose in DOSES}
-    assert found[1] < found[4] < found[16]
+    found = {dose: auroc(sampled[dose], sampled[0]) for dose in SAMPLED}
+    assert found[1] < found[4] < found[32]
     assert found[32] > 0.99
-    for row in record["dose_response"][1:]:
-        assert found[row["dose"]] == pytest.approx(row["auroc"], abs=0.1)
+    recorded = {row["dose"]: row["auroc"] for row in record["dose_response"]}
+    for dose in SAMPLED:
+        assert found[dose] == pytest.approx(recorded[dose], abs=0.1)
 
 
 class TestPage:

@@ -122,6 +122,7 @@ def test_another_recipe_in_the_same_folder_is_refused(trained):
     [
         (replace(CPU, processes=3), "3 processes cannot share 8 rows"),
         (replace(CPU, device="cuda", processes=2), "GPU"),
+        (replace(CPU, device="tpu"), "no device 'tpu'"),
     ],
 )
 def test_a_machine_that_does_not_fit_is_refused_before_anything_is_written(tmp_path, machine, words):

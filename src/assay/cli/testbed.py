@@ -4,7 +4,7 @@ import json
 from collections.abc import Mapping
 from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 from rich.console import Console
@@ -53,8 +53,8 @@ def train_base_command(
         int, typer.Option(min=1, help="Most characters from one package.", rich_help_panel=CORPUS)
     ] = 4_000_000,
     device: Annotated[
-        Literal["auto", "cpu", "cuda"],
-        typer.Option(help="auto: a GPU where there is one.", rich_help_panel=COMPUTATION),
+        str,
+        typer.Option(metavar="auto|cpu|cuda", help="auto: a GPU where there is one.", rich_help_panel=COMPUTATION),
     ] = "auto",
     processes: Annotated[
         int,
@@ -79,8 +79,8 @@ def train_base_command(
     """Train `builtin:small` from scratch on what is installed, every training text on record.
 
     The texts are sources of installed packages under permissive licences, and functions of this Python's standard
-    library, each seen a known number of times. The first minutes go into the corpus. A run that was stopped goes on
-    where it was: give the same command again.
+    library, each seen a known number of times. The first minute or two goes into the corpus. A run that was stopped
+    goes on where it was: give the same command again.
 
     **Example**: `assay testbed train-base --out runs/base --processes 2 --compile`
     """

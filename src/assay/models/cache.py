@@ -30,6 +30,9 @@ LOG = logging.getLogger("assay")
 LOOKUP = 256
 """Texts looked up by one query."""
 
+BLOCK = 4096
+"""Texts put in order at a time: what the cache gives at once must not pile up behind one text that is missing."""
+
 _SCHEMA = """
 CREATE TABLE IF NOT EXISTS models (id INTEGER PRIMARY KEY, digest TEXT UNIQUE NOT NULL, name TEXT NOT NULL);
 CREATE TABLE IF NOT EXISTS statistics (
@@ -325,8 +328,9 @@ class CachedScorer:
             yield [(index, value) for position, value in batch for index in indexes[missing[position]]]
 
     def token_statistics(self, texts: Sequence[str]) -> Iterator[TokenStatistics]:
-        """Statistics in the order of `texts`."""
-        return in_order(self.completed(texts))
+        """Statistics in the order of `texts`; no more than `BLOCK` of them are held."""
+        for start in range(0, len(texts), BLOCK):
+            yield from in_order(self.completed(texts[start : start + BLOCK]))
 
     def _lookup(self, texts: Sequence[str]) -> Mapping[str, TokenStatistics]:
         if not self._usable:

@@ -96,13 +96,9 @@ def load_checkpoint(
         adapter, name_of_base = name, _base_of_adapter(folder)
     else:
         name_of_base = name
-    check_folder(name_of_base, what="model")
-    if (
-        Path(name_of_base).is_dir()
-        and _has_no(Path(name_of_base), VOCABULARIES)
-        and (adapter is None or _has_no(Path(adapter), VOCABULARIES))
-    ):
-        raise ModelError(f"{name_of_base}: no tokenizer files: expected tokenizer.json, tokenizer.model or vocab.json")
+    check_folder(name_of_base)
+    if adapter is None or _has_no(Path(adapter), VOCABULARIES):
+        check_vocabulary(name_of_base)
     common: dict[str, Any] = {
         "trust_remote_code": trust_remote_code,
         "local_files_only": Path(name_of_base).is_dir(),
@@ -159,22 +155,42 @@ def resolve_device(device: str) -> torch.device:
     return place
 
 
-def check_folder(name: str, *, what: str) -> None:
+def check_place(name: str) -> None:
+    """That `name` is a folder, or may be a hub id.
+
+    Raises:
+        ModelError: it is neither.
+    """
+    if name and Path(name).is_file():
+        raise ModelError(f"{name} is a file: expected a model folder or a hub id")
+    local = Path(name).is_absolute() or name.startswith((".", "~")) or name.count("/") > 1
+    if not name or (local and not Path(name).is_dir()):
+        raise ModelError(f"no model folder {name!r}: expected a folder with config.json and weights, or a hub id")
+
+
+def check_vocabulary(name: str) -> None:
+    """If `name` is a folder: that a tokenizer is in it.
+
+    Raises:
+        ModelError: none is.
+    """
+    if Path(name).is_dir() and _has_no(Path(name), VOCABULARIES):
+        raise ModelError(f"{name}: no tokenizer files: expected tokenizer.json, tokenizer.model or vocab.json")
+
+
+def check_folder(name: str) -> None:
     """If `name` is a local path: that it is a model folder with configuration and weights.
 
     Raises:
         ModelError: it is not.
     """
+    check_place(name)
     folder = Path(name)
-    if not name or not folder.is_dir():
-        if name and folder.exists():
-            raise ModelError(f"{name} is a file: expected a {what} folder or a hub id")
-        if not name or folder.is_absolute() or name.startswith((".", "~")) or name.count("/") > 1:
-            raise ModelError(f"no {what} folder {name!r}: expected a folder with config.json and weights, or a hub id")
+    if not folder.is_dir():
         return
     config = folder / "config.json"
     if not config.is_file():
-        raise ModelError(f"{name}: no config.json: expected a {what} folder as save_pretrained writes it")
+        raise ModelError(f"{name}: no config.json: expected a model folder as save_pretrained writes it")
     try:
         json.loads(config.read_text("utf-8"))
     except ValueError as error:

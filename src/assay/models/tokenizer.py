@@ -2,14 +2,15 @@
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
-from transformers import AutoTokenizer
+from transformers import AutoTokenizer, PreTrainedTokenizerBase
 
 from assay.models.digest import tokenizer_digest
 from assay.models.encoding import TextEncoder
-from assay.models.loading import one_line, quiet
+from assay.models.loading import check_place, check_vocabulary, one_line, quiet
 from assay.models.open import located
 
 BATCH = 256
@@ -22,7 +23,7 @@ class Tokenizer:
     Attributes:
         name: what the user called the model.
         digest: as `TokenScorer.tokenizer_digest`.
-        vocabulary_size: number of token ids, added tokens included.
+        vocabulary_size: the highest token id and one, added tokens included.
     """
 
     name: str
@@ -49,6 +50,15 @@ def open_tokenizer(name: str, *, revision: str | None = None, trust_remote_code:
         ModelError: no such model, or no tokenizer in it.
     """
     source = located(name)
+    check_place(source)
+    check_vocabulary(source)
+    local = Path(source).is_dir()
     with quiet(), one_line(name):
-        loaded = AutoTokenizer.from_pretrained(source, revision=revision, trust_remote_code=trust_remote_code)
-        return Tokenizer(name, tokenizer_digest(loaded), len(loaded), TextEncoder(loaded))
+        loaded: PreTrainedTokenizerBase = AutoTokenizer.from_pretrained(
+            source,
+            revision=None if local else revision,
+            local_files_only=local,
+            trust_remote_code=trust_remote_code,
+        )
+        encoder = TextEncoder(loaded)
+    return Tokenizer(name, tokenizer_digest(loaded), 1 + max(loaded.get_vocab().values()), encoder)

@@ -298,6 +298,8 @@ def _sum_over_processes(parameters: list[torch.nn.Parameter], loss: torch.Tensor
 
 
 def _check_machine(machine: Machine) -> None:
+    if machine.device not in ("auto", "cpu", "cuda"):
+        raise DataError(f"no device {machine.device!r} to train on; expected auto, cpu or cuda")
     if machine.device == "cuda" and not torch.cuda.is_available():
         raise DataError("no GPU that torch can use; expected one, or the device cpu")
     if machine.device == "cuda" and machine.processes > 1:

@@ -1,0 +1,100 @@
+import json
+import shutil
+
+import pytest
+import torch
+from safetensors.torch import load_file, save_file
+from tiny_models import byte_tokenizer, tiny
+
+from assay.models import open_model
+from assay.models.digest import combined, files_digest, tokenizer_digest
+
+
+def digest(folder, **settings):
+    return open_model(str(folder), **settings).digest
+
+
+def test_the_same_files_elsewhere_are_the_same_model(save, tmp_path):
+    folder = save()
+    shutil.copytree(folder, tmp_path / "copy")
+    assert digest(folder) == digest(tmp_path / "copy")
+
+
+def test_one_bit_of_one_weight_makes_another_model(save):
+    folder = save()
+    before = digest(folder)
+    weights = load_file(folder / "model.safetensors")
+    weights["model.norm.weight"][0] += 1e-6
+    save_file(weights, folder / "model.safetensors", {"format": "pt"})
+    assert digest(folder) != before
+
+
+def test_the_configuration_is_part_of_the_model(save):
+    folder = save()
+    before = digest(folder)
+    config = json.loads((folder / "config.json").read_text())
+    (folder / "config.json").write_text(json.dumps(config | {"rms_norm_eps": 0.1}))
+    assert digest(folder) != before
+
+
+def test_what_is_no_weight_and_no_configuration_does_not_count(save):
+    folder = save()
+    before = digest(folder)
+    (folder / "README.md").write_text("read me")
+    assert digest(folder) == before
+
+
+@pytest.mark.parametrize("change", [{"dtype": "bfloat16"}, {"stride": 5}, {"max_length": 30}, {"bos": "always"}])
+def test_what_changes_a_statistic_changes_the_digest(save, change):
+    folder = save()
+    assert digest(folder, **change) != digest(folder)
+
+
+def test_batches_do_not_change_the_digest(save):
+    folder = save()
+    assert digest(folder, batch_tokens=7) == digest(folder)
+
+
+def test_padding_and_truncation_are_no_part_of_a_tokenizer():
+    tokenizer = byte_tokenizer()
+    before = tokenizer_digest(tokenizer)
+    tokenizer.pad_token = tokenizer.eos_token
+    tokenizer(["a", "long text"], padding=True, truncation=True, max_length=3)
+    assert tokenizer_digest(tokenizer) == before
+
+
+def test_a_token_more_makes_another_tokenizer():
+    tokenizer = byte_tokenizer()
+    tokenizer.add_tokens(["größe"])
+    assert tokenizer_digest(tokenizer) != tokenizer_digest(byte_tokenizer())
+    assert tokenizer_digest(byte_tokenizer("<s> $A")) != tokenizer_digest(byte_tokenizer())
+
+
+def test_a_slow_tokenizer_has_a_digest_too(monkeypatch):
+    tokenizer = byte_tokenizer()
+    monkeypatch.setattr(type(tokenizer), "is_fast", False)
+    before = tokenizer_digest(tokenizer)
+    tokenizer.add_tokens(["größe"])
+    assert tokenizer_digest(tokenizer) != before
+
+
+def test_a_file_in_the_hubs_cache_is_known_by_the_digest_that_names_it(tmp_path):
+    """Links to files that are named by their SHA-256 are not read: they may have gigabytes."""
+    name = "a" * 64
+    (tmp_path / "blobs").mkdir()
+    (tmp_path / "blobs" / name).write_bytes(b"anything")
+    (tmp_path / "snapshot").mkdir()
+    (tmp_path / "snapshot" / "model.safetensors").symlink_to(tmp_path / "blobs" / name)
+    assert files_digest([tmp_path / "snapshot"]) == combined([["model.safetensors", name]])
+
+
+def test_of_two_formats_the_one_that_is_loaded_counts(tmp_path):
+    tiny("llama").save_pretrained(tmp_path)
+    before = files_digest([tmp_path])
+    torch.save({}, tmp_path / "pytorch_model.bin")
+    assert files_digest([tmp_path]) == before
+
+
+def test_the_order_of_keys_does_not_matter():
+    assert combined({"a": 1, "b": 2}) == combined({"b": 2, "a": 1})
+    assert combined({"a": 1}) != combined({"a": 2})

@@ -39,10 +39,10 @@ def calibrate_command(
     models = how.open_roles(model, reference)
     table = frequencies_for(models["target"], frequencies)
     wanted, notes = computable(scores, frequencies=table is not None, reference=reference is not None)
+    todo = plan(wanted, models, table)
     small = unseen_note(len(dataset.samples))
     for note in (*dataset.notes, *notes, *([small] if small else [])):
         warn(note)
-    todo = plan(wanted, models, table)
     with progress_bar(f"scoring {dataset.name}") as report:
         found = UnseenScores.measure(dataset.samples, todo, source=dataset.source, progress=report)
     found.save(output)

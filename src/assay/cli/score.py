@@ -58,9 +58,9 @@ def score_command(
     models = how.open_roles(model, reference)
     table = frequencies_for(models["target"], frequencies)
     wanted, notes = computable(scores, frequencies=table is not None, reference=reference is not None)
+    todo = plan(wanted, models, table)
     for note in (*dataset.notes, *notes):
         warn(note)
-    todo = plan(wanted, models, table)
     with progress_bar(f"scoring {dataset.name}") as report:
         found = score_stream(dataset.samples, todo, progress=report)
         rows = (Row.of(dataset.samples[one.index].id, one.scores) for one in found)

@@ -35,7 +35,7 @@ def demo_functions(per_dose: int | None = None) -> Dataset:
 def demo_audit(functions: Dataset, plan: Plan, *, alpha: float = 0.05, progress: Progress | None = None) -> Audit:
     """Audit `builtin:small`: part of the never-seen functions calibrates, the rest is judged with the seen ones.
 
-    Calibration and judged functions come from different modules.
+    The never-seen functions that calibrate and those that are judged come from different modules.
     """
     seen = tuple(sample for sample in functions.samples if sample.label != NONMEMBER)
     parts = split_by_group(

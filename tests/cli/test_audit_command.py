@@ -41,6 +41,16 @@ def test_a_report_can_be_drawn_again_without_the_model(assay, texts, golden, tmp
     assert (tmp_path / "run" / "report.html").read_text() == page
 
 
+def test_the_tables_come_as_markdown_with_their_captions(assay, texts, golden):
+    assay("audit", golden / "model", texts, "--label", "label", "--scores", "loss,zlib", "--out", "run")
+    done = assay("report", "run", "--markdown")
+    assert done.code == 0, done.err
+    rows = [line for line in done.out.splitlines() if line.startswith("| ")]
+    assert [row.split(" | ")[0] for row in rows[:3]] == ["| score", "| **`loss`**", "| `zlib`"]
+    assert "Chance: .5 for AUROC" in done.out
+    assert assay("report", "run", "--markdown", "--json").code == 2
+
+
 def test_json_on_standard_output_is_the_summary(assay, texts, golden):
     done = assay("audit", golden / "model", texts, "--scores", "loss", "--json", "--out", "run")
     assert json.loads(done.out)["schema"] == 1

@@ -128,5 +128,7 @@ def test_markdown_holds_the_same_cells(demo: Audit):
     table = score_table(demo)
     assert table is not None
     assert "| **`mid_pit`** | " + " | ".join(table.rows[0].cells) + " |" in text.splitlines()
-    widths = {line.count("|") for line in text.split("\n\n", maxsplit=1)[0].splitlines()}
+    title, first, _ = text.split("\n\n", maxsplit=2)
+    assert title == f"**{table.title}**"
+    widths = {line.count("|") for line in first.splitlines()}
     assert widths == {len(table.columns) + 2}

@@ -5,13 +5,20 @@ from typing import Annotated
 
 import typer
 
-from assay.cli.options import AsJson
+from assay.cli.options import OUTPUT, AsJson
+from assay.errors import DataError
 
 
 def report_command(
     run: Annotated[Path, typer.Argument(metavar="RUN", help="A run folder that audit or demo wrote.")],
     *,
     as_json: AsJson = False,
+    markdown: Annotated[
+        bool,
+        typer.Option(
+            "--markdown", help="Print the tables as Markdown, every interval in them.", rich_help_panel=OUTPUT
+        ),
+    ] = False,
 ) -> None:
     """Print a finished run's tables and write its report.html anew; the model is not run.
 
@@ -19,7 +26,13 @@ def report_command(
     """
     from assay.cli.present import show
     from assay.reports import read_run, write_report
+    from assay.reports.tables import markdown_table
 
+    if markdown and as_json:
+        raise DataError("both --markdown and --json were given; expected one of them")
     found, _ = read_run(run)
     page = write_report(run)
+    if markdown:
+        typer.echo(markdown_table(found), nl=False)
+        return
     show(found, page, run, as_json=as_json)

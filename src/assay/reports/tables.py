@@ -256,7 +256,7 @@ def _markdown(table: Table) -> str:
         return "| " + " | ".join(cell.replace("|", "\\|") for cell in cells) + " |"
 
     names = {"primary": "**`{}`**", "score": "`{}`", "blind": "{}"}
-    lines = [line(("score", *table.columns)), "|---|" + "---:|" * len(table.columns)]
+    lines = [f"**{table.title}**", "", line(("score", *table.columns)), "|---|" + "---:|" * len(table.columns)]
     lines += [line((names[row.kind].format(row.name), *row.cells)) for row in table.rows]
     return "\n".join([*lines, "", " ".join(_sentences(table))])
 

@@ -44,6 +44,14 @@ def test_what_is_no_weight_and_no_configuration_does_not_count(save):
     assert digest(folder) == before
 
 
+def test_code_that_comes_with_a_checkpoint_is_part_of_the_model(save):
+    folder = save()
+    (folder / "modeling_own.py").write_text("SCALE = 1\n")
+    before = digest(folder)
+    (folder / "modeling_own.py").write_text("SCALE = 2\n")
+    assert digest(folder) != before
+
+
 @pytest.mark.parametrize("change", [{"dtype": "bfloat16"}, {"stride": 5}, {"max_length": 30}, {"bos": "always"}])
 def test_what_changes_a_statistic_changes_the_digest(save, change):
     folder = save()

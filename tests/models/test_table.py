@@ -53,6 +53,34 @@ def test_the_six_numbers_are_their_definitions():
         assert found == pytest.approx(expected, rel=1e-5)
 
 
+@given(st.lists(st.integers(0, 2), max_size=6), st.integers(1, 4))
+def test_probabilities_sum_to_one_and_see_no_further_back_than_the_order(before, order):
+    model = TableModel.trained(["abcabcacb" * 3], order=order, units="characters", smoothing=0.5)
+    assert model.probabilities(before).sum() == pytest.approx(1)
+    seen = before[len(before) - order + 1 :] if order <= len(before) else before
+    assert (model.probabilities([2, *before]) == model.probabilities([1, *before])).all() or len(before) < order - 1
+    assert (model.probabilities(before) == model.probabilities(seen)).all()
+
+
+def test_what_it_reads_twice_it_knows_twice_as_well():
+    """The log-odds of a continuation read k times against one never read grow with k: (k + a) / a."""
+    for k in (1, 2, 7):
+        model = TableModel.trained(["ab"] * k + ["c"], order=2, units="characters", smoothing=0.25)
+        a, b, c = (model.encode(letter)[0] for letter in "abc")
+        p = model.probabilities([a])
+        assert p[b] / p[c] == pytest.approx((k + 0.25) / 0.25)
+
+
+def test_a_piece_outside_the_vocabulary_is_the_unknown_token():
+    model = TableModel.trained(CODE)
+    assert model.encode("never_read") == [0]
+    assert len(one(model, "never_read never_read")) == 2
+
+
+def test_texts_without_a_prediction_have_no_statistics():
+    assert [len(found) for found in TableModel.trained(CODE).token_statistics(["", "x", "x y"])] == [0, 0, 2]
+
+
 def test_what_it_has_read_is_likelier_than_what_it_has_not():
     model = TableModel.trained(CODE)
     assert one(model, CODE[0]).log_probs.mean() > one(model, "while True:\n    break\n").log_probs.mean()

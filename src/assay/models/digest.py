@@ -16,7 +16,7 @@ _CONTENT_NAME = re.compile(r"[0-9a-f]{64}")
 
 
 def files_digest(folders: Iterable[Path]) -> str:
-    """SHA-256 of weights and configurations by content; where the files lie does not matter."""
+    """SHA-256 of weights, configurations and code by content; where the files lie does not matter."""
     files = [file for folder in folders for file in _files(folder)]
     with ThreadPoolExecutor(4) as pool:  # hashing lets go of the interpreter's lock
         digests = list(pool.map(_file_digest, files))
@@ -44,8 +44,9 @@ def model_digest(folders: Iterable[Path], tokenizer: PreTrainedTokenizerBase, se
 
 
 def _files(folder: Path) -> list[Path]:
-    """Configuration and weights; of two formats of the same weights, the one transformers loads."""
+    """Configuration, the checkpoint's own code, and weights; of two formats of these, the one transformers loads."""
     configs = [file for name in ("config.json", "adapter_config.json") if (file := folder / name).is_file()]
+    configs += sorted(folder.glob("*.py"))
     for pattern in ("*.safetensors", "*.bin"):
         if weights := sorted(folder.glob(pattern)):
             return configs + weights

@@ -42,7 +42,8 @@ def info_command(*, path: At = None, as_json: AsJson = False) -> None:
 def clear_command(
     *,
     model: Annotated[
-        str | None, typer.Option(metavar="DIGEST", help="Only this model: the start of its digest.")
+        str | None,
+        typer.Option(metavar="MODEL", help="Only this model: its name, or six or more first digits of its digest."),
     ] = None,
     path: At = None,
 ) -> None:

@@ -6,6 +6,7 @@ import os
 import sqlite3
 import sys
 import time
+import zlib
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -135,11 +136,14 @@ class StatisticsCache:
     def lookup(self, model: str, texts: Sequence[str]) -> dict[str, TokenStatistics]:
         """The statistics held of these texts under the model of that digest.
 
+        A damaged entry counts as missing, and `store` replaces it.
+
         Raises:
             CacheError: the file cannot be read.
         """
         keys = {text_digest(text): text for text in texts}
         found: dict[str, TokenStatistics] = {}
+        damaged = 0
         pending = list(keys)
         try:
             for start in range(0, len(pending), LOOKUP):
@@ -150,13 +154,19 @@ class StatisticsCache:
                     f" AND text IN ({marks})",
                     (model, *some),
                 )
-                found.update((keys[key], unpack(value)) for key, value in rows)
-        except (sqlite3.Error, ValueError) as error:
+                for key, value in rows:
+                    try:
+                        found[keys[key]] = unpack(value)
+                    except ValueError:
+                        damaged += 1
+        except sqlite3.Error as error:
             raise self._problem("cannot be read", error) from error
+        if damaged:
+            LOG.warning("cache %s: %d damaged entries are computed again", self.path, damaged)
         return found
 
     def store(self, model: str, name: str, statistics: Iterable[tuple[str, TokenStatistics]]) -> None:
-        """Write statistics of texts under a model, in one transaction; what is held already stays.
+        """Write statistics of texts under a model, in one transaction.
 
         Args:
             model: digest of the model.
@@ -173,7 +183,7 @@ class StatisticsCache:
                 self._connection.execute("INSERT OR IGNORE INTO models (digest, name) VALUES (?, ?)", (model, name))
                 (number,) = self._connection.execute("SELECT id FROM models WHERE digest = ?", (model,)).fetchone()
                 self._connection.executemany(
-                    "INSERT OR IGNORE INTO statistics (model, text, value) VALUES (?, ?, ?)",
+                    "INSERT OR REPLACE INTO statistics (model, text, value) VALUES (?, ?, ?)",
                     [(number, key, value) for key, value in rows],
                 )
                 self._connection.execute("COMMIT")
@@ -201,7 +211,9 @@ class StatisticsCache:
         return CacheInfo(self.path, sum(model.entries for model in models), self._size(), models)
 
     def clear(self, model: str | None = None) -> int:
-        """Drop everything, or what is held of one model (its digest or its name); give the space back.
+        """Drop everything, or what is held of one model (its name, or six or more first digits of its digest).
+
+        The space is given back.
 
         Returns:
             How many entries were dropped.
@@ -209,7 +221,10 @@ class StatisticsCache:
         Raises:
             CacheError: the file cannot be written.
         """
-        chosen = "SELECT id FROM models WHERE ?1 IS NULL OR digest = ?1 OR name = ?1"
+        chosen = (
+            "SELECT id FROM models WHERE ?1 IS NULL OR name = ?1"
+            " OR (length(?1) >= 6 AND substr(digest, 1, length(?1)) = ?1)"
+        )
         try:
             self._connection.execute("BEGIN IMMEDIATE")
             try:
@@ -355,23 +370,25 @@ class CachedScorer:
 
 
 def pack(statistics: TokenStatistics) -> bytes:
-    """The arrays one after another, little-endian, 36 bytes a token."""
+    """A CRC-32 of four bytes, then the arrays one after another, little-endian, 36 bytes a token."""
     columns = [np.ascontiguousarray(getattr(statistics, name), dtype).tobytes() for name, dtype in _ARRAYS]
-    return b"".join([*columns, np.ascontiguousarray(statistics.offsets, "<i4").tobytes()])
+    body = b"".join([*columns, np.ascontiguousarray(statistics.offsets, "<i4").tobytes()])
+    return zlib.crc32(body).to_bytes(4, "little") + body
 
 
 def unpack(blob: bytes) -> TokenStatistics:
     """What `pack` packed.
 
     Raises:
-        ValueError: the blob's length is no whole number of tokens.
+        ValueError: the blob is not as it was written.
     """
-    count, rest = divmod(len(blob), _BYTES_PER_TOKEN)
-    if rest:
-        raise ValueError(f"an entry of {len(blob)} bytes, expected a multiple of {_BYTES_PER_TOKEN}")
+    checksum, body = blob[:4], blob[4:]
+    count, rest = divmod(len(body), _BYTES_PER_TOKEN)
+    if rest or zlib.crc32(body).to_bytes(4, "little") != checksum:
+        raise ValueError(f"an entry of {len(blob)} bytes does not agree with its checksum")
     arrays = {
-        name: np.frombuffer(blob, dtype, count, 4 * count * position).astype(dtype[1:], copy=False)
+        name: np.frombuffer(body, dtype, count, 4 * count * position).astype(dtype[1:], copy=False)
         for position, (name, dtype) in enumerate(_ARRAYS)
     }
-    offsets = np.frombuffer(blob, "<i4", 2 * count, 4 * count * len(_ARRAYS)).reshape(count, 2)
+    offsets = np.frombuffer(body, "<i4", 2 * count, 4 * count * len(_ARRAYS)).reshape(count, 2)
     return TokenStatistics(**arrays, offsets=offsets.astype("i4", copy=False))

@@ -156,6 +156,21 @@ def growth(file: File) -> str:
     )
 
 
+def calibration(file: File) -> str:
+    """False positives over many splits of unseen text."""
+    nominal = [one["alpha"] for one in file["results"][0]["rates"]]
+    head = ["score", *(f"at {alpha:.0%}: mean, 90 % of splits" for alpha in nominal)]
+    rows = [
+        [
+            f"`{one['score']}`",
+            *(f"{rate['mean']:.1%}, {rate['quantiles'][0]:.1%} to {rate['quantiles'][1]:.1%}" for rate in one["rates"]),
+        ]
+        for one in file["results"]
+    ]
+    first = file["results"][0]
+    return table(head, rows) + f"\n{first['splits']} splits of {first['functions']} never-seen functions.\n"
+
+
 def machine(files: Mapping[str, File]) -> str:
     """On what it was measured; scripts may have run on different machines."""
     described = set()
@@ -176,6 +191,7 @@ TABLES: Mapping[str, tuple[str, Callable[[File], str]]] = {
     "ngram": ("ngram", ngram),
     "memory": ("memory", memory),
     "growth": ("growth", growth),
+    "calibration": ("calibration", calibration),
 }
 """Name of a table in the page → file it is made from, and how."""
 

@@ -133,6 +133,18 @@ def test_every_command_that_make_lists_is_a_target():
     assert set(re.search(r"^\.PHONY: (.*)$", makefile, re.MULTILINE)[1].split()) == targets
 
 
+def test_the_readme_quotes_the_measured_table():
+    """Every cell of the README's table by dose stands in the page that `assay report --markdown` printed."""
+    readme = (ROOT / "README.md").read_text("utf-8")
+    measured = (ROOT / "docs" / "ground-truth.md").read_text("utf-8")
+    rows = re.findall(r"^\| `(\w+)` \| (\..*) \|$", readme, re.MULTILINE)
+    assert len(rows) == 4
+    for score, cells in rows:
+        known = [line for line in measured.splitlines() if line.replace("*", "").startswith(f"| `{score}` |")]
+        found = {cell.strip() for line in known for cell in line.split("|")}
+        assert set(cells.split(" | ")) <= found
+
+
 def leaves(command, name):
     """The commands below a click command, by what a user types."""
     for word, inner in getattr(command, "commands", {}).items():

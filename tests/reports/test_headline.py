@@ -194,6 +194,18 @@ def test_a_baseline_that_separates_is_a_warning_and_marks_the_headline():
     assert any("warning above" in detail for detail in headline(told).details)
 
 
+def test_unseen_text_of_another_kind_gives_no_verdict_however_much_is_flagged():
+    blind = ranking(1.0, 0.98, 1.0, "bag of words")
+    told = replace(
+        audit(calibration=calibration(0.96, 0.92, 0.98, 0.0001)),
+        blind=BlindBaseline(blind, "bag of words", separates=True, all=(blind,)),
+        blind_compares="this benchmark and the unseen text",
+    )
+    found = headline(told)
+    assert found.statement.startswith("No verdict: ")
+    assert "unseen text of another kind is no yardstick" in found.details[0]
+
+
 def test_a_baseline_that_does_not_separate_is_a_note():
     blind = ranking(0.52, 0.47, 0.57, "bag of words")
     told = replace(

@@ -2,6 +2,7 @@
 
 from dataclasses import replace
 
+import pytest
 from rich.console import Console
 
 from assay.leakage.results import Audit
@@ -84,16 +85,18 @@ def test_without_known_truth_there_is_no_table_of_it(calibrated: Audit, without_
     assert flag_table(without_blind) is None
 
 
-def test_a_terminal_of_80_columns_shows_every_value_whole(demo: Audit):
+@pytest.mark.parametrize("kind", ["demo", "calibrated", "unlabelled", "confounded"])
+def test_a_terminal_of_80_columns_shows_every_value_whole(kind: str, every_audit):
     console = Console(width=80)
-    for table in tables(demo):
+    for table in tables(every_audit[kind]):
         with console.capture() as capture:
             console.print(rich_table(table))
         text = capture.get()
         assert "…" not in text
         for row in table.rows:
-            for cell in row.cells:
-                assert cell.partition(" [")[0].replace(" + ", "+") in text
+            for column, cell in zip(table.columns, row.cells, strict=True):
+                if column not in table.report_only:
+                    assert cell.partition(" [")[0].replace(" + ", "+") in text
 
 
 def test_calibrated_values_stand_beside_their_chance_level(calibrated: Audit):
@@ -102,7 +105,7 @@ def test_calibrated_values_stand_beside_their_chance_level(calibrated: Audit):
     assert held is not None
     chance = f"{100 * held.flagged.chance:.1f}".removesuffix(".0")
     assert f"flagged (chance {chance}\u00a0%)" in table.columns
-    assert "stand out (q ≤ 0.05)" in table.columns
+    assert "stand\u00a0out (q\u00a0≤\u00a00.05)" in table.columns
     assert f"{held.discoveries}" in table.rows[0].cells
 
 

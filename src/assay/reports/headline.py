@@ -165,6 +165,15 @@ def _calibrated(audit: Audit, calibration: Calibration) -> Headline:
     rate = flags.rate
     looks = f"{percent(rate.value)} of {audit.benchmark} looks familiar to {audit.model}"
     surprising = flags.p_value <= 1 - rate.level
+    if confounding_warning(audit):
+        statement = (
+            f"No verdict: {audit.benchmark} and the unseen text that should calibrate it are of different kinds."
+        )
+        difference = (
+            f"Taken at its word, {looks}, where {percent(flags.chance)} would by chance; but unseen text of another "
+            "kind is no yardstick. Give --unseen text of the benchmark's own kind."
+        )
+        return Headline(statement, (difference, *_calibration_details(calibration)))
     if surprising and rate.low > flags.chance:
         statement = f"{looks}, where {percent(flags.chance)} would by chance."
     elif rate.high < flags.chance:

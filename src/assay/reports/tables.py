@@ -19,6 +19,9 @@ from assay.reports.wording import auroc, likelihood, number, percent, percent_wi
 WIDE = 6
 """Columns beside the name from which on a terminal shows values without intervals and numbers of samples."""
 
+SPREAD = "5\u00a0% to\u00a095\u00a0%"
+"""Heading of the range that holds all but the outer tenth."""
+
 
 @dataclass(frozen=True, slots=True)
 class Row:
@@ -48,6 +51,7 @@ class Table:
         rows: the primary score first.
         caption: how to read it, in sentences.
         baseline: what the baseline that never sees the model says of this table; "" where there is nothing to say.
+        report_only: columns for which a terminal of 80 has no room.
     """
 
     name: str
@@ -56,6 +60,7 @@ class Table:
     rows: tuple[Row, ...]
     caption: tuple[str, ...]
     baseline: str = ""
+    report_only: tuple[str, ...] = ()
 
     @property
     def is_wide(self) -> bool:
@@ -180,9 +185,12 @@ def distribution_table(audit: Audit) -> Table:
     """Where the values lie and, where calibrated, how many are flagged beside how many chance would flag."""
     summaries = sorted(audit.summaries, key=lambda s: s.score != audit.primary)
     held = next((s.calibration for s in summaries if s.calibration is not None), None)
-    columns, caption = ["mean", "median", "5 % to 95 %"], ["Values are oriented: higher = more like training data."]
+    columns, caption = ["mean", "median", SPREAD], ["Values are oriented: higher = more like training data."]
     if held is not None:
-        columns += [f"flagged (chance {percent(held.flagged.chance)})", f"stand out (q ≤ {held.alpha:g})"]
+        columns += [
+            f"flagged (chance {percent(held.flagged.chance)})",
+            f"stand\u00a0out (q\u00a0≤\u00a0{held.alpha:g})",
+        ]
         flagged = (
             f"Flagged: share of samples that score like the top {percent(held.alpha)} of {held.unseen:,} unseen texts "
             f"({held.source}), with its {percent(held.flagged.rate.level)} interval."
@@ -209,6 +217,7 @@ def distribution_table(audit: Audit) -> Table:
         rows=tuple(rows),
         caption=tuple(caption),
         baseline=confounding_warning(audit) or baseline_note(audit) or "",
+        report_only=("mean", SPREAD) if held is not None else (),
     )
 
 
@@ -217,6 +226,9 @@ def rich_table(table: Table) -> RichTable:
     sentences = _sentences(table)
     if table.is_wide:
         sentences = (*sentences, "For want of room without intervals and n; the report has them.")
+    if table.report_only:
+        sentences = (*sentences, "For want of room without mean and spread; the report has them.")
+    shown = [i for i, column in enumerate(table.columns) if column not in table.report_only]
     drawn = RichTable(
         box=box.SIMPLE_HEAD,
         show_edge=False,
@@ -230,12 +242,14 @@ def rich_table(table: Table) -> RichTable:
         header_style="dim",
     )
     drawn.add_column("score", min_width=max(len(row.name) for row in table.rows if row.kind != "blind"))
-    for i, column in enumerate(table.columns):
-        drawn.add_column(Text(_room(column, table).replace(" ", "\n", 1)), justify="right", no_wrap=i > 0)
+    for i in shown:
+        heading = _room(table.columns[i], table).replace(" ", "\n", 1)
+        drawn.add_column(Text(heading), justify="right", no_wrap=i > 0)
     for i, row in enumerate(table.rows):
         last_score = i + 1 < len(table.rows) and table.rows[i + 1].kind == "blind"
         style = {"primary": "bold", "score": "", "blind": "yellow"}[row.kind]
-        drawn.add_row(Text(row.name), *(Text(_room(c, table)) for c in row.cells), style=style, end_section=last_score)
+        cells = [Text(_room(row.cells[i], table)) for i in shown]
+        drawn.add_row(Text(row.name), *cells, style=style, end_section=last_score)
     return drawn
 
 

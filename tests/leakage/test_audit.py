@@ -187,3 +187,9 @@ class TestCalibrationFile:
         UnseenScores.measure((*FRESH, Sample("e", "")), todo, source="s").save(tmp_path / "f")
         assert np.isnan(UnseenScores.load(tmp_path / "f").values["loss"][-1])
         assert "NaN" not in json.dumps(json.loads((tmp_path / "f").read_text()))
+
+
+def test_labels_of_one_class_are_told_and_give_no_ranking(todo):
+    found = audit(SEEN, todo, benchmark="words")
+    assert found.summary("loss").ranking is None
+    assert "All 60 labelled samples are members; AUROC and TPR need both classes." in found.notes

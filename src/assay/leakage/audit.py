@@ -108,7 +108,7 @@ def audit(
         blind=blind,
         blind_compares=compares,
         tokens=keeper.shown(values[primary]),
-        notes=(*notes, *overlap, *calibration_notes(len(known[primary]) if known else 0, calibration)),
+        notes=(*notes, *one_class_note(audited), *overlap, *calibration_notes(len(known[primary]) if known else 0, calibration)),
     )
 
 
@@ -131,6 +131,14 @@ def calibration_notes(unseen: int, calibration: UnseenScores | None) -> list[str
             "Calibrated from a file of scores: whether its text is of the benchmark's kind could not be checked here."
         )
     return [note for note in notes if note]
+
+
+def one_class_note(samples: Sequence[Sample]) -> list[str]:
+    """That labels are there and cannot be ranked, where all of them say the same."""
+    labels = [sample.label for sample in samples if sample.label in (MEMBER, NONMEMBER)]
+    if len(set(labels)) != 1:
+        return []
+    return [f"All {len(labels)} labelled samples are {labels[0]}s; AUROC and TPR need both classes."]
 
 
 def groups_of(samples: Sequence[Sample]) -> list[Hashable]:

@@ -108,7 +108,12 @@ def audit(
         blind=blind,
         blind_compares=compares,
         tokens=keeper.shown(values[primary]),
-        notes=(*notes, *one_class_note(audited), *overlap, *calibration_notes(len(known[primary]) if known else 0, calibration)),
+        notes=(
+            *notes,
+            *one_class_note(audited),
+            *overlap,
+            *calibration_notes(len(known[primary]) if known else 0, calibration),
+        ),
     )
 
 

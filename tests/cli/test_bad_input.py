@@ -140,7 +140,11 @@ def test_ctrl_c_ends_with_130_and_one_line(golden, tmp_path, environment):
     rows = "".join(json.dumps({"text": f"value_{i} = {i}\n" * 200}) + "\n" for i in range(2000))
     (tmp_path / "many.jsonl").write_text(rows)
     command = [sys.executable, "-m", "assay", "score", str(golden / "model"), "many.jsonl", "-o", "out.jsonl"]
-    running = subprocess.Popen(command, cwd=tmp_path, env=environment, stderr=subprocess.PIPE, text=True)
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell's `&` lets its children ignore Ctrl-C
+    try:
+        running = subprocess.Popen(command, cwd=tmp_path, env=environment, stderr=subprocess.PIPE, text=True)
+    finally:
+        signal.signal(signal.SIGINT, before)
     cache = tmp_path / "cache"
     deadline = time.monotonic() + 120
     while time.monotonic() < deadline and not (cache.is_dir() and any(cache.glob("*-wal"))):

@@ -18,8 +18,8 @@ _FRAMES = frozenset(
 
 def dynamic_names(found: Scoped) -> str | None:
     """Why no name of the text may change, or None."""
-    bare = {id(one.func) for one in ast.walk(found.tree) if isinstance(one, ast.Call) and one.args}
-    for one in ast.walk(found.tree):
+    bare = {id(one.func) for one in found.nodes if isinstance(one, ast.Call) and one.args}
+    for one in found.nodes:
         reason = None
         if isinstance(one, ast.Name) and one.id in found.free:
             reason = _free_name(one, with_arguments=id(one) in bare)
@@ -61,7 +61,7 @@ def _query(node: ast.Call) -> str | None:
 
 def opaque_module(found: Scoped) -> str | None:
     """Why the names of the module may be looked up in ways that cannot be seen, or None."""
-    for one in ast.walk(found.tree):
+    for one in found.nodes:
         if isinstance(one, ast.ImportFrom) and any(alias.name == "*" for alias in one.names):
             return "a star import may bind the same name"
         if isinstance(one, ast.Attribute) and one.attr in {"modules", "import_module"}:
@@ -75,7 +75,7 @@ def opaque_module(found: Scoped) -> str | None:
 
 def opaque_names(found: Scoped) -> str | None:
     """Why the names of functions may be looked at, or None."""
-    for one in ast.walk(found.tree):
+    for one in found.nodes:
         if isinstance(one, ast.Attribute) and one.attr in {"__name__", "__qualname__"}:
             return f"{one.attr} is read"
     return None
@@ -84,7 +84,7 @@ def opaque_names(found: Scoped) -> str | None:
 def reads_docstrings(found: Scoped) -> bool:
     """Whether the program may see its own docstrings."""
     return "__doc__" in found.free or any(
-        isinstance(one, ast.Attribute) and one.attr == "__doc__" for one in ast.walk(found.tree)
+        isinstance(one, ast.Attribute) and one.attr == "__doc__" for one in found.nodes
     )
 
 

@@ -19,7 +19,7 @@ _PARTS: dict[str, tuple[str, ...]] = {
 }
 _SETS = {part: frozenset(found) for part, found in _PARTS.items()}
 _SHORT = 3
-CANDIDATES = 96
+CANDIDATES = 64
 
 
 class NamePool(Protocol):
@@ -80,10 +80,10 @@ def _dictionary_candidates(name: str, kind: Kind, size: int) -> tuple[str, ...]:
     if len(choices) == 1:
         ordered = [(one,) for one in draw.sample(choices[0], min(len(choices[0]), size))]
     else:
-        ordered = [tuple(draw.choice(one) for one in choices) for _ in range(2 * size)]
+        ordered = [tuple(draw.choice(one) for one in choices) for _ in range(size)]
     found = dict.fromkeys(taken_apart.with_words(one) for one in ordered)
     found.pop(name, None)
-    return tuple(found)[:size]
+    return tuple(found)
 
 
 def _words_like(word: str, *, first: bool, last: bool, alone: bool, kind: Kind) -> tuple[str, ...]:

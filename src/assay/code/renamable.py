@@ -8,7 +8,7 @@ import builtins
 import keyword
 import re
 from collections import defaultdict
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from typing import Literal
 
@@ -99,7 +99,7 @@ class _Policy:
         self.keep = keep
         self.strings = frozenset(
             one.value
-            for one in ast.walk(found.tree)
+            for one in found.nodes
             if isinstance(one, ast.Constant) and isinstance(one.value, str) and one.value.isidentifier()
         )
         self.opaque = opaque_module(found)
@@ -265,10 +265,5 @@ def keywords_of(text: str) -> frozenset[str]:
     Raises:
         SyntaxError: the text does not parse.
     """
-    return frozenset(_keywords(parsed(text)))
-
-
-def _keywords(tree: ast.AST) -> Iterator[str]:
-    for one in ast.walk(tree):
-        if isinstance(one, ast.Call):
-            yield from (given.arg for given in one.keywords if given.arg is not None)
+    calls = (one for one in ast.walk(parsed(text)) if isinstance(one, ast.Call))
+    return frozenset(given.arg for call in calls for given in call.keywords if given.arg is not None)

@@ -120,6 +120,7 @@ class Scoped:
     Attributes:
         text: the text.
         tree: its syntax tree.
+        nodes: all of the tree, in no particular order.
         module: the outermost scope.
         calls: with keyword arguments or **.
         functions: the scope inside of every definition.
@@ -128,6 +129,7 @@ class Scoped:
 
     text: str
     tree: ast.Module
+    nodes: tuple[ast.AST, ...]
     module: Scope
     calls: tuple[Call, ...]
     functions: dict[Definition, Scope]
@@ -164,7 +166,7 @@ def scoped(text: str, tree: ast.Module) -> Scoped:
             symbol.places.append(use.place)
         symbol.shown |= use.shown
         symbol.escapes |= not (use.called or use.stored)
-    return Scoped(text, tree, reader.module, tuple(reader.calls), reader.functions, frozenset(free))
+    return Scoped(text, tree, tuple(ast.walk(tree)), reader.module, tuple(reader.calls), reader.functions, frozenset(free))
 
 
 class _Reader(ast.NodeVisitor):

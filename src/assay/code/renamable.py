@@ -100,7 +100,7 @@ class _Policy:
         self.strings = frozenset(
             one.value
             for one in found.nodes
-            if isinstance(one, ast.Constant) and isinstance(one.value, str) and one.value.isidentifier()
+            if isinstance(one, ast.Constant) and isinstance(one.value, str) and one.value.isidentifier() and id(one) not in found.hints
         )
         self.opaque = opaque_module(found)
         self.names_matter = opaque_names(found)

@@ -109,8 +109,13 @@ def run_python(
         SandboxUnavailable: bubblewrap or the kernel cannot protect this machine from the program.
     """
     main = "__assay_main__.py"
-    path = [f"import sys; sys.path[1:1] = {[str(one.resolve()) for one in packages]!r}"] if packages else ["import sys"]
-    start = f"{path[0]}; import runpy; sys.argv = sys.argv[1:]; runpy.run_path(sys.argv[0], run_name='__main__')"
+    start = (
+        "import runpy, site, sys\n"
+        "site.setquit()\n"  # without site packages (-S) there would be no exit() either
+        f"sys.path[1:1] = {[str(one.resolve()) for one in packages]!r}\n"
+        "del sys.argv[0]\n"
+        "runpy.run_path(sys.argv[0], run_name='__main__')\n"
+    )
     return run(
         [str(_interpreter()), "-I", "-S", "-B", "-c", start, f"{WORK}/{main}", *arguments],
         files={**(files or {}), main: program},

@@ -125,6 +125,7 @@ class Scoped:
         calls: with keyword arguments or **.
         functions: the scope inside of every definition.
         free: names that nothing binds, builtins for example.
+        hints: quoted type hints that are read as code, by identity of their nodes.
     """
 
     text: str
@@ -134,6 +135,7 @@ class Scoped:
     calls: tuple[Call, ...]
     functions: dict[Definition, Scope]
     free: frozenset[str]
+    hints: frozenset[int]
 
 
 @dataclass(frozen=True, slots=True)
@@ -166,7 +168,7 @@ def scoped(text: str, tree: ast.Module) -> Scoped:
             symbol.places.append(use.place)
         symbol.shown |= use.shown
         symbol.escapes |= not (use.called or use.stored)
-    return Scoped(text, tree, tuple(ast.walk(tree)), reader.module, tuple(reader.calls), reader.functions, frozenset(free))
+    return Scoped(text, tree, tuple(ast.walk(tree)), reader.module, tuple(reader.calls), reader.functions, frozenset(free), frozenset(reader.hints))
 
 
 class _Reader(ast.NodeVisitor):
@@ -180,6 +182,7 @@ class _Reader(ast.NodeVisitor):
         self.calls: list[Call] = []
         self.functions: dict[Definition, Scope] = {}
         self.nonlocals: list[tuple[Scope, str, Binding, Definition | None]] = []
+        self.hints: set[int] = set()
         self.shown = False
 
     # what binds and what uses
@@ -465,6 +468,7 @@ class _Reader(ast.NodeVisitor):
         literal = _STRING.match(self.text[start:end])
         inner = literal and expression_at(self.text, start + literal.start(2), start + literal.end(2))
         if inner:
+            self.hints.add(id(node))
             around, self.at = self.at, inner[1]
             self.annotation(inner[0])
             self.at = around

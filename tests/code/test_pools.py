@@ -8,7 +8,21 @@ from assay.code.pools import plural
 from assay.code.words import ABBREVIATIONS, ADJECTIVES, LETTERS, NOUNS, PARTICIPLES, VERBS
 from assay.errors import DataError
 
-NAMES = ["x", "N", "count", "max_count", "maxCount", "MaxCount", "MAX_COUNT", "_hidden", "get_value", "x1", "items2", "is_valid", "HTTPServer"]
+NAMES = [
+    "x",
+    "N",
+    "count",
+    "max_count",
+    "maxCount",
+    "MaxCount",
+    "MAX_COUNT",
+    "_hidden",
+    "get_value",
+    "x1",
+    "items2",
+    "is_valid",
+    "HTTPServer",
+]
 
 
 @pytest.mark.parametrize("name", [*NAMES, "a__b", "_", "camelCaseABC", "é", "x_é1", "ÉTÉ"])
@@ -57,13 +71,17 @@ def test_no_word_stands_twice_in_a_list(found):
     assert all(one.isascii() and one.isalpha() and one.islower() for one in found)
 
 
-@pytest.mark.parametrize(("one", "more"), [("key", "keys"), ("entry", "entries"), ("box", "boxes"), ("child", "children"), ("pass", "passes")])
+@pytest.mark.parametrize(
+    ("one", "more"),
+    [("key", "keys"), ("entry", "entries"), ("box", "boxes"), ("child", "children"), ("pass", "passes")],
+)
 def test_plurals_are_english(one, more):
     assert plural(one) == more
 
 
 CORPUS = [
-    f"def {verb}_{thing}({items}):\n    {total} = 0\n    for {one} in {items}:\n        {total} += {one}.size\n    return {total}\n"
+    f"def {verb}_{thing}({items}):\n    {total} = 0\n"
+    f"    for {one} in {items}:\n        {total} += {one}.size\n    return {total}\n"
     for verb, thing, items, total, one in [
         ("get", "size", "items", "total", "item"),
         ("find", "length", "rows", "result", "row"),

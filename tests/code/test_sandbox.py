@@ -1,5 +1,7 @@
 """Programs that mean harm, and what becomes of them."""
 
+# ruff: noqa: S108  the sandbox's own /tmp
+
 import os
 import shutil
 import signal
@@ -13,7 +15,9 @@ from assay.code import sandbox
 from assay.code.sandbox import MIB, Limits, require_sandbox, run, run_python
 from assay.errors import AssayError, SandboxUnavailable
 
-SHORT = Limits(wall_seconds=8, cpu_seconds=1, memory=256 * MIB, processes=12, file_size=MIB, scratch=4 * MIB, output=10_000)
+SHORT = Limits(
+    wall_seconds=8, cpu_seconds=1, memory=256 * MIB, processes=12, file_size=MIB, scratch=4 * MIB, output=10_000
+)
 
 
 @pytest.fixture(scope="session", autouse=True)
@@ -97,7 +101,9 @@ while True:
 
 def test_two_fork_bombs_do_not_count_each_others_processes():
     """Each sandbox has the whole limit: here one starts inside the life of the other."""
-    program = "import os, time\nfor _ in range(6):\n    if os.fork() == 0:\n        time.sleep(60)\nprint('all', flush=True)"
+    program = (
+        "import os, time\nfor _ in range(6):\n    if os.fork() == 0:\n        time.sleep(60)\nprint('all', flush=True)"
+    )
     import threading
 
     results = []
@@ -153,7 +159,9 @@ def test_a_background_child_does_not_outlive_the_run(tmp_path):
     assert (done.exit_code, done.stdout, done.timed_out) == (0, "parent\n", False)
 
 
-@pytest.mark.parametrize("place", ["/", "/sandbox", "/usr/lib", "/dev", "/root", "/home", "/etc", str(Path(sys.base_prefix, "lib"))])
+@pytest.mark.parametrize(
+    "place", ["/", "/sandbox", "/usr/lib", "/dev", "/root", "/home", "/etc", str(Path(sys.base_prefix, "lib"))]
+)
 def test_nothing_outside_tmp_can_be_written(place):
     done = run_python(f"open({place!r} + '/mark', 'w')", limits=SHORT)
     assert done.exit_code == 1
@@ -232,7 +240,7 @@ print(os.getpid() < 10)
 def test_no_privilege_comes_back():
     program = """
 import os
-for act in (lambda: os.setuid(0), lambda: os.setgroups([0]), lambda: os.chroot("/tmp"), lambda: os.mknod("/tmp/d", 0o20666)):
+for act in (lambda: os.setuid(0), lambda: os.setgroups([0]), lambda: os.chroot("/tmp")):
     try:
         act()
         print("done")
@@ -241,7 +249,7 @@ for act in (lambda: os.setuid(0), lambda: os.setgroups([0]), lambda: os.chroot("
 print(os.getuid() != 0, os.getgroups() in ([], [os.getgid()]))
 """
     *refused, last = run_python(program, limits=SHORT).stdout.splitlines()
-    assert set(refused[:3]) == {"PermissionError"}
+    assert set(refused) == {"PermissionError"}
     assert last == "True True"
 
 
@@ -270,7 +278,9 @@ def test_without_bubblewrap_nothing_runs(monkeypatch):
     sandbox._tool.cache_clear()
     require_sandbox.cache_clear()
     try:
-        with pytest.raises(SandboxUnavailable, match=r"needs bwrap \(package bubblewrap\), which is not installed: nothing") as one:
+        with pytest.raises(
+            SandboxUnavailable, match=r"needs bwrap \(package bubblewrap\), which is not installed: nothing"
+        ) as one:
             run_python("print('ran')")
         assert isinstance(one.value, AssayError)
         assert "\n" not in str(one.value)
@@ -287,7 +297,7 @@ def test_where_namespaces_are_forbidden_nothing_runs(monkeypatch, tmp_path):
     monkeypatch.setattr(sandbox, "_tool", lambda name: str(failing) if name == "bwrap" else f"/usr/bin/{name}")
     require_sandbox.cache_clear()
     try:
-        with pytest.raises(SandboxUnavailable, match="unprotected: bwrap: No permissions to create new namespace$"):
+        with pytest.raises(SandboxUnavailable, match=r"unprotected: bwrap: No permissions to create new namespace$"):
             run_python("print('ran')")
     finally:
         require_sandbox.cache_clear()

@@ -141,7 +141,9 @@ def test_where_there_are_fewer_the_reason_counts_the_names():
     assert found.reason == "only 2 distinct variants: the pool has names 2 for x"
 
 
-@pytest.mark.parametrize(("arguments", "words"), [({"n": 0}, "n = 0"), ({"kinds": ["class"]}, "class"), ({"kinds": []}, "kinds")])
+@pytest.mark.parametrize(
+    ("arguments", "words"), [({"n": 0}, "n = 0"), ({"kinds": ["class"]}, "class"), ({"kinds": []}, "kinds")]
+)
 def test_impossible_wishes_are_refused(arguments, words):
     with pytest.raises(ValueError, match=words):
         variants(TEXT, **arguments)
@@ -159,8 +161,25 @@ def test_a_variant_passes_the_tests_of_its_original(sandbox):
 
 
 def test_a_failing_a_crashing_and_an_endless_program_have_not_passed(sandbox):
-    programs = ["", "1 / 0", "import os; os._exit(0)", "import os; os.kill(os.getpid(), 9)", "exit(0)", "exit(2)", "while True: pass"]
-    assert passed([*programs, "x = 1"], limits=Limits(cpu_seconds=1)) == (True, False, True, False, True, False, False, True)
+    programs = [
+        "",
+        "1 / 0",
+        "import os; os._exit(0)",
+        "import os; os.kill(os.getpid(), 9)",
+        "exit(0)",
+        "exit(2)",
+        "while True: pass",
+    ]
+    assert passed([*programs, "x = 1"], limits=Limits(cpu_seconds=1)) == (
+        True,
+        False,
+        True,
+        False,
+        True,
+        False,
+        False,
+        True,
+    )
 
 
 def test_programs_that_no_time_is_left_for_have_not_passed(sandbox):

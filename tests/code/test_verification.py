@@ -24,7 +24,15 @@ def area(radius, scale=1):  # of a radius
 
 area(radius=1)
 '''
-NAMES = {"area": "surface", "radius": "width", "square": "power", "found": "results", "x": "y", "r": "q", "LIMIT": "BOUND"}
+NAMES = {
+    "area": "surface",
+    "radius": "width",
+    "square": "power",
+    "found": "results",
+    "x": "y",
+    "r": "q",
+    "LIMIT": "BOUND",
+}
 
 
 def rewritten(**words):
@@ -40,7 +48,11 @@ def test_nothing_differs_from_itself():
 
 def test_a_right_renaming_is_none():
     variant = (
-        TEXT.replace("square", "power").replace("found", "results").replace("LIMIT", "BOUND").replace("x *", "y *").replace("* x", "* y")
+        TEXT.replace("square", "power")
+        .replace("found", "results")
+        .replace("LIMIT", "BOUND")
+        .replace("x *", "y *")
+        .replace("* x", "* y")
     ).replace("(x)", "(y)")
     assert difference(TEXT, variant, NAMES) is None
 

@@ -6,7 +6,9 @@ from assay.code.scopes import Scoped
 
 _NAMESPACES = frozenset({"eval", "exec", "locals", "globals", "execfile"})
 _NAMESPACES_WITHOUT_ARGUMENT = frozenset({"vars", "dir"})
-_LOOKING_AT_CODE = frozenset({"inspect", "doctest", "timeit", "cProfile", "profile", "pdb", "dis", "trace", "numexpr", "symtable"})
+_LOOKING_AT_CODE = frozenset(
+    {"inspect", "doctest", "timeit", "cProfile", "profile", "pdb", "dis", "trace", "numexpr", "symtable"}
+)
 _FRAMES = frozenset(
     {
         *("_getframe", "f_locals", "f_globals", "f_code", "f_back", "gi_frame", "cr_frame", "tb_frame"),
@@ -86,5 +88,3 @@ def reads_docstrings(found: Scoped) -> bool:
     return "__doc__" in found.free or any(
         isinstance(one, ast.Attribute) and one.attr == "__doc__" for one in found.nodes
     )
-
-

@@ -20,7 +20,9 @@ class Field:
 
 
 def fields(text: str, start: int, end: int) -> Iterator[Field]:
-    """Replacement fields of the (implicitly joined) string literals in text[start:end], those in format specs after theirs.
+    """Replacement fields of the (implicitly joined) string literals in text[start:end].
+
+    Fields in a format spec come after the field that it belongs to.
 
     Written for the grammar before Python 3.12: no backslash, comment or quote of the string's own kind in a field.
     """

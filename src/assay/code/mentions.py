@@ -7,25 +7,32 @@ from collections.abc import Collection, Iterator
 from assay.code.dynamic import reads_docstrings
 from assay.code.positions import Fragment, parsed
 from assay.code.scopes import Scope, Scoped, Symbol
+from assay.code.tokens import comments
+
+# ruff: noqa: SIM905  a list of words reads best as words
 
 _WORD = re.compile(r"(?<![\w.])[^\W\d]\w*")
 _DIRECTIVE = re.compile(
     r"#\s*(?:!|-\*-|type:|noqa|nosec|pragma|pylint|mypy|pyright|fmt:|isort|ruff|flake8|yapf|(?:en)?coding[:=])"
 )
-_LEXEME = re.compile(
-    r"""(?P<comment>\#[^\r\n]*)|(?:'{3}(?:\\.|(?!'{3}).)*'{3}|"{3}(?:\\.|(?!"{3}).)*"{3}|'(?:\\.|[^'\\])*'|"(?:\\.|[^"\\])*")""",
-    re.DOTALL,
-)
 _ENGLISH = frozenset(
-    "a am an and any are as at be but by can do each for from get go had has have he her him his how i if in is it its let "
-    "may me more my new no not now of off old on one only or other our out over own same set she so some such than that the "
-    "then there they this time to two under up us use was way we well were what when where which who will with yes you".split()  # noqa: SIM905  a list of words reads best as words
+    (
+        "a am an and any are as at be but by can do each for from get go had has have he her him his how i if "
+        "in is it its let may me more my new no not now of off old on one only or other our out over own same "
+        "set she so some such than that the then there they this time to two under up us use was way we well "
+        "were what when where which who will with yes you "
+    ).split()
 )
 """Words of comments that are names only where they stand like code."""
 _LISTED = (
-    re.compile(r"^[ \t]*(?:[-*+•][ \t]+)?[`*]*(\w+)[`*]*[ \t]*(?:\([^()\n]*(?:\([^()\n]*\)[^()\n]*)*\))?[ \t]*:(?!:)", re.MULTILINE),
+    re.compile(
+        r"^[ \t]*(?:[-*+•][ \t]+)?[`*]*(\w+)[`*]*[ \t]*(?:\([^()\n]*(?:\([^()\n]*\)[^()\n]*)*\))?[ \t]*:(?!:)",
+        re.MULTILINE,
+    ),
     re.compile(r"^[ \t]*(\w+)[ \t]*(?:,[ \t]*\w+[ \t]*)+:(?!:)", re.MULTILINE),
-    re.compile(r"[:@](?:param|parameter|arg|argument|type|keyword|key|kwarg|var|vartype)[ \t]+(?:[\w.\[\], ]+?[ \t]+)?(\w+)[ \t]*:"),
+    re.compile(
+        r"[:@](?:param|parameter|arg|argument|type|keyword|key|kwarg|var|vartype)[ \t]+(?:[\w.\[\], ]+?[ \t]+)?(\w+)[ \t]*:"
+    ),
 )
 _EXAMPLE = re.compile(r"^[ \t]*>>>[ ](.*)$", re.MULTILINE)
 
@@ -48,13 +55,13 @@ class Mentions:
     def of_comments(self) -> Iterator[tuple[Symbol, int]]:
         """Words of comments that are names of the scope around them."""
         text = self.found.text
-        for comment in _LEXEME.finditer(text):
-            if comment["comment"] is None or _DIRECTIVE.match(comment[0]):
+        for comment in comments(text):
+            if _DIRECTIVE.match(comment.text):
                 continue
-            for word in _WORD.finditer(text, comment.start(), comment.end()):
+            for word in _WORD.finditer(text, comment.start, comment.start + len(comment.text)):
                 if word[0] in self.names and (word[0].lower() not in _ENGLISH or self.like_code(word)):
-                    symbol = _scope_at(self.found.module, comment.start()).lookup(word[0]) or self.only(word[0])
-                    if symbol in self.changing:
+                    symbol = _scope_at(self.found.module, comment.start).lookup(word[0]) or self.only(word[0])
+                    if symbol in self.changing and symbol:
                         yield symbol, word.start()
 
     def like_code(self, word: re.Match[str]) -> bool:
@@ -80,7 +87,9 @@ class Mentions:
         described = next((one for one in scope.children if getattr(one.node, "name", "") == "__init__"), scope)
         for pattern in _LISTED:
             for listed in pattern.finditer(self.found.text, start, end):
-                for word in _WORD.finditer(self.found.text, listed.start(1), listed.end() if "," in listed[0] else listed.end(1)):
+                for word in _WORD.finditer(
+                    self.found.text, listed.start(1), listed.end() if "," in listed[0] else listed.end(1)
+                ):
                     symbol = described.symbols.get(word[0])
                     if symbol in self.changing and symbol and symbol.bindings & {"parameter", "star"}:
                         yield symbol, word.start()

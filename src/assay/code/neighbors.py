@@ -25,9 +25,9 @@ def neighbors_of(
 ) -> NeighborPool:
     """Learns from Python texts which names are used alike.
 
-    A name is described by the tokens two before to two after it, weighted by positive pointwise mutual information; neighbours
-    have the largest cosine (Levy, Goldberg & Dagan 2015, "Improving Distributional Similarity"), the same kind and the same casing.
-    Texts that cannot be renamed are passed over.
+    A name is described by the tokens two before to two after it, weighted by positive pointwise mutual information;
+    neighbours have the largest cosine (Levy, Goldberg & Dagan 2015, "Improving Distributional Similarity with Lessons
+    Learned from Word Embeddings"), the same kind and the same casing. Texts that cannot be renamed are passed over.
 
     Args:
         texts: the corpus; none of it has to parse together.
@@ -44,7 +44,9 @@ def neighbors_of(
             seen[kind][pair] += 1
     found = {kind: _nearest(pairs, count, minimum) for kind, pairs in seen.items()}
     if not any(found.values()):
-        raise DataError(f"no name stands at least {minimum} times in the corpus; expected more Python texts or a lower minimum")
+        raise DataError(
+            f"no name stands at least {minimum} times in the corpus; expected more Python texts or a lower minimum"
+        )
     return NeighborPool(found, DictionaryPool() if fallback is None else fallback)
 
 
@@ -72,13 +74,15 @@ def _nearest(pairs: Counter[tuple[str, str]], count: int, minimum: int) -> dict[
         sums[name] += times
         around[context] += times
     names = sorted(name for name, times in sums.items() if times >= minimum * len(_OFFSETS) and name not in RESERVED)
-    contexts = {one: index for index, one in enumerate(sorted(one for one, times in around.items() if times >= minimum))}
+    contexts = {
+        one: index for index, one in enumerate(sorted(one for one, times in around.items() if times >= minimum))
+    }
     if not names or not contexts:
         return {}
     rows = {name: index for index, name in enumerate(names)}
     kept = [(rows[n], contexts[c], times) for (n, c), times in sorted(pairs.items()) if n in rows and c in contexts]
-    row, column, times = (np.array(one) for one in zip(*kept, strict=True))
-    table = sparse.csr_matrix((times.astype(float), (row, column)), shape=(len(names), len(contexts)))
+    row, column, weight = (np.array(one) for one in zip(*kept, strict=True))
+    table = sparse.csr_matrix((weight.astype(float), (row, column)), shape=(len(names), len(contexts)))
     vectors = _unit(_positive_information(table))
     styles = np.array([casing(name) for name in names])
     found = {}

@@ -78,7 +78,7 @@ def _dictionary_candidates(name: str, kind: Kind, size: int) -> tuple[str, ...]:
         choices[-1] = words.NOUNS
     draw = random.Random(f"{kind} {name}")  # noqa: S311  the candidates of a name are the same in every process
     if len(choices) == 1:
-        ordered = [(one,) for one in draw.sample(choices[0], min(len(choices[0]), size))]
+        ordered: list[tuple[str, ...]] = [(one,) for one in draw.sample(choices[0], min(len(choices[0]), size))]
     else:
         ordered = [tuple(draw.choice(one) for one in choices) for _ in range(size)]
     found = dict.fromkeys(taken_apart.with_words(one) for one in ordered)
@@ -100,12 +100,16 @@ def _same_part(word: str, *, first: bool, last: bool, kind: Kind) -> tuple[str, 
     return tuple(map(plural, words.NOUNS)) if part == "plural" else _PARTS[part]
 
 
-def _part(word: str, *, first: bool, last: bool, kind: Kind) -> str:
+def _part(word: str, *, first: bool, last: bool, kind: Kind) -> str:  # noqa: PLR0911  one rule, one line
     """What a word is: known words by the lists, others by their place and ending."""
     verb_first = kind == "function" and first
     if verb_first and word in _SETS["verb"]:
         return "verb"
-    for part in ("noun", "abbreviation", "participle", "adjective") if last else ("adjective", "participle", "abbreviation", "noun"):
+    for part in (
+        ("noun", "abbreviation", "participle", "adjective")
+        if last
+        else ("adjective", "participle", "abbreviation", "noun")
+    ):
         if word in _SETS[part]:
             return part
     if word.endswith("s") and not word.endswith("ss") and len(word) > _SHORT:
@@ -121,7 +125,14 @@ def _part(word: str, *, first: bool, last: bool, kind: Kind) -> str:
 
 def plural(noun: str) -> str:
     """The regular plural of an English noun, and the irregular ones of our list."""
-    irregular = {"child": "children", "people": "people", "data": "data", "vertex": "vertices", "axis": "axes", "leaf": "leaves"}
+    irregular = {
+        "child": "children",
+        "people": "people",
+        "data": "data",
+        "vertex": "vertices",
+        "axis": "axes",
+        "leaf": "leaves",
+    }
     irregular |= {"matrix": "matrices", "basis": "bases", "series": "series", "index": "indices", "person": "persons"}
     if noun in irregular:
         return irregular[noun]

@@ -25,7 +25,17 @@ _CONVENTIONAL = frozenset({"self", "cls", "mcs", "mcls", "super"})  # the compil
 _IDENTIFIER = re.compile(r"[^\W\d]\w*")
 _TRANSPARENT = frozenset(
     {
-        *("staticmethod", "classmethod", "property", "setter", "getter", "deleter", "abstractmethod", "override", "final"),
+        *(
+            "staticmethod",
+            "classmethod",
+            "property",
+            "setter",
+            "getter",
+            "deleter",
+            "abstractmethod",
+            "override",
+            "final",
+        ),
         *("wraps", "lru_cache", "cache", "contextmanager", "asynccontextmanager", "overload"),
     }
 )
@@ -100,7 +110,10 @@ class _Policy:
         self.strings = frozenset(
             one.value
             for one in found.nodes
-            if isinstance(one, ast.Constant) and isinstance(one.value, str) and one.value.isidentifier() and id(one) not in found.hints
+            if isinstance(one, ast.Constant)
+            and isinstance(one.value, str)
+            and one.value.isidentifier()
+            and id(one) not in found.hints
         )
         self.opaque = opaque_module(found)
         self.names_matter = opaque_names(found)
@@ -134,7 +147,8 @@ class _Policy:
             places[symbol.name, changing[symbol]].add(place)
         of_module = {(one.name, kind) for one, kind in changing.items() if one.scope.parent is None}
         names = tuple(
-            Renamable(name, kind, tuple(sorted(found)), (name, kind) in of_module) for (name, kind), found in places.items()
+            Renamable(name, kind, tuple(sorted(found)), (name, kind) in of_module)
+            for (name, kind), found in places.items()
         )
         return Analysis(self.found.text, names, kept, words)
 
@@ -164,7 +178,7 @@ class _Policy:
 
     # reasons to keep a name
 
-    def reason(self, symbol: Symbol) -> str | None:
+    def reason(self, symbol: Symbol) -> str | None:  # noqa: PLR0911  one rule, one line
         """Why a symbol keeps its name, or None."""
         name, scope = symbol.name, symbol.scope
         if name in self.keep:
@@ -194,7 +208,11 @@ class _Policy:
             return "a builtin of that name shows through"
         if symbol.name in self.strings:
             return "a string names it"
-        if any(symbol.name in one.symbols and symbol.name in one.loads for one in self.found.module.walk() if one.kind == "class"):
+        if any(
+            symbol.name in one.symbols and symbol.name in one.loads
+            for one in self.found.module.walk()
+            if one.kind == "class"
+        ):
             return "the body of a class may read it under a name of its own"
         return None
 
@@ -210,7 +228,7 @@ class _Policy:
             return "a decorator may look at the name"
         return None
 
-    def of_parameter(self, symbol: Symbol) -> str | None:
+    def of_parameter(self, symbol: Symbol) -> str | None:  # noqa: PLR0911  one rule, one line
         """Names of parameters matter to those who call by keyword."""
         if not symbol.bindings & {"parameter", "star"}:
             return None
@@ -248,7 +266,7 @@ class _Policy:
         for base in node.bases if isinstance(node, ast.ClassDef) else ():
             named = base.value if isinstance(base, ast.Subscript) else base
             last = named.attr if isinstance(named, ast.Attribute) else getattr(named, "id", None)
-            symbol = scope.lookup(last) if isinstance(named, ast.Name) and scope.parent else None
+            symbol = scope.lookup(named.id) if isinstance(named, ast.Name) else None
             inner = symbol is not None and symbol.bindings == {"class"}
             if not inner and last not in _OWN_BASES:
                 return True

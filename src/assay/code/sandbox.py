@@ -1,8 +1,8 @@
 """Runs other people's code where it can do no harm: bubblewrap for what it sees, rlimits for what it uses.
 
 Inside there is a read-only root with the interpreter, its libraries and the given files, a private /tmp of limited
-size, no network, no home directory, no variable of the caller's environment and no process but its own. Where that cannot be
-had, nothing runs: `SandboxUnavailable`.
+size, no network, no home directory, no variable of the caller's environment and no process but its own. Where that
+cannot be had, nothing runs: `SandboxUnavailable`.
 """
 
 import functools
@@ -39,7 +39,7 @@ class Limits:
         wall_seconds: until the whole sandbox is killed.
         cpu_seconds: of each process; then it gets SIGXCPU, and one second later SIGKILL.
         memory: bytes of address space of EACH process; all together at most `processes` times that.
-        processes: and threads, at any one time, of this sandbox alone (on Linux before 5.14 and without root: of the user).
+        processes: and threads at any one time, of this sandbox alone (before Linux 5.14, without root: of the user).
         file_size: bytes of each file written.
         scratch: bytes of /tmp and of /dev/shm, each.
         output: bytes of stdout and of stderr that are kept, each; what comes after is thrown away.
@@ -99,7 +99,7 @@ def run_python(
 
     Args:
         program: the text of the main module.
-        files: further files by name, relative to the working directory, which is read-only; the program may write to /tmp.
+        files: further files by name, relative to the working directory, which is read-only; /tmp is writable.
         stdin: what it reads.
         arguments: of the program.
         packages: folders to import from, for example a site-packages; they become visible, read-only.
@@ -152,7 +152,7 @@ def run(
 
 @functools.cache
 def require_sandbox() -> None:
-    """Raises SandboxUnavailable, once and for all, where the sandbox does not work: asked by running something in it."""
+    """Raises SandboxUnavailable where the sandbox does not work: it is asked once, by running something in it."""
     if sys.platform != "linux":
         raise SandboxUnavailable(f"the sandbox needs bubblewrap on Linux, this is {sys.platform}: nothing was run")
     probe = [str(_interpreter()), "-I", "-S", "-c", "print('inside')"]
@@ -264,11 +264,18 @@ def _shown(paths: Mapping[Path, None]) -> Iterator[str]:
 
 
 def _limits(limits: Limits) -> Iterator[str]:
-    """What the sandbox may use: set from inside, so that bubblewrap itself, and the caller's other processes, do not count."""
-    yield from (_tool("prlimit"), "--core=0", f"--cpu={limits.cpu_seconds}:{limits.cpu_seconds + 1}", f"--as={limits.memory}")
+    """What the sandbox may use: set from inside, where neither bubblewrap nor the caller's processes count."""
+    yield from (
+        _tool("prlimit"),
+        "--core=0",
+        f"--cpu={limits.cpu_seconds}:{limits.cpu_seconds + 1}",
+        f"--as={limits.memory}",
+    )
     yield from (f"--fsize={limits.file_size}", f"--nproc={limits.processes}", "--")
     if os.geteuid() == 0:
-        user = str(random.SystemRandom().randint(_FIRST_UID, _LAST_UID))  # its own, so that its processes are counted alone
+        user = str(
+            random.SystemRandom().randint(_FIRST_UID, _LAST_UID)
+        )  # its own, so that its processes are counted alone
         yield from (_tool("setpriv"), "--reuid", user, "--regid", user, "--clear-groups", "--inh-caps", "-all", "--")
 
 
@@ -288,7 +295,9 @@ def _tool(name: str) -> str:
     found = shutil.which(name)
     if found is None:
         package = {"bwrap": "bubblewrap"}.get(name, "util-linux")
-        raise SandboxUnavailable(f"the sandbox needs {name} (package {package}), which is not installed: nothing was run")
+        raise SandboxUnavailable(
+            f"the sandbox needs {name} (package {package}), which is not installed: nothing was run"
+        )
     return str(Path(found).resolve())
 
 

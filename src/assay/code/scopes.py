@@ -1,8 +1,10 @@
 """Which binding each name of a Python text means, and where it stands.
 
 The rules are those of the language reference, "Naming and binding": function scopes nest, class scopes are not
-seen from the functions within, a comprehension is a scope whose first iterable belongs outside, `:=` binds outside of it.
+seen from the functions within, a comprehension is a scope whose first iterable belongs outside, and `:=` binds outside.
 """
+
+# ruff: noqa: N815  the methods have the names of the nodes that they visit
 
 import ast
 import re
@@ -168,7 +170,16 @@ def scoped(text: str, tree: ast.Module) -> Scoped:
             symbol.places.append(use.place)
         symbol.shown |= use.shown
         symbol.escapes |= not (use.called or use.stored)
-    return Scoped(text, tree, tuple(ast.walk(tree)), reader.module, tuple(reader.calls), reader.functions, frozenset(free), frozenset(reader.hints))
+    return Scoped(
+        text,
+        tree,
+        tuple(ast.walk(tree)),
+        reader.module,
+        tuple(reader.calls),
+        reader.functions,
+        frozenset(free),
+        frozenset(reader.hints),
+    )
 
 
 class _Reader(ast.NodeVisitor):
@@ -187,7 +198,9 @@ class _Reader(ast.NodeVisitor):
 
     # what binds and what uses
 
-    def bind(self, name: str, binding: Binding, scope: Scope | None = None, definition: Definition | None = None) -> None:
+    def bind(
+        self, name: str, binding: Binding, scope: Scope | None = None, definition: Definition | None = None
+    ) -> None:
         """Notes that the scope, or whichever it declares, binds the name."""
         scope = scope or self.scope
         declared = scope.outer.get(name)
@@ -197,7 +210,9 @@ class _Reader(ast.NodeVisitor):
         owner = scope.module if declared == "global" else scope
         owner.symbols.setdefault(name, Symbol(name, owner)).bound(binding, definition)
 
-    def use(self, name: str, place: int | None, *, scope: Scope | None = None, called: bool = False, stored: bool = False) -> None:
+    def use(
+        self, name: str, place: int | None, *, scope: Scope | None = None, called: bool = False, stored: bool = False
+    ) -> None:
         """Notes that the name stands there."""
         self.uses.append(_Use(name, scope or self.scope, place, called, stored, self.shown))
 
@@ -241,7 +256,7 @@ class _Reader(ast.NodeVisitor):
 
     # names
 
-    def visit_Name(self, node: ast.Name) -> None:  # noqa: N802  the names of ast.NodeVisitor
+    def visit_Name(self, node: ast.Name) -> None:
         place = self.at.start(node)
         if isinstance(node.ctx, ast.Load):
             self.scope.loads.add(node.id)
@@ -249,12 +264,12 @@ class _Reader(ast.NodeVisitor):
         else:
             self.store(node.id, place)
 
-    def visit_AugAssign(self, node: ast.AugAssign) -> None:  # noqa: N802
+    def visit_AugAssign(self, node: ast.AugAssign) -> None:
         if isinstance(node.target, ast.Name):
             self.scope.loads.add(node.target.id)
         self.generic_visit(node)
 
-    def visit_NamedExpr(self, node: ast.NamedExpr) -> None:  # noqa: N802
+    def visit_NamedExpr(self, node: ast.NamedExpr) -> None:
         owner = self.scope
         while owner.kind == "comprehension" and owner.parent is not None:
             owner = owner.parent
@@ -262,10 +277,10 @@ class _Reader(ast.NodeVisitor):
         self.use(node.target.id, self.at.start(node.target), scope=owner, stored=True)
         self.visit(node.value)
 
-    def visit_Global(self, node: ast.Global) -> None:  # noqa: N802
+    def visit_Global(self, node: ast.Global) -> None:
         self.declaration(node, node.names)
 
-    def visit_Nonlocal(self, node: ast.Nonlocal) -> None:  # noqa: N802
+    def visit_Nonlocal(self, node: ast.Nonlocal) -> None:
         self.declaration(node, node.names)
 
     def declaration(self, node: ast.Global | ast.Nonlocal, names: list[str]) -> None:
@@ -275,15 +290,15 @@ class _Reader(ast.NodeVisitor):
         for name, word in zip(names, words, strict=True):
             self.use(name, word.start(), stored=True)
 
-    def visit_Import(self, node: ast.Import) -> None:  # noqa: N802
+    def visit_Import(self, node: ast.Import) -> None:
         for alias in node.names:
             self.bind(alias.asname or alias.name.split(".")[0], "import")
 
-    def visit_ImportFrom(self, node: ast.ImportFrom) -> None:  # noqa: N802
+    def visit_ImportFrom(self, node: ast.ImportFrom) -> None:
         for alias in node.names:
             self.bind(alias.asname or alias.name, "import")
 
-    def visit_ExceptHandler(self, node: ast.ExceptHandler) -> None:  # noqa: N802
+    def visit_ExceptHandler(self, node: ast.ExceptHandler) -> None:
         if node.type is not None:
             self.visit(node.type)
             if node.name is not None:
@@ -291,17 +306,17 @@ class _Reader(ast.NodeVisitor):
                 self.store(node.name, found.end() if found else None)
         self.visit_all(node.body)
 
-    def visit_MatchAs(self, node: ast.MatchAs) -> None:  # noqa: N802
+    def visit_MatchAs(self, node: ast.MatchAs) -> None:
         if node.pattern is not None:
             self.visit(node.pattern)
         if node.name is not None:
             self.store(node.name, self.at.end(node) - len(node.name))
 
-    def visit_MatchStar(self, node: ast.MatchStar) -> None:  # noqa: N802
+    def visit_MatchStar(self, node: ast.MatchStar) -> None:
         if node.name is not None:
             self.store(node.name, self.at.end(node) - len(node.name))
 
-    def visit_MatchMapping(self, node: ast.MatchMapping) -> None:  # noqa: N802
+    def visit_MatchMapping(self, node: ast.MatchMapping) -> None:
         self.generic_visit(node)
         if node.rest is not None:
             stars = [one.end() for one in _STARS.finditer(self.text, self.at.start(node), self.at.end(node))]
@@ -309,7 +324,7 @@ class _Reader(ast.NodeVisitor):
 
     # calls
 
-    def visit_Call(self, node: ast.Call) -> None:  # noqa: N802
+    def visit_Call(self, node: ast.Call) -> None:
         callee = node.func.id if isinstance(node.func, ast.Name) else None
         if isinstance(node.func, ast.Name):
             self.scope.loads.add(node.func.id)
@@ -328,7 +343,7 @@ class _Reader(ast.NodeVisitor):
 
     # scopes
 
-    def visit_FunctionDef(self, node: ast.FunctionDef | ast.AsyncFunctionDef) -> None:  # noqa: N802
+    def visit_FunctionDef(self, node: ast.FunctionDef | ast.AsyncFunctionDef) -> None:
         self.visit_all(node.decorator_list)
         start = self.at.start(node)
         found = _DEF.match(self.text, start)
@@ -344,9 +359,9 @@ class _Reader(ast.NodeVisitor):
         if generic:
             self.leave()
 
-    visit_AsyncFunctionDef = visit_FunctionDef  # noqa: N815
+    visit_AsyncFunctionDef = visit_FunctionDef
 
-    def visit_Lambda(self, node: ast.Lambda) -> None:  # noqa: N802
+    def visit_Lambda(self, node: ast.Lambda) -> None:
         self.visit_all([*node.args.defaults, *node.args.kw_defaults])
         self.function(node)
         self.visit(node.body)
@@ -360,7 +375,7 @@ class _Reader(ast.NodeVisitor):
         for one in _stars(node.args):
             self.store(one.arg, self.at.start(one), "star")
 
-    def visit_ClassDef(self, node: ast.ClassDef) -> None:  # noqa: N802
+    def visit_ClassDef(self, node: ast.ClassDef) -> None:
         self.visit_all(node.decorator_list)
         self.bind(node.name, "class")
         generic = self.type_parameters(node)
@@ -382,9 +397,8 @@ class _Reader(ast.NodeVisitor):
                 self.visit_all([getattr(one, "bound", None), getattr(one, "default_value", None)])
         return bool(found)
 
-    def visit_TypeAlias(self, node: ast.AST) -> None:  # noqa: N802  no such node before Python 3.12
-        for name in (node.name,):  # type: ignore[attr-defined]
-            self.bind(name.id, "class")
+    def visit_TypeAlias(self, node: ast.AST) -> None:
+        self.bind(node.name.id, "class")  # type: ignore[attr-defined]
         generic = self.type_parameters(node)
         self.visit(node.value)  # type: ignore[attr-defined]
         if generic:
@@ -401,11 +415,11 @@ class _Reader(ast.NodeVisitor):
         self.visit_all([node.key, node.value] if isinstance(node, ast.DictComp) else [node.elt])
         self.leave()
 
-    visit_ListComp = visit_SetComp = visit_GeneratorExp = visit_DictComp = comprehension  # noqa: N815
+    visit_ListComp = visit_SetComp = visit_GeneratorExp = visit_DictComp = comprehension
 
     # strings that hold code
 
-    def visit_JoinedStr(self, node: ast.JoinedStr) -> None:  # noqa: N802
+    def visit_JoinedStr(self, node: ast.JoinedStr) -> None:
         if sys.version_info >= (3, 12):
             for one in _formatted(node):
                 self.field(one.value, self.at, self.shows(one.value))
@@ -437,7 +451,7 @@ class _Reader(ast.NodeVisitor):
             if isinstance(one, ast.Name):
                 self.use(one.id, None)
 
-    def visit_AnnAssign(self, node: ast.AnnAssign) -> None:  # noqa: N802
+    def visit_AnnAssign(self, node: ast.AnnAssign) -> None:
         self.visit(node.target)
         self.annotation(node.annotation)
         if node.value is not None:
@@ -456,9 +470,9 @@ class _Reader(ast.NodeVisitor):
                 self.annotation(one)
             self.visit_all(inner[types:])
         elif isinstance(node, ast.BinOp | ast.List | ast.Tuple):
-            for one in ast.iter_child_nodes(node):
-                if isinstance(one, ast.expr):
-                    self.annotation(one)
+            for part in ast.iter_child_nodes(node):
+                if isinstance(part, ast.expr):
+                    self.annotation(part)
         elif node is not None:
             self.visit(node)
 

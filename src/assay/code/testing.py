@@ -33,8 +33,8 @@ def passed(
 ) -> tuple[bool, ...]:
     """Which programs end by themselves with exit code 0, run one after another, each in a process of its own.
 
-    All share one sandbox and its wall time; those that it leaves no time for have not passed. They are guarded against accidents,
-    not against each other: a program that means to can stop those after it.
+    All share one sandbox and its wall time; those that it leaves no time for have not passed. They are guarded against
+    accidents, not against each other: a program that means to can stop those after it, or write their results.
 
     Args:
         programs: whole programs, tests included.

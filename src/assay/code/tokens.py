@@ -1,11 +1,12 @@
-"""Python's lexemes with their offsets: names, numbers, strings, operators; no comments, no white space."""
+"""Python's lexemes with their offsets: names, numbers, strings, operators; comments apart."""
 
 import re
 from dataclasses import dataclass
 
 _TOKEN = re.compile(
     r"""
-    (?P<skip> \s+ | \\\r?\n | \#[^\r\n]* )
+    (?P<skip> \s+ | \\\r?\n )
+  | (?P<comment> \#[^\r\n]* )
   | (?P<string> [rRbBuUfF]{0,2} (?: '{3}(?:\\.|(?!'{3}).)*'{3} | "{3}(?:\\.|(?!"{3}).)*"{3}
                                   | '(?:\\.|[^'\\\n])*' | "(?:\\.|[^"\\\n])*" ) )
   | (?P<name> [^\W\d]\w* )
@@ -26,4 +27,9 @@ class Token:
 
 def tokens(text: str) -> list[Token]:
     """The lexemes of a Python text, in order; one that does not parse has lexemes too."""
-    return [Token(one[0], one.start()) for one in _TOKEN.finditer(text) if one.lastgroup != "skip"]
+    return [Token(one[0], one.start()) for one in _TOKEN.finditer(text) if one.lastgroup not in {"skip", "comment"}]
+
+
+def comments(text: str) -> list[Token]:
+    """The comments of a Python text, in order, from # to before the line end."""
+    return [Token(one[0], one.start()) for one in _TOKEN.finditer(text) if one.lastgroup == "comment"]

@@ -1,7 +1,7 @@
 """Semantics-preserving variants: the same program with other names (τ_f functions, τ_v variables and parameters).
 
-Wu et al., SrDetection, call for ten such rewritings of a sample: who has memorised it finds the original easier than all of them.
-Only names change. Comments, formatting and line ends stay as they are, byte for byte, but for the names in them.
+SrDetection calls for ten such rewritings of a sample: a model that has memorised it finds the original easier than all
+of them. Only names change. Comments, formatting and line ends stay as they are, byte for byte, but for names in them.
 """
 
 import random
@@ -23,8 +23,7 @@ class Variant:
     Attributes:
         text: the whole text.
         functions: new names of functions by their old ones.
-        variables: new names of variables and parameters by their old ones. A name can be in both: a function here, a variable
-            there.
+        variables: new names of variables and parameters by their old ones. One name can be in both.
         aliases: names of the module, old by new: what code after the text may use.
     """
 
@@ -110,10 +109,14 @@ def variants(
             rejected += 1
         if len(made) == n:
             break
-    return VariantSet(text, tuple(made.values()), _shortfall(n, len(made), rejected, names, choices), found.kept, rejected)
+    return VariantSet(
+        text, tuple(made.values()), _shortfall(n, len(made), rejected, names, choices), found.kept, rejected
+    )
 
 
-def _shortfall(wanted: int, made: int, rejected: int, names: Sequence[Renamable], choices: Sequence[Sequence[str]]) -> str | None:
+def _shortfall(
+    wanted: int, made: int, rejected: int, names: Sequence[Renamable], choices: Sequence[Sequence[str]]
+) -> str | None:
     if made == wanted:
         return None
     if rejected:

@@ -1,10 +1,10 @@
 """Is this text that one, but for names? Asked of the texts alone, whatever made them.
 
-1. Text: between the words the two are identical byte for byte, and where the words differ a name was replaced by its new one.
-2. Syntax: it parses, and its tree is the original's node for node; only identifiers differ, never an attribute, an import, a
-   class or a literal (docstrings and quoted type hints follow the names).
-3. Scopes: Python's own symbol tables are isomorphic: in every scope the same symbols, each local, free, global, parameter as
-   before; names of the module correspond one to one.
+1. Text: between the words the two are identical byte for byte; where words differ, a name became its new name.
+2. Syntax: it parses, and its tree is the original's node for node; only identifiers differ, never an attribute, an
+   import, a class or a literal (docstrings and quoted type hints follow the names).
+3. Scopes: Python's own symbol tables are isomorphic: in every scope the same symbols, each local, free, global or a
+   parameter as before; names of the module correspond one to one.
 
 From 2 and 3 follows that every name means the binding that it meant before.
 """
@@ -170,7 +170,7 @@ def _tables(text: str) -> Iterator[_Table]:
         top = table.get_type() == "module"
         for symbol in table.get_symbols():
             name, declared, local = symbol.get_name(), symbol.is_declared_global(), symbol.is_local()
-            # up to Python 3.12 symtable takes a function that is named `top` for the module: there local means global too
+            # up to Python 3.12 symtable takes a function named `top` for the module: there local means global too
             is_global = symbol.is_global() and (declared or not local or top)
             symbols[name] = (
                 is_global,
@@ -200,7 +200,11 @@ def _tables_differ(old: tuple[_Table, ...], new: tuple[_Table, ...], renaming: P
         if original.kind != variant.kind or len(original.symbols) != len(variant.symbols):
             return f"the scope {original.name} has other symbols"
         for name, flags in original.symbols.items():
-            now = name if name in variant.symbols else next((one for one in successors.get(name, ()) if one in variant.symbols), None)
+            now = (
+                name
+                if name in variant.symbols
+                else next((one for one in successors.get(name, ()) if one in variant.symbols), None)
+            )
             if now is None or variant.symbols[now] != flags:
                 return f"{name} is another kind of symbol in the scope {original.name}"
             if name in original.outward and outward.setdefault(name, now) != now:

@@ -31,7 +31,10 @@ _LISTED = (
     ),
     re.compile(r"^[ \t]*(\w+)[ \t]*(?:,[ \t]*\w+[ \t]*)+:(?!:)", re.MULTILINE),
     re.compile(
-        r"[:@](?:param|parameter|arg|argument|type|keyword|key|kwarg|var|vartype)[ \t]+(?:[\w.\[\], ]+?[ \t]+)?(\w+)[ \t]*:"
+        re.compile(
+            r"[:@](?:param|parameter|arg|argument|type|keyword|key|kwarg|var|vartype)[ \t]+"
+            r"(?:[\w.\[\], ]+?[ \t]+)?(\w+)[ \t]*:"
+        ),
     ),
 )
 _EXAMPLE = re.compile(r"^[ \t]*>>>[ ](.*)$", re.MULTILINE)

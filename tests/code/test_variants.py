@@ -125,6 +125,7 @@ def test_no_new_name_is_used_twice_or_means_something_to_python():
     [
         ("print(1)\n", "no identifiers to rename"),
         ("def f(:", "does not parse as Python"),
+        ("def f(x):\n    nonlocal n\n    return x\n", "does not compile as Python: no binding for nonlocal 'n' found"),
         ("def f(a):\n    return locals()\n", "sees its own names: uses locals()"),
     ],
 )
@@ -185,6 +186,12 @@ def test_a_failing_a_crashing_and_an_endless_program_have_not_passed(sandbox):
 def test_programs_that_no_time_is_left_for_have_not_passed(sandbox):
     programs = ["x = 1", "import time; time.sleep(60)", "x = 1"]
     assert passed(programs, limits=Limits(wall_seconds=1)) == (True, False, False)
+
+
+def test_the_page_shows_what_the_engine_writes():
+    page = (Path(__file__).resolve().parents[2] / "docs" / "variants.md").read_text("utf-8")
+    original, variant = re.findall(r"```python\n(def .*?)```", page, re.DOTALL)
+    assert variants(original, 1).variants[0].text == variant
 
 
 # real code
@@ -257,5 +264,16 @@ def instructions(text, names):
             elif isinstance(value, tuple):
                 value = tuple(names.get(name, name) for name in value)
             (cells if one.opname in {"MAKE_CELL", "LOAD_CLOSURE"} else rest).append((one.opname, str(value)))
+        sort_closures(rest)
         yield names.get(code.co_name, code.co_name), sorted(cells), rest
         waiting += [one for one in code.co_consts if isinstance(one, types.CodeType)]
+
+
+def sort_closures(rest):
+    """Since Python 3.13 cells are loaded like variables: LOAD_FAST n times, BUILD_TUPLE, LOAD_CONST, MAKE_FUNCTION."""
+    for index, (opcode, value) in enumerate(rest):
+        if opcode == "BUILD_TUPLE" and [one for one, _ in rest[index + 1 : index + 3]] == [
+            "LOAD_CONST",
+            "MAKE_FUNCTION",
+        ]:
+            rest[index - int(value) : index] = sorted(rest[index - int(value) : index])

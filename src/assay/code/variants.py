@@ -94,7 +94,11 @@ def variants(
     names, choices = [one for one, has in zip(names, choices, strict=True) if has], [one for one in choices if one]
     if not names:
         return VariantSet(text, (), "no identifiers to rename", found.kept)
-    writer, verifier = _Writer.of(text, names), Verifier.of(text)
+    try:
+        verifier = Verifier.of(text)
+    except SyntaxError as error:  # what only the compiler sees: a nonlocal that nothing binds, for example
+        return VariantSet(text, (), f"does not compile as Python: {error.msg}", found.kept)
+    writer = _Writer.of(text, names)
     draw = random.Random(f"{seed}\n{text}")  # noqa: S311  reproducible, not secret
     made: dict[str, Variant] = {}
     rejected = 0

@@ -1,0 +1,124 @@
+"""What the verifier catches; each case is a rewriting that a careless engine could make."""
+
+import pytest
+
+from assay.code import difference
+
+TEXT = '''import math
+
+LIMIT = 3
+
+
+def area(radius, scale=1):  # of a radius
+    """Area.
+
+    Args:
+        radius: metres.
+    """
+    def square(x):
+        return x * x * scale
+    found = [square(r) for r in [radius]]
+    label: "LIMIT" = f"area {found[0]}"
+    return math.pi * found[0], "radius", label.lower(), LIMIT
+
+
+area(radius=1)
+'''
+NAMES = {
+    "area": "surface",
+    "radius": "width",
+    "square": "power",
+    "found": "results",
+    "x": "y",
+    "r": "q",
+    "LIMIT": "BOUND",
+}
+
+
+def rewritten(**words):
+    text = TEXT
+    for old, new in words.items():
+        text = text.replace(old, new)
+    return text
+
+
+def test_nothing_differs_from_itself():
+    assert difference(TEXT, TEXT, {}) is None
+
+
+def test_a_right_renaming_is_none():
+    variant = (
+        TEXT.replace("square", "power")
+        .replace("found", "results")
+        .replace("LIMIT", "BOUND")
+        .replace("x *", "y *")
+        .replace("* x", "* y")
+    ).replace("(x)", "(y)")
+    assert difference(TEXT, variant, NAMES) is None
+
+
+WRONG = {
+    "a space more": (TEXT.replace("return x", "return  x"), "more than names"),
+    "a line end of another kind": (TEXT.replace("\n", "\r\n"), "more than names"),
+    "a comment without": (TEXT.replace("  # of a radius", ""), "more than names"),
+    "a word of a comment that is no name": (TEXT.replace("# of", "# with"), "of became with"),
+    "another number": (TEXT.replace("LIMIT = 3", "LIMIT = 4"), "more than names"),
+    "a name left behind": (TEXT.replace("square(r)", "power(r)"), "another kind of symbol|other symbols"),
+    "an attribute": (TEXT.replace("math.pi", "math.radius").replace("radius", "width"), "became"),
+    "the contents of a string": (TEXT.replace('"radius"', '"width"'), "the syntax tree has"),
+    "text of an f-string": (TEXT.replace('f"area ', 'f"surface '), "the syntax tree has"),
+    "an import": (TEXT.replace("math", "cmath"), "math became cmath"),
+    "a capture: two names become one": (TEXT.replace("scale", "x"), "scale became x"),
+    "a swap that is none": (TEXT.replace("x * x", "x * y"), "another kind of symbol|other symbols"),
+    "no Python": (TEXT.replace("found", "class"), "became class"),
+}
+
+
+@pytest.mark.parametrize(("variant", "reason"), WRONG.values(), ids=WRONG)
+def test_anything_else_is_caught(variant, reason):
+    assert variant != TEXT
+    import re
+
+    assert re.search(reason, difference(TEXT, variant, NAMES))
+
+
+def test_a_keyword_as_a_new_name_does_not_parse():
+    assert difference("x = 1\n", "if = 1\n", {"x": "if"}).startswith("does not parse")
+
+
+def test_a_capture_within_the_renaming_is_caught():
+    """Both names may become y, but not in one scope."""
+    assert difference("def f(a, b):\n    return a - b\n", "def f(y, y):\n    return y - y\n", {"a": "y", "b": "y"})
+    assert difference("a = b = 1\n", "y = y = 1\n", {"a": "y", "b": "y"}) is not None
+
+
+def test_a_builtin_that_is_captured_is_caught():
+    original = "def f(a):\n    return len(a)\n"
+    assert difference(original, "def f(len):\n    return len(len)\n", {"a": "len"}) is not None
+
+
+def test_a_free_variable_that_is_captured_is_caught():
+    original = "def f(a):\n    def g(b):\n        return a + b\n    return g\n"
+    variant = "def f(y):\n    def g(y):\n        return y + y\n    return g\n"
+    assert difference(original, variant, {"a": "y", "b": "y"}) is not None
+
+
+def test_a_name_of_the_module_renamed_in_one_place_only_is_caught():
+    original = "n = 1\ndef f():\n    return n\ndef g():\n    return n\n"
+    variant = "m = 1\ndef f():\n    return m\ndef g():\n    return n\n"
+    assert difference(original, variant, {"n": "m"}) == "n of the module became m and n"
+
+
+def test_a_local_that_becomes_global_is_caught():
+    original = "def f():\n    n = 1\n    def g():\n        return n\n    return g\n"
+    variant = "def f():\n    m = 1\n    def g():\n        return n\n    return g\n"
+    assert difference(original, variant, {"n": "m"}) is not None
+
+
+def test_the_name_top_is_a_name_like_any_other():
+    """Python's symbol tables call the module `top` as well."""
+    assert difference("def f(a):\n    return a\n", "def top(a):\n    return a\n", {"f": "top"}) is None
+
+
+def test_constants_of_equal_value_are_not_the_same():
+    assert difference("x = 1\n", "x = True\n", {"1": "True"}) is not None

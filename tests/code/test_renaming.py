@@ -153,6 +153,10 @@ CASES = {
             "    return C\n"
         ),
     ),
+    "functions in a class do not see its attributes": (
+        ("size = 1\nclass C:\n    size = 2\n    def get(self):\n        return size\n"),
+        ("V_size = 1\nclass C:\n    size = 2\n    def get(self):\n        return V_size\n"),
+    ),
     "f-strings": (
         ("def f(a, w):\n    return f'{a} a {{a}} {a!r:>{w}}' f\"{[x for x in a]} {a['a']}\" rf'\\N{a}' 'a {a}'\n"),
         (

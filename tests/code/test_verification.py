@@ -92,6 +92,29 @@ def test_a_capture_within_the_renaming_is_caught():
     assert difference("a = b = 1\n", "y = y = 1\n", {"a": "y", "b": "y"}) is not None
 
 
+def test_two_names_of_the_module_that_become_one_are_caught():
+    """No scope has both, not even the module's own table."""
+    original = "def f():\n    global a\n    a = 1\ndef g():\n    global b\n    b = 1\n"
+    variant = "def f():\n    global y\n    y = 1\ndef g():\n    global y\n    y = 1\n"
+    assert difference(original, variant, {"a": "y", "b": "y"}) == "two names of the module became one"
+
+
+@pytest.mark.parametrize(
+    ("original", "variant"),
+    [
+        ("def f(a):\n    return a.a\n", "def f(b):\n    return b.b\n"),
+        ("import a\n", "import b\n"),
+        ("import m as a\n", "import m as b\n"),
+        ("from m import a\n", "from m import b\n"),
+        ("from a import m\n", "from b import m\n"),
+        ("class a: pass\n", "class b: pass\n"),
+        ("x = 'a'\n", "x = 'b'\n"),
+    ],
+)
+def test_an_attribute_an_import_a_class_or_a_string_of_the_name_must_stay(original, variant):
+    assert difference(original, variant, {"a": "b"}) is not None
+
+
 def test_a_builtin_that_is_captured_is_caught():
     original = "def f(a):\n    return len(a)\n"
     assert difference(original, "def f(len):\n    return len(len)\n", {"a": "len"}) is not None

@@ -232,7 +232,7 @@ def _walls(folder: Path, visible: Sequence[Path], limits: Limits) -> Iterator[st
     """What the sandbox sees."""
     yield _tool("bwrap")
     yield from ("--unshare-pid", "--unshare-net", "--unshare-ipc", "--unshare-uts", "--unshare-cgroup-try")
-    yield from ("--die-with-parent", "--new-session", "--clearenv", "--cap-drop", "ALL")
+    yield from ("--die-with-parent", "--new-session", "--cap-drop", "ALL")
     if os.geteuid() == 0:
         # the limit on processes does not bind root: root becomes nobody in particular, see _limits
         yield from ("--cap-add", "CAP_SETUID", "--cap-add", "CAP_SETGID")

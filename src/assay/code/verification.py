@@ -3,8 +3,8 @@
 1. Text: between the words the two are identical byte for byte; where words differ, a name became its new name.
 2. Syntax: it parses, and its tree is the original's node for node; only identifiers differ, never an attribute, an
    import, a class or a literal (docstrings and quoted type hints follow the names).
-3. Scopes: Python's own symbol tables are isomorphic: in every scope the same symbols, each local, free, global or a
-   parameter as before; names of the module correspond one to one.
+3. Scopes: Python's own symbol tables are isomorphic: in every scope the same symbols, each local, free or global as
+   before; names of the module correspond one to one.
 
 From 2 and 3 follows that every name means the binding that it meant before.
 """
@@ -20,7 +20,8 @@ from assay.code.positions import parsed
 
 _WORDS = re.compile(r"([^\W\d]\w*)")
 _IDENTIFIERS = frozenset({"id", "arg", "name", "names", "rest"})
-_FIXED = (ast.ClassDef, ast.alias, ast.Attribute, ast.ImportFrom)
+_FIXED = frozenset({ast.ClassDef, ast.alias, ast.Attribute, ast.ImportFrom})
+_DECLARATIONS = frozenset({ast.Global, ast.Nonlocal})
 Pairs = frozenset[tuple[str, str]]
 
 
@@ -67,7 +68,7 @@ class Verifier:
         words = tuple(_WORDS.split(variant))
         if words[::2] != self.words[::2]:
             return "more than names changed in the text"
-        changed = {pair for pair in zip(self.words[1::2], words[1::2], strict=True) if pair[0] != pair[1]}
+        changed = {(old, new) for old, new in zip(self.words[1::2], words[1::2], strict=True) if old != new}
         return _beyond(changed, renaming)
 
     def _trees_differ(self, variant: str, renaming: Pairs) -> str | None:
@@ -102,35 +103,39 @@ def _beyond(changed: set[tuple[str, str]], renaming: Pairs) -> str | None:
 # syntax
 
 
-def _flatten(node: ast.AST, row: list[object], following: frozenset[int] | tuple[()], loose: set[int]) -> None:
-    kind = node.__class__
-    row.append(kind)
-    if kind is ast.Name:  # half of all nodes: worth a path of its own
-        row.append(node.id)  # type: ignore[attr-defined]
-        row.append(node.ctx.__class__)  # type: ignore[attr-defined]
-        return
-    if kind is ast.Constant:
-        value = node.value  # type: ignore[attr-defined]
-        if following and id(node) in following:
-            loose.add(len(row))
-        row.append((value.__class__, value))
-        return
-    fixed = kind in _FIXED
-    for name in kind._fields:
-        value = getattr(node, name, None)
-        if isinstance(value, ast.AST):
-            _flatten(value, row, following, loose)
-        elif value.__class__ is list:
-            row.append(len(value))
-            for one in value:
-                if isinstance(one, ast.AST):
-                    _flatten(one, row, following, loose)
-                else:
-                    row.append(one)
-        elif not fixed and name in _IDENTIFIERS:
-            row.append(value)
-        else:
-            row.append((name, value))
+def _flatten(tree: ast.AST, row: list[object], following: frozenset[int] | tuple[()], loose: set[int]) -> None:
+    """Writes the tree into one row from which it could be built again; what must not change stands in tuples."""
+    note = row.append
+    waiting: list[ast.AST | None] = [tree]
+    while waiting:
+        node = waiting.pop()
+        if node is None:  # a key of {**a}, a default that a parameter does not have
+            note(None)
+            continue
+        kind = node.__class__
+        note(kind)
+        if kind is ast.Name:  # names and constants are most of a tree: each has a path of its own
+            note(node.id)  # type: ignore[attr-defined]
+            note(node.ctx.__class__)  # type: ignore[attr-defined]
+            continue
+        if kind is ast.Constant:
+            value = node.value  # type: ignore[attr-defined]
+            if following and id(node) in following:
+                loose.add(len(row))
+            note((value.__class__, value))
+            continue
+        for name in kind._fields:
+            value = getattr(node, name, None)
+            if isinstance(value, ast.AST):
+                note(True)  # a child follows, as against None
+                waiting.append(value)
+            elif value.__class__ is not list:
+                note(value if name in _IDENTIFIERS and kind not in _FIXED else (name, value))
+            elif value and isinstance(value[0], str):
+                row.extend(value if kind in _DECLARATIONS else [(name, *value)])
+            else:
+                note(len(value))
+                waiting.extend(value)
 
 
 def _strings_with_names(tree: ast.AST) -> frozenset[int]:
@@ -172,17 +177,8 @@ def _tables(text: str) -> Iterator[_Table]:
             name, declared, local = symbol.get_name(), symbol.is_declared_global(), symbol.is_local()
             # up to Python 3.12 symtable takes a function named `top` for the module: there local means global too
             is_global = symbol.is_global() and (declared or not local or top)
-            symbols[name] = (
-                is_global,
-                local and not declared,
-                symbol.is_free(),
-                symbol.is_parameter(),
-                symbol.is_assigned(),
-                symbol.is_referenced(),
-                symbol.is_nonlocal(),
-                declared,
-                symbol.is_namespace(),
-            )
+            # what else a symbol is, assigned or a parameter for example, the syntax tree has said
+            symbols[name] = (is_global, local and not declared, symbol.is_free())
             if is_global or top:
                 outward.append(name)
         yield _Table(str(table.get_type()), table.get_name(), symbols, frozenset(outward))

@@ -24,6 +24,7 @@ import warnings
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import islice
 from pathlib import Path
 
 from measuring import arguments, spread, write
@@ -203,8 +204,8 @@ def main() -> None:
         if folder and not (DATA / folder).is_dir():
             print(f"{name}: {DATA / folder} is absent")
             continue
-        subjects = [one for one in read() if stands_alone(one.text)]
-        results.append(measured(name, subjects[:BATCH] if options.smoke else subjects, repeats))
+        subjects = list(islice((one for one in read() if stands_alone(one.text)), BATCH if options.smoke else None))
+        results.append(measured(name, subjects, repeats))
         print({key: value for key, value in results[-1].items() if key != "processor_seconds"})
     print(write("variants", options, results, began))
 

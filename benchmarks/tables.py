@@ -171,6 +171,34 @@ def calibration(file: File) -> str:
     return table(head, rows) + f"\n{first['splits']} splits of {first['functions']} never-seen functions.\n"
 
 
+def variants(file: File) -> str:
+    """Yield and speed, and what original and variants were held against."""
+    head = [
+        "texts",
+        "samples",
+        "with ten",
+        "variants",
+        "a second, one core",
+        "the same bytecode",
+        "the same under tests",
+    ]
+    rows = []
+    for one in file["results"]:
+        compared, tested = one.get("bytecode", {}).get("compared"), one.get("tests", {}).get("variants")
+        rows.append(
+            [
+                one["texts"],
+                f"{one['samples']:,}",
+                f"{one['with_ten']:,} ({one['with_ten'] / one['samples']:.1%})",
+                f"{one['variants']:,}",
+                number(one["variants_per_second"]["median"]),
+                f"{compared:,} of {compared:,}" if compared else "",
+                f"{tested:,} of {tested:,}" if tested else "",
+            ]
+        )
+    return table(head, rows)
+
+
 def machine(files: Mapping[str, File]) -> str:
     """On what it was measured; scripts may have run on different machines."""
     described = set()
@@ -192,6 +220,7 @@ TABLES: Mapping[str, tuple[str, Callable[[File], str]]] = {
     "memory": ("memory", memory),
     "growth": ("growth", growth),
     "calibration": ("calibration", calibration),
+    "variants": ("variants", variants),
 }
 """Name of a table in the page → file it is made from, and how."""
 

@@ -94,7 +94,7 @@ def analysis(text: str, *, keep: Collection[str] = ()) -> Analysis:
     except (SyntaxError, ValueError) as error:
         return Analysis(text, (), {}, words, f"does not parse as Python: {str(error).splitlines()[0]}")
     except (RecursionError, MemoryError):
-        return Analysis(text, (), {}, words, "nested too deeply for Python's parser")
+        return Analysis(text, (), {}, words, "nested too deeply to be read")
     reason = dynamic_names(found)
     if reason:
         return Analysis(text, (), {}, words, reason)

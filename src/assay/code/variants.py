@@ -98,6 +98,8 @@ def variants(
         verifier = Verifier.of(text)
     except SyntaxError as error:  # what only the compiler sees: a nonlocal that nothing binds, for example
         return VariantSet(text, (), f"does not compile as Python: {error.msg}", found.kept)
+    except (RecursionError, MemoryError):
+        return VariantSet(text, (), "nested too deeply to be read", found.kept)
     writer = _Writer.of(text, names)
     draw = random.Random(f"{seed}\n{text}")  # noqa: S311  reproducible, not secret
     made: dict[str, Variant] = {}

@@ -100,24 +100,34 @@ def variants(
         return VariantSet(text, (), f"does not compile as Python: {error.msg}", found.kept)
     except (RecursionError, MemoryError):
         return VariantSet(text, (), "nested too deeply to be read", found.kept)
-    writer = _Writer.of(text, names)
     draw = random.Random(f"{seed}\n{text}")  # noqa: S311  reproducible, not secret
+    made, rejected = _made(n, _Writer.of(text, names), choices, verifier, draw)
+    reason = _shortfall(n, len(made), rejected, names, choices)
+    return VariantSet(text, made, reason, found.kept, rejected)
+
+
+def _made(
+    wanted: int,
+    writer: "_Writer",
+    choices: Sequence[Sequence[str]],
+    verifier: Verifier,
+    draw: random.Random,
+) -> tuple[tuple[Variant, ...], int]:
+    """Distinct verified variants, at most as many as wanted, and how many did not pass."""
     made: dict[str, Variant] = {}
     rejected = 0
-    for _attempt in range(n * _ATTEMPTS):
-        variant = writer.variant(_drawn(names, choices, draw))
-        if variant.text == text or variant.text in made:
+    for _attempt in range(wanted * _ATTEMPTS):
+        variant = writer.variant(_drawn(writer.names, choices, draw))
+        if variant.text in made or not (variant.functions or variant.variables):
             continue
         renaming = frozenset((*variant.functions.items(), *variant.variables.items()))
         if verifier.difference(variant.text, renaming) is None:
             made[variant.text] = variant
         else:
             rejected += 1
-        if len(made) == n:
+        if len(made) == wanted:
             break
-    return VariantSet(
-        text, tuple(made.values()), _shortfall(n, len(made), rejected, names, choices), found.kept, rejected
-    )
+    return tuple(made.values()), rejected
 
 
 def _shortfall(

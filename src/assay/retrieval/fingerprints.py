@@ -1,0 +1,112 @@
+"""From source text to fingerprints that know their place."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from assay.retrieval.canonical import Canonical, Form, characters
+from assay.retrieval.grammars import grammar_of
+from assay.retrieval.hashing import GRAM_HASHES, Hashes
+from assay.retrieval.profiles import Channel, Profile, profile_named
+from assay.retrieval.regions import find_regions
+from assay.retrieval.source import Offsets, Source
+from assay.retrieval.tokens import tokens
+from assay.retrieval.winnowing import winnow
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Fingerprints:
+    """The fingerprints of one text in one channel, in text order; there is at least one.
+
+    Lines and columns count from 1, columns in code points; a line ends at LF, CRLF or a CR alone.
+
+    Attributes:
+        channel: how they were made.
+        units: length of the canonical form.
+        hashes: uint64 [m].
+        positions: int64 [m], of the k-gram's first unit in the canonical form.
+        starts: int64 [m], where the k-gram begins in the text, as a code point offset.
+        stops: int64 [m], offset after its end.
+        lines: int64 [m], line of its first code point.
+        columns: int64 [m], column of its first code point.
+        last_lines: int64 [m], line of its last code point.
+    """
+
+    channel: Channel
+    units: int
+    hashes: Hashes
+    positions: Offsets
+    starts: Offsets
+    stops: Offsets
+    lines: Offsets
+    columns: Offsets
+    last_lines: Offsets
+
+    def __len__(self) -> int:
+        return len(self.hashes)
+
+
+@dataclass(frozen=True, slots=True)
+class TooShort:
+    """A text whose canonical form is shorter than one k-gram: it has no fingerprint, so nothing can be said of it.
+
+    Attributes:
+        channel: that it is too short for.
+        units: length of its canonical form, below `channel.k`.
+    """
+
+    channel: Channel
+    units: int
+
+    @property
+    def reason(self) -> str:
+        """One sentence for a person."""
+        form, k = self.channel.form, self.channel.k
+        return f"too short: {self.units} {form} without comments and layout, at least {k} are needed"
+
+
+def fingerprint(
+    text: str, language: str | None, profile: Profile | str = "default"
+) -> Mapping[Form, Fingerprints | TooShort]:
+    """The fingerprints of a text, channel by channel.
+
+    Args:
+        text: source code, a file or a fragment of one.
+        language: as `Sample.language` spells it; None, or one without rules of its own, is read by neutral rules.
+        profile: or its name, "default" or "paper".
+
+    Returns:
+        One entry for each channel of the profile, by its form.
+
+    Raises:
+        AssayError: no profile has that name.
+    """
+    if isinstance(profile, str):
+        profile = profile_named(profile)
+    source, grammar = Source.of(text), grammar_of(language)
+    regions = find_regions(source, grammar)
+    found: dict[Form, Fingerprints | TooShort] = {}
+    for channel in profile.channels:
+        is_characters = channel.form == "characters"
+        canonical = characters(source, regions) if is_characters else tokens(source, regions, grammar)
+        found[channel.form] = _winnowed(source, canonical, channel)
+    return found
+
+
+def _winnowed(source: Source, canonical: Canonical, channel: Channel) -> Fingerprints | TooShort:
+    if len(canonical) < channel.k:
+        return TooShort(channel, len(canonical))
+    hashes, positions = winnow(canonical.units, k=channel.k, w=channel.w, gram_hash=GRAM_HASHES[channel.hash])
+    starts = canonical.starts[positions]
+    stops = canonical.stops_of(positions + channel.k - 1)
+    lines = source.lines(starts)
+    return Fingerprints(
+        channel=channel,
+        units=len(canonical),
+        hashes=hashes,
+        positions=positions,
+        starts=starts,
+        stops=stops,
+        lines=lines,
+        columns=starts - source.line_starts[lines - 1] + 1,
+        last_lines=source.lines(stops - 1),
+    )

@@ -14,22 +14,17 @@ taken of each round. Megabytes are 10^6 bytes of UTF-8 source; for `winnowing` a
   digits and knows no comments or strings; k = 30, w = 64.
 """
 
-import argparse
 import gc
 import importlib
 import importlib.util
-import json
-import os
-import platform
-import statistics
 import sysconfig
 import time
 from collections.abc import Callable, Mapping, Sequence
-from datetime import UTC, datetime
 from importlib.metadata import version
 from pathlib import Path
 
 import numpy as np
+from measuring import arguments, ratios, spread, write
 
 from assay.retrieval import DEFAULT, PAPER, Profile, fingerprint
 from assay.retrieval.canonical import characters
@@ -39,47 +34,35 @@ from assay.retrieval.regions import find_regions
 from assay.retrieval.source import Source, Units
 from assay.retrieval.winnowing import winnow
 
-RESULTS = Path(__file__).parent / "results"
 PEER = "scanoss_winnowing"
 CHARACTERS = DEFAULT.channels[0]
 ONLY_CHARACTERS = Profile("characters", (CHARACTERS,))
+END_TO_END = ("characters", "default")
+"""Ways that do what the peer does: from source text to fingerprints with lines."""
 
 
 def main() -> None:
-    """Measure, print a table and write the JSON file."""
-    parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
-    parser.add_argument("--smoke", action="store_true", help="tiny sizes: does it run?")
-    parser.add_argument("--out", type=Path, help="folder of the JSON file (default: results/ beside the script)")
-    parser.add_argument("--repeats", type=int, default=7, help="rounds")
-    options = parser.parse_args()
-    if options.smoke and options.out is None:
-        parser.error("--smoke figures mean nothing: say with --out where they may lie")
+    """Measure and write."""
+    began = time.perf_counter()
+    options = arguments(__doc__)
     texts = corpus(200_000 if options.smoke else 12_000_000)
     ways, sizes = ways_and_sizes(texts)
-    seconds = interleaved(ways, 2 if options.smoke else options.repeats)
-    speeds = {name: spread([sizes[name] / 1e6 / one for one in values]) for name, values in seconds.items()}
-    ratios = {
-        name: spread([theirs / ours for theirs, ours in zip(seconds[PEER], seconds[name], strict=True)])
-        for name in ("characters", "default")
-        if PEER in seconds
-    }
-    report = {
-        "date": datetime.now(UTC).isoformat(timespec="seconds"),
-        "processor": processor(),
-        "cores": os.cpu_count(),
-        "load": os.getloadavg()[0],
-        "versions": versions(),
-        "files": len(texts),
-        "megabytes": sum(len(text.encode()) for text in texts) / 1e6,
-        "megabytes_per_second": speeds,
-        "times_as_fast_as_scanoss": ratios,
-    }
-    folder = options.out or RESULTS
-    folder.mkdir(parents=True, exist_ok=True)
-    (folder / "fingerprints.json").write_text(json.dumps(report, indent=2) + "\n", "utf-8")
-    for title, table in (("MB/s", speeds), ("times as fast as scanoss_winnowing", ratios)):
-        for name, values in table.items():
-            print(f"{values['median']:8.2f}  ({values['min']:.2f} to {values['max']:.2f})  {title}: {name}")
+    seconds = cpu_seconds(ways, options.repeats or (2 if options.smoke else 7))
+    peer = seconds.get(PEER)
+    results = [
+        {
+            "way": name,
+            "files": len(texts),
+            "megabytes": sizes[name] / 1e6,
+            "megabytes_per_second": spread([sizes[name] / 1e6 / one for one in taken]),
+            "times_as_fast_as_scanoss": ratios(peer, taken) if peer and name in END_TO_END else None,
+            "scanoss": version(PEER) if peer else None,
+        }
+        for name, taken in seconds.items()
+    ]
+    for result in results:
+        print(result["way"], result["megabytes_per_second"], result["times_as_fast_as_scanoss"])
+    print(write("fingerprints", options, results, began))
 
 
 def corpus(size: int) -> list[str]:
@@ -142,8 +125,8 @@ def winnowed(units: Units) -> object:
     return winnow(units, k=CHARACTERS.k, w=CHARACTERS.w, gram_hash=GRAM_HASHES[CHARACTERS.hash])
 
 
-def interleaved(ways: Mapping[str, Callable[[], object]], repeats: int) -> dict[str, list[float]]:
-    """CPU seconds of each way in each round, after one round that does not count."""
+def cpu_seconds(ways: Mapping[str, Callable[[], object]], repeats: int) -> dict[str, list[float]]:
+    """Processor seconds of each way in each round, after one round that does not count."""
     names = list(ways)
     seconds: dict[str, list[float]] = {name: [] for name in names}
     for way in ways.values():
@@ -155,26 +138,6 @@ def interleaved(ways: Mapping[str, Callable[[], object]], repeats: int) -> dict[
             ways[name]()
             seconds[name].append(time.process_time() - start)
     return seconds
-
-
-def spread(values: Sequence[float]) -> dict[str, object]:
-    """Median, minimum, maximum, and all of them in the order measured."""
-    return {"median": statistics.median(values), "min": min(values), "max": max(values), "all": list(values)}
-
-
-def versions() -> dict[str, str]:
-    """Of Python and of what was measured."""
-    packages = ["numpy", *([PEER] if importlib.util.find_spec(PEER) else [])]
-    return {"python": platform.python_version(), **{name: version(name) for name in packages}}
-
-
-def processor() -> str:
-    """The processor's name."""
-    try:
-        lines = Path("/proc/cpuinfo").read_text("utf-8").splitlines()
-    except OSError:
-        return platform.processor()
-    return next((line.partition(":")[2].strip() for line in lines if line.startswith("model name")), "unknown")
 
 
 if __name__ == "__main__":

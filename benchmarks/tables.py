@@ -199,6 +199,20 @@ def variants(file: File) -> str:
     return table(head, rows)
 
 
+def fingerprints(file: File) -> str:
+    """Speed of fingerprinting, beside the peer where it was there."""
+    rows = [
+        [
+            one["way"],
+            f"{one['megabytes']:.1f} MB",
+            f"{number(one['megabytes_per_second']['median'])} MB/s",
+            times(one["times_as_fast_as_scanoss"]) if one["times_as_fast_as_scanoss"] else "",
+        ]
+        for one in file["results"]
+    ]
+    return table(["way", "read", "speed, one core", "× scanoss_winnowing"], rows)
+
+
 def machine(files: Mapping[str, File]) -> str:
     """On what it was measured; scripts may have run on different machines."""
     described = set()
@@ -220,6 +234,7 @@ TABLES: Mapping[str, tuple[str, Callable[[File], str]]] = {
     "memory": ("memory", memory),
     "growth": ("growth", growth),
     "calibration": ("calibration", calibration),
+    "fingerprints": ("fingerprints", fingerprints),
     "variants": ("variants", variants),
 }
 """Name of a table in the page → file it is made from, and how."""

@@ -69,3 +69,10 @@ def test_a_file_appears_under_its_name_only_when_it_is_whole(tmp_path):
 def test_a_full_disk_gets_one_clear_line(tmp_path):
     with pytest.raises(DataError, match="cannot be written"):
         write_scores(iter([]), tmp_path / "no" / "such" / "out.jsonl", ["loss"])
+
+
+def test_variants_add_the_scores_that_compare_rewritings(assay, texts, golden):
+    done = assay("score", golden / "model", texts, "--scores", "loss", "--variants", "3", "--limit", "2")
+    assert done.code == 0, done.err
+    (row, _) = rows_of(done.out)
+    assert set(row["scores"]) | set(row["unscorable"]) == {"loss", "sr_gray:n=3", "sr_z:n=3"}

@@ -193,3 +193,28 @@ def test_labels_of_one_class_are_told_and_give_no_ranking(todo):
     found = audit(SEEN, todo, benchmark="words")
     assert found.summary("loss").ranking is None
     assert "All 60 labelled samples are members; AUROC and TPR need both classes." in found.notes
+
+
+FUNCTION = """\
+def total_of(numbers, start=0):
+    total = start
+    for one in numbers:
+        total += one
+    return total
+"""
+
+
+def test_the_papers_own_rule_stands_beside_what_it_calls_leaked_where_nothing_leaked():
+    seen = [Sample(f"s{i}", FUNCTION.replace("total", f"total{i}"), label="member") for i in range(20)]
+    other = [Sample(f"o{i}", FUNCTION.replace("numbers", f"number{i}"), label="nonmember") for i in range(20)]
+    fresh = [Sample(f"f{i}", FUNCTION.replace("start", f"start{i}")) for i in range(20)]
+    model = TableModel.trained([sample.text for sample in seen], order=3)
+    todo = plan(requests("sr_gray:n=4"), {"target": model})
+    (note,) = [note for note in audit([*seen, *other], todo, benchmark="b", unseen=fresh).notes if "rule" in note]
+    assert "of 20 members" in note
+    assert "of 20 non-members" in note
+    assert "of 20 unseen texts" in note
+    assert "it would be 20%" in note
+    (note,) = [note for note in audit(fresh, todo, benchmark="b").notes if "rule" in note]
+    assert "of 20 samples" in note
+    assert "measure that with --unseen" in note

@@ -11,6 +11,7 @@ from assay.errors import MissingCapability, ScoreError
 from assay.models.table import TableModel
 from assay.scores import FrequencyTable, requests
 from assay.scoring import pairs_to_run, plan, score_samples, score_stream
+from assay.scoring.views import rewritten
 from assay.types import Sample
 
 
@@ -103,3 +104,52 @@ def test_a_table_of_another_tokenizer_is_refused():
     table = FrequencyTable.count([], vocabulary_size=256, tokenizer_digest="other", source="elsewhere")
     with pytest.raises(ScoreError, match="belongs to tokenizer other"):
         plan(requests("dc_pdd"), {"target": model}, table)
+
+
+PYTHON = """\
+def total_of(numbers, start=0):
+    total = start
+    for one in numbers:
+        total += one
+    return total
+"""
+
+
+def test_every_rewriting_runs_once_and_no_text_that_has_none_is_lost():
+    model = uniform()
+    wanted = [
+        Sample("a", PYTHON),
+        Sample("b", "int main() { return 0; }", language="c"),
+        Sample("c", "no program ("),
+        Sample("d", PYTHON, language="python"),
+    ]
+    found = score_samples(wanted, plan(requests("sr_gray:n=3,sr_z:n=4,loss"), {"target": model}))
+    made = rewritten(wanted[0], 4).texts
+    assert len(made) == 4
+    assert Counter(model.scored) == Counter({PYTHON, wanted[1].text, wanted[2].text, *made})
+    assert found.reasons["sr_gray:n=3"] == (None, "no rewriting of c", "no variants: does not parse as Python", None)
+    assert not any(found.reasons["loss"])
+
+
+def test_a_rewriting_is_scored_as_its_text_alone_would_be():
+    model = TableModel.trained([PYTHON], order=2)
+    found = score_samples([Sample("a", PYTHON)], plan(requests("sr_gray:n=3"), {"target": model})).values["sr_gray:n=3"]
+    texts = [PYTHON, *rewritten(Sample("a", PYTHON), 3).texts]
+    alone = score_samples(samples(*texts), plan(requests("perplexity"), {"target": model})).values["perplexity"]
+    assert found[0] == pytest.approx((-alone[1:]).min() + alone[0])
+
+
+@given(st.integers(1, 40))
+def test_the_block_changes_no_value_of_a_comparison_with_rewritings(block):
+    texts = [PYTHON.replace("total_of", f"total_of_{i}") for i in range(4)]
+    todo = plan(requests("sr_z:n=2,loss"), {"target": TableModel.trained([PYTHON], order=2)})
+    small, large = ([one.scores for one in score_stream(samples(*texts), todo, block=size)] for size in (block, 1024))
+    assert small == large
+
+
+def test_progress_ends_where_the_work_ends():
+    told = []
+    todo = plan(requests("sr_gray:n=2"), {"target": uniform()})
+    score_samples(samples(PYTHON, "no program (", "x"), todo, progress=lambda done, total: told.append((done, total)))
+    assert told[-1][0] == told[-1][1]
+    assert all(done <= total for done, total in told)

@@ -17,6 +17,7 @@ from assay.cli.options import (
     ModelOptions,
     Reference,
     Scores,
+    Variants,
 )
 from assay.errors import DataError
 
@@ -32,6 +33,7 @@ def audit_command(
     primary: Annotated[
         str | None, typer.Option(metavar="SCORE", help="Score of the headline (mid_pit).", rich_help_panel=SCORES)
     ] = None,
+    variants: Variants = 0,
     reference: Reference = None,
     frequencies: Frequencies = None,
     unseen: Annotated[
@@ -78,7 +80,7 @@ def audit_command(
     """
     from assay.cli.manifest import Stopwatch, manifest
     from assay.cli.present import present
-    from assay.cli.requested import computable, frequencies_for
+    from assay.cli.requested import computable, frequencies_for, with_variants
     from assay.cli.terminal import progress_bar
     from assay.datasets import load
     from assay.leakage import UnseenScores, audit, rule
@@ -89,6 +91,7 @@ def audit_command(
     rules = [rule(text) for text in fail_on or []]
     if unseen is not None and calibration is not None:
         raise DataError("both --unseen and --calibration were given; expected one of them")
+    scores = with_variants(scores, variants)
     requests(scores)  # a misspelt score is told before a large model is loaded
     dataset = which.load(benchmark)
     fresh = load(unseen, text=unseen_text) if unseen is not None else None

@@ -6,7 +6,7 @@ from typing import Annotated
 import typer
 
 from assay.cli.groups import grouped
-from assay.cli.options import DataOptions, Frequencies, ModelName, ModelOptions, Reference, Scores
+from assay.cli.options import DataOptions, Frequencies, ModelName, ModelOptions, Reference, Scores, Variants
 
 
 @grouped
@@ -18,6 +18,7 @@ def calibrate_command(
     *,
     output: Annotated[Path, typer.Option("-o", "--output", metavar="FILE", help="The calibration file to write.")],
     scores: Scores = "one-pass",
+    variants: Variants = 0,
     reference: Reference = None,
     frequencies: Frequencies = None,
     which: DataOptions,
@@ -27,13 +28,14 @@ def calibrate_command(
 
     **Example**: `assay calibrate builtin:small fresh_functions.jsonl -o fresh.json`
     """
-    from assay.cli.requested import computable, frequencies_for
+    from assay.cli.requested import computable, frequencies_for, with_variants
     from assay.cli.terminal import progress_bar, warn
     from assay.evaluation.calibration import unseen_note
     from assay.leakage import UnseenScores
     from assay.scores import requests
     from assay.scoring import plan
 
+    scores = with_variants(scores, variants)
     requests(scores)  # a misspelt score is told before a large model is loaded
     dataset = which.load(unseen)
     models = how.open_roles(model, reference)

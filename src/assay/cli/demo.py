@@ -5,10 +5,11 @@ from typing import Annotated
 
 import typer
 
-from assay.cli.options import OUTPUT, AsJson, ModelOptions
+from assay.cli.options import OUTPUT, AsJson, ModelOptions, Variants
 
 MODEL = "builtin:small"
 SCORES = "one-pass,lowercase"
+"""What costs at most two passes a sample."""
 
 
 def demo_command(
@@ -19,6 +20,7 @@ def demo_command(
     per_dose: Annotated[
         int | None, typer.Option(min=1, help="At most so many functions of each dose; all without it.")
     ] = None,
+    variants: Variants = 0,
     no_cache: Annotated[bool, typer.Option("--no-cache", help="Neither read nor write the statistics cache.")] = False,
     as_json: AsJson = False,
 ) -> None:
@@ -31,7 +33,7 @@ def demo_command(
     """
     from assay.cli.manifest import Stopwatch, manifest
     from assay.cli.present import present
-    from assay.cli.requested import computable, frequencies_for
+    from assay.cli.requested import computable, frequencies_for, with_variants
     from assay.cli.terminal import progress_bar
     from assay.scoring import plan
     from assay.testbed.demo import demo_audit, demo_functions
@@ -40,7 +42,7 @@ def demo_command(
     functions = demo_functions(per_dose)
     scorer = ModelOptions(no_cache=no_cache).open(MODEL)
     table = frequencies_for(scorer, None)
-    wanted, _ = computable(SCORES, frequencies=table is not None, reference=False)
+    wanted, _ = computable(with_variants(SCORES, variants), frequencies=table is not None, reference=False)
     todo = plan(wanted, {"target": scorer}, table)
     with progress_bar(f"scoring {len(functions)} functions") as report:
         found = demo_audit(functions, todo, progress=report)

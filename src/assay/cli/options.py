@@ -173,4 +173,13 @@ Frequencies = Annotated[
         metavar="FILE", help="Token frequencies for dc_pdd (`assay frequencies build`).", rich_help_panel=SCORES
     ),
 ]
+Variants = Annotated[
+    int,
+    typer.Option(
+        min=0,
+        metavar="N",
+        help="Rewrite each Python sample N times under other names, and score it against that: sr_gray, sr_z.",
+        rich_help_panel=SCORES,
+    ),
+]
 AsJson = Annotated[bool, typer.Option("--json", help="Print the summary as JSON.", rich_help_panel=OUTPUT)]

@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from assay.scores import FrequencyTable, ScoreRequest, requests
+from assay.scores import SCORES, FrequencyTable, ScoreRequest, requests
 from assay.types import TokenScorer
 
 
@@ -18,6 +18,12 @@ def frequencies_for(scorer: TokenScorer, path: Path | None) -> FrequencyTable | 
         return FrequencyTable.load(path)
     shipped = FrequencyTable.load(builtin_folder("small") / "frequencies.npz")
     return shipped if shipped.tokenizer_digest == scorer.tokenizer_digest else None
+
+
+def with_variants(scores: str, n: int) -> str:
+    """The scores asked for, and those that compare n rewritings where n is not 0."""
+    compared = [name for name, found in SCORES.items() if found.needs_variants] if n else []
+    return ",".join([scores, *(f"{name}:n={n}" if SCORES[name].defaults["n"] != n else name for name in compared)])
 
 
 def computable(scores: str, *, frequencies: bool, reference: bool) -> tuple[tuple[ScoreRequest, ...], tuple[str, ...]]:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from assay.cli.groups import grouped
-from assay.cli.options import DataOptions, Frequencies, ModelOptions, Reference, Scores
+from assay.cli.options import DataOptions, Frequencies, ModelOptions, Reference, Scores, Variants
 from assay.errors import DataError
 
 if TYPE_CHECKING:
@@ -30,6 +30,7 @@ def score_command(
     list_scores: Annotated[
         bool, typer.Option("--list", help="Print every score and what it needs; then stop.")
     ] = False,
+    variants: Variants = 0,
     reference: Reference = None,
     frequencies: Frequencies = None,
     which: DataOptions,
@@ -41,7 +42,7 @@ def score_command(
     """
     from rich.console import Console
 
-    from assay.cli.requested import computable, frequencies_for
+    from assay.cli.requested import computable, frequencies_for, with_variants
     from assay.cli.score_files import Row, check_output, write_scores
     from assay.cli.terminal import progress_bar, warn
     from assay.scores import requests
@@ -53,6 +54,7 @@ def score_command(
     if model is None or texts is None:
         raise DataError("assay score takes MODEL and DATA, for example: assay score builtin:small texts.jsonl")
     check_output(output)
+    scores = with_variants(scores, variants)
     requests(scores)  # a misspelt score is told before a large model is loaded
     dataset = which.load(texts)
     models = how.open_roles(model, reference)

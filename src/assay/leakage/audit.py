@@ -15,6 +15,7 @@ from assay.evaluation.calibration import (
     conformal_p_values,
     flag_rate,
     unseen_note,
+    wilson,
 )
 from assay.evaluation.dose import dose_correlation, dose_response
 from assay.evaluation.ranking_result import Ranking, rank_all
@@ -27,6 +28,7 @@ from assay.types import MEMBER, NONMEMBER, Sample
 
 PRIMARY = "mid_pit"
 """The score in the headline, declared before any data is looked at."""
+LABELLED: Mapping[str, str] = {MEMBER: "members", NONMEMBER: "non-members"}
 QUANTILES = (0.05, 0.25, 0.5, 0.75, 0.95)
 Values = NDArray[np.float64]
 
@@ -111,6 +113,7 @@ def audit(
         notes=(
             *notes,
             *one_class_note(audited),
+            *rule_notes(plan, audited, values, known),
             *overlap,
             *calibration_notes(len(known[primary]) if known else 0, calibration),
         ),
@@ -144,6 +147,37 @@ def one_class_note(samples: Sequence[Sample]) -> list[str]:
     if len(set(labels)) != 1:
         return []
     return [f"All {len(labels)} labelled samples are {labels[0]}s; AUROC and TPR need both classes."]
+
+
+def rule_notes(
+    plan: Plan, samples: Sequence[Sample], values: Mapping[str, Values], known: Mapping[str, Values]
+) -> list[str]:
+    """What the rule of a score's own paper calls leaked, beside what it calls leaked where nothing can have leaked."""
+    labels = np.array([sample.label or "" for sample in samples])
+    notes = []
+    for one in plan.requests:
+        rule = one.definition.rule
+        if rule is None:
+            continue
+        parts = {words: values[one.name][labels == label] for label, words in LABELLED.items() if label in labels}
+        parts = parts or {"samples": values[one.name]}
+        if known:
+            parts["unseen texts"] = known[one.name]
+        told = ", ".join(f"{share_above(rule, column)} {words}" for words, column in parts.items())
+        chance = f"; if names meant nothing it would be {1 / (one.variants + 1):.0%}" if one.variants else ""
+        unmeasured = "" if len(parts) > 1 else " On text never seen it may call as many: measure that with --unseen."
+        notes.append(
+            f"{one.name}: the rule of its paper, a value above {rule:g}, calls leaked {told}{chance}. "
+            f"That rule is not calibrated.{unmeasured}"
+        )
+    return notes
+
+
+def share_above(rule: float, column: Values) -> str:
+    """Which share of the scorable values exceeds the rule: `45 % [40, 50] of 394`, with Wilson's interval."""
+    scored = column[~np.isnan(column)]
+    found = wilson(int((scored > rule).sum()), len(scored))
+    return f"{100 * found.value:.0f} % [{100 * found.low:.0f}, {100 * found.high:.0f}] of {len(scored)}"
 
 
 def groups_of(samples: Sequence[Sample]) -> list[Hashable]:

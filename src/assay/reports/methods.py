@@ -55,7 +55,9 @@ def method_notes(audit: Audit) -> tuple[MethodNote, ...]:
 
 def _further_needs(found: ScoreDefinition) -> str:
     views = [str(view) for view in dict.fromkeys(found.views.values()) if view != View()]
-    return " and ".join([*views, *(["a token-frequency table"] if found.needs_frequencies else [])])
+    tables = ["a token-frequency table"] if found.needs_frequencies else []
+    rewritings = ["n rewritings of the text"] if found.needs_variants else []
+    return " and ".join([*views, *rewritings, *tables])
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,7 +5,8 @@
 
 `target: LogProbs` asks for the log-probabilities of the sample under the audited model,
 `lowercased: LowercasedLogProbs` for those of its lower-cased form,
-`reference: ReferenceLogProbs` for those of a second model; `text: Text` and
+`reference: ReferenceLogProbs` for those of a second model, `variants: Variants` for those of the first n
+semantics-preserving rewritings, n being a parameter of the score; `text: Text` and
 `frequencies: FrequencyTable` ask for the text and for a token-frequency table. Keyword-only parameters are the
 score's own, with the paper's defaults. Nothing else has to be said anywhere.
 """
@@ -39,16 +40,22 @@ Statistics = Annotated[TokenStatistics, View()]
 LogProbs = Annotated[TokenLogProbs, View()]
 LowercasedLogProbs = Annotated[TokenLogProbs, View(form="lowercase")]
 ReferenceLogProbs = Annotated[TokenLogProbs, View(role="reference")]
+Variants = Annotated[tuple[TokenLogProbs, ...], "variants"]
 Text = Annotated[str, "text"]
 
 
 @dataclass(frozen=True, slots=True)
 class Inputs:
-    """All that a score may ask for, of one sample."""
+    """All that a score may ask for, of one sample.
+
+    `variants` holds as many rewritings as could be made; `no_variants` says why where there are too few.
+    """
 
     text: str
     views: Mapping[View, TokenStatistics]
     frequencies: FrequencyTable | None = None
+    variants: tuple[TokenStatistics, ...] = ()
+    no_variants: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,6 +72,8 @@ class ScoreDefinition:
         needs_full_statistics: whether log-probabilities alone are too little (ranks, entropy …).
         needs_text: whether the function takes the text.
         needs_frequencies: whether the function takes a token-frequency table.
+        needs_variants: whether the function takes rewritings of the text; then `n` says how many.
+        rule: the value above which the paper itself calls a sample leaked; None where it names none.
         defaults: hyper-parameter → the paper's default.
         counts: words → function of the target's statistics that counts something worth reporting.
     """
@@ -78,8 +87,10 @@ class ScoreDefinition:
     needs_full_statistics: bool
     needs_text: bool
     needs_frequencies: bool
+    needs_variants: bool
     defaults: Mapping[str, object]
     counts: Mapping[str, Callable[[TokenStatistics], int]] = field(default_factory=dict)
+    rule: float | None = None
 
     @property
     def summary(self) -> str:
@@ -89,7 +100,11 @@ class ScoreDefinition:
     @property
     def passes(self) -> int:
         """Forward passes per sample that this score alone would cost."""
-        return len(set(self.views.values()))
+        return len(set(self.views.values())) + self.variants()
+
+    def variants(self, **parameters: object) -> int:
+        """How many rewritings of each text the score compares."""
+        return int(str(parameters.get("n", self.defaults["n"]))) if self.needs_variants else 0
 
     def needs(self) -> str:
         """What has to be run or given, in words."""
@@ -98,6 +113,8 @@ class ScoreDefinition:
             parts[0] += " (full distribution)"
         if self.needs_frequencies:
             parts.append("token-frequency table")
+        if self.needs_variants:
+            parts.append("n rewritings of the text under the target model")
         return ", ".join(parts)
 
     def __call__(self, inputs: Inputs, **parameters: object) -> float:
@@ -113,6 +130,10 @@ class ScoreDefinition:
             arguments["text"] = inputs.text
         if self.needs_frequencies:
             arguments["frequencies"] = inputs.frequencies
+        if self.needs_variants:
+            if inputs.no_variants and len(inputs.variants) < self.variants(**parameters):
+                raise Unscorable(inputs.no_variants)
+            arguments["variants"] = inputs.variants
         value = float(self.function(**arguments, **parameters))
         if not math.isfinite(value):
             raise Unscorable("value is not finite")
@@ -125,6 +146,7 @@ def score(
     formula: str,
     reference: str,
     counts: Mapping[str, Callable[[TokenStatistics], int]] | None = None,
+    rule: float | None = None,
 ) -> Callable[[Callable[..., float]], ScoreDefinition]:
     """Make a pure function a score; its parameter types declare what it needs.
 
@@ -144,7 +166,7 @@ def score(
             elif get_origin(hint) is Annotated and isinstance(hint.__metadata__[0], View):
                 views[parameter.name] = hint.__metadata__[0]
                 full = full or get_args(hint)[0] is TokenStatistics
-            elif hint not in (Text, FrequencyTable):
+            elif hint not in (Text, FrequencyTable, Variants):
                 raise ScoreError(
                     f"score {function.__name__}: parameter {parameter.name} has type {hint}, no known need"
                 )
@@ -158,8 +180,10 @@ def score(
             needs_full_statistics=full,
             needs_text=Text in hints.values(),
             needs_frequencies=FrequencyTable in hints.values(),
+            needs_variants=Variants in hints.values(),
             defaults=defaults,
             counts=dict(counts or {}),
+            rule=rule,
         )
 
     return define

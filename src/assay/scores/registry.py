@@ -9,13 +9,13 @@ from dataclasses import dataclass
 from types import MappingProxyType
 
 from assay.errors import ScoreError
-from assay.scores import pair_scores, token_scores
+from assay.scores import pair_scores, token_scores, variant_scores
 from assay.scores.definition import Inputs, ScoreDefinition
 
 SCORES: Mapping[str, ScoreDefinition] = MappingProxyType(
     {
         found.name: found
-        for module in (token_scores, pair_scores)
+        for module in (token_scores, pair_scores, variant_scores)
         for found in vars(module).values()
         if isinstance(found, ScoreDefinition)
     }
@@ -36,6 +36,11 @@ class ScoreRequest:
     name: str
     definition: ScoreDefinition
     parameters: Mapping[str, object]
+
+    @property
+    def variants(self) -> int:
+        """How many rewritings of each text the score compares."""
+        return self.definition.variants(**self.parameters)
 
     def __call__(self, inputs: Inputs) -> float:
         """The oriented value of one sample; raises Unscorable."""

@@ -31,6 +31,11 @@ class Plan:
         """The roles that have to run, each once."""
         return dict.fromkeys(view.role for view in self.views)
 
+    @property
+    def variants(self) -> int:
+        """Rewritings of each text that at least one score compares."""
+        return max((one.variants for one in self.requests), default=0)
+
 
 def plan(
     requests: Sequence[ScoreRequest],

@@ -16,7 +16,7 @@ from assay.errors import Unscorable
 from assay.scores.definition import Inputs, Role, View
 from assay.scores.registry import ScoreRequest
 from assay.scoring.plan import Plan
-from assay.scoring.views import view_text
+from assay.scoring.views import Rewritten, rewritten, view_text
 from assay.types import Sample, Score, TokenStatistics
 
 Pair = tuple[Role, str]
@@ -24,6 +24,14 @@ Progress = Callable[[int, int], None]
 """Told after every batch: texts done so far, texts to be run in all."""
 Observer = Callable[[int, TokenStatistics], None]
 """Shown the target's statistics of every sample, by its position in the input."""
+
+
+@dataclass(frozen=True, slots=True)
+class Variants:
+    """What the model said of a sample's rewritings; `reason` where there are fewer than were asked for."""
+
+    statistics: tuple[TokenStatistics, ...] = ()
+    reason: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,13 +77,19 @@ def score_stream(
         ModelError: when a model cannot be run.
     """
     uses = pairs_to_run(samples, plan)
-    total, done = len(uses), 0
+    done = 0
     held: dict[Pair, TokenStatistics] = {}
-    for begin in range(0, len(samples), block):
-        positions = range(begin, min(begin + block, len(samples)))
-        texts = [
+    size = max(1, block // (1 + plan.variants))
+    for begin in range(0, len(samples), size):
+        positions = range(begin, min(begin + size, len(samples)))
+        texts: list[Pair] = [
             (view.role, view_text(samples[position].text, view.form)) for position in positions for view in plan.views
         ]
+        variants = {position: rewritten(samples[position], plan.variants) for position in positions if plan.variants}
+        further: list[Pair] = [("target", text) for one in variants.values() for text in one.texts]
+        uses.update(further)
+        texts += further
+        total = len(uses) + plan.variants * (len(samples) - positions.stop)  # rewritings still to be made: at most
         for role in plan.roles:
             wanted = [
                 text for pair_role, text in dict.fromkeys(texts) if pair_role == role and (role, text) not in held
@@ -88,7 +102,7 @@ def score_stream(
         for position in positions:
             sample = samples[position]
             views = {view: held[view.role, view_text(sample.text, view.form)] for view in plan.views}
-            yield score_sample(position, sample, views, plan)
+            yield score_sample(position, sample, views, plan, variants_of(variants.get(position), held))
             if observe:
                 observe(position, views[View()])
         for pair in texts:
@@ -97,9 +111,16 @@ def score_stream(
                 del held[pair]
 
 
-def score_sample(index: int, sample: Sample, views: Mapping[View, TokenStatistics], plan: Plan) -> ScoredSample:
-    """Every requested score of one sample whose views have been run."""
-    inputs = Inputs(sample.text, views, plan.frequencies)
+def variants_of(found: Rewritten | None, held: Mapping[Pair, TokenStatistics]) -> Variants:
+    """The statistics of a sample's rewritings, and why there are too few."""
+    return Variants(tuple(held["target", text] for text in found.texts), found.reason) if found else Variants()
+
+
+def score_sample(
+    index: int, sample: Sample, views: Mapping[View, TokenStatistics], plan: Plan, variants: Variants
+) -> ScoredSample:
+    """Every requested score of one sample whose views and rewritings have been run."""
+    inputs = Inputs(sample.text, views, plan.frequencies, variants.statistics, variants.reason)
     counts = {
         (one.name, words): counted(views[View()])
         for one in plan.requests

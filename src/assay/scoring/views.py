@@ -1,11 +1,36 @@
-"""Views: how a form of a sample's text is made."""
+"""Views: how a form of a sample's text, and its rewritings, are made."""
 
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from types import MappingProxyType
 
+from assay.code import variants
 from assay.scores.definition import Form
+from assay.types import Sample
 
 FORMS: Mapping[Form, Callable[[str], str]] = MappingProxyType({"original": str, "lowercase": str.lower})
+
+
+@dataclass(frozen=True, slots=True)
+class Rewritten:
+    """The rewritings of a sample, and why there are fewer than were asked for; None where there are not."""
+
+    texts: tuple[str, ...]
+    reason: str | None
+
+
+def rewritten(sample: Sample, n: int) -> Rewritten:
+    """At most n verified rewritings of a sample in Python; the same for the same text, whatever else is rewritten."""
+    if sample.language not in (None, "python"):
+        return Rewritten((), f"no rewriting of {sample.language}")
+    found = variants(sample.text, n)
+    texts = tuple(one.text for one in found.variants)
+    if found.reason is None:
+        return Rewritten(texts, None)
+    if texts:
+        return Rewritten(texts, f"fewer than {n} distinct variants")
+    # the first words tell the kind; what follows is of this text alone and would make every reason another one
+    return Rewritten((), f"no variants: {found.reason.partition(':')[0]}")
 
 
 def view_text(text: str, form: Form) -> str:

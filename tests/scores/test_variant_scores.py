@@ -1,0 +1,65 @@
+"""SrDetection's scores, by hand."""
+
+import math
+
+import numpy as np
+import pytest
+
+from assay.errors import ScoreError, Unscorable
+from assay.scores import Inputs, View, request
+from assay.types import TokenLogProbs
+
+
+def text_of(*log_probs):
+    return TokenLogProbs(np.arange(len(log_probs), dtype=np.int32), np.array(log_probs, np.float32))
+
+
+def value(spec, original, *variants, reason=None):
+    return request(spec)(
+        Inputs("", {View(): text_of(*original)}, None, tuple(text_of(*one) for one in variants), reason)
+    )
+
+
+def test_sr_gray_is_the_distance_to_the_easiest_variant():
+    assert value("sr_gray:n=2", [-1, -1], [-2, -2], [-3, -3]) == pytest.approx(math.e**2 - math.e)
+    assert value("sr_gray:n=2", [-1, -1], [-0.5, -0.5], [-3, -3]) < 0
+
+
+def test_means_are_over_each_texts_own_tokens():
+    """A name may become more tokens, or fewer."""
+    assert value("sr_gray:n=1", [-1, -3], [-2, -2, -2]) == pytest.approx(0)
+
+
+def test_sr_z_is_the_distance_in_standard_deviations_with_n_minus_1():
+    assert value("sr_z:n=3", [-1, -1], [-2, -2], [-3, -3], [-4, -4]) == pytest.approx(2.0)
+
+
+def test_only_the_first_n_variants_count():
+    assert value("sr_gray:n=1", [-1], [-2], [-0.1]) == value("sr_gray:n=1", [-1], [-2])
+
+
+@pytest.mark.parametrize("name", ["sr_gray", "sr_z"])
+class TestBoth:
+    def test_too_few_variants_are_a_reason(self, name):
+        with pytest.raises(Unscorable, match="fewer than 10 distinct variants"):
+            value(name, [-1], [-2], [-3])
+
+    def test_the_reason_of_the_engine_comes_first(self, name):
+        with pytest.raises(Unscorable, match="no rewriting of java"):
+            value(name, [-1], reason="no rewriting of java")
+
+    def test_a_reason_does_not_hold_where_there_are_enough_for_this_score(self, name):
+        assert math.isfinite(value(f"{name}:n=2", [-1], [-2], [-3], reason="fewer than 10 distinct variants"))
+
+    def test_no_variants_at_all_is_an_error_not_a_value(self, name):
+        with pytest.raises(ScoreError, match="expected at least 1"):
+            value(f"{name}:n=0", [-1])
+
+    def test_a_variant_without_tokens_is_a_reason(self, name):
+        with pytest.raises(Unscorable, match="fewer than 2 tokens"):
+            value(f"{name}:n=2", [-1], [-2], [])
+
+
+def test_variants_that_are_all_alike_have_no_standard_deviation():
+    with pytest.raises(Unscorable, match="equally likely"):
+        value("sr_z:n=3", [-1], [-2], [-2], [-2])

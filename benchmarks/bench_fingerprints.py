@@ -14,17 +14,16 @@ taken of each round. Megabytes are 10^6 bytes of UTF-8 source; for `winnowing` a
   digits and knows no comments or strings; k = 30, w = 64.
 """
 
-import gc
 import importlib
 import importlib.util
 import sysconfig
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from importlib.metadata import version
 from pathlib import Path
 
 import numpy as np
-from measuring import arguments, ratios, spread, write
+from measuring import arguments, interleaved, ratios, spread, write
 
 from assay.retrieval import DEFAULT, PAPER, Profile, fingerprint
 from assay.retrieval.canonical import characters
@@ -47,7 +46,7 @@ def main() -> None:
     options = arguments(__doc__)
     texts = corpus(200_000 if options.smoke else 12_000_000)
     ways, sizes = ways_and_sizes(texts)
-    seconds = cpu_seconds(ways, options.repeats or (2 if options.smoke else 7))
+    seconds = interleaved(ways, options.repeats or (2 if options.smoke else 7), "cpu", time.process_time)
     peer = seconds.get(PEER)
     results = [
         {
@@ -123,21 +122,6 @@ def character_units(text: str) -> Units:
 def winnowed(units: Units) -> object:
     """Fingerprints of canonical characters."""
     return winnow(units, k=CHARACTERS.k, w=CHARACTERS.w, gram_hash=GRAM_HASHES[CHARACTERS.hash])
-
-
-def cpu_seconds(ways: Mapping[str, Callable[[], object]], repeats: int) -> dict[str, list[float]]:
-    """Processor seconds of each way in each round, after one round that does not count."""
-    names = list(ways)
-    seconds: dict[str, list[float]] = {name: [] for name in names}
-    for way in ways.values():
-        way()
-    for turn in range(repeats):
-        for name in names[turn % len(names) :] + names[: turn % len(names)]:
-            gc.collect()
-            start = time.process_time()
-            ways[name]()
-            seconds[name].append(time.process_time() - start)
-    return seconds
 
 
 if __name__ == "__main__":

@@ -51,7 +51,12 @@ def arguments(description: str | None) -> argparse.Namespace:
     return options
 
 
-def interleaved(ways: Mapping[str, Callable[[], object]], repeats: int, device: str) -> dict[str, list[float]]:
+def interleaved(
+    ways: Mapping[str, Callable[[], object]],
+    repeats: int,
+    device: str,
+    clock: Callable[[], float] = time.perf_counter,
+) -> dict[str, list[float]]:
     """Seconds of each way in each round, after one round that does not count."""
     names = list(ways)
     seconds: dict[str, list[float]] = {name: [] for name in names}
@@ -59,18 +64,18 @@ def interleaved(ways: Mapping[str, Callable[[], object]], repeats: int, device: 
         way()
     for turn in range(repeats):
         for name in names[turn % len(names) :] + names[: turn % len(names)]:
-            seconds[name].append(timed(ways[name], device))
+            seconds[name].append(timed(ways[name], device, clock))
     return seconds
 
 
-def timed(way: Callable[[], object], device: str) -> float:
+def timed(way: Callable[[], object], device: str, clock: Callable[[], float] = time.perf_counter) -> float:
     """Seconds of one call, until the device has done its work."""
     gc.collect()
-    start = time.perf_counter()
+    start = clock()
     way()
     if device.startswith("cuda"):
         torch.cuda.synchronize()
-    return time.perf_counter() - start
+    return clock() - start
 
 
 def spread(values: Sequence[float]) -> Spread:

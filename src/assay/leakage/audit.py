@@ -164,7 +164,7 @@ def rule_notes(
         if known:
             parts["unseen texts"] = known[one.name]
         told = ", ".join(f"{share_above(rule, column)} {words}" for words, column in parts.items())
-        chance = f"; if names meant nothing it would be {1 / (one.variants + 1):.0%}" if one.variants else ""
+        chance = f"; if names meant nothing it would be {100 / (one.variants + 1):.0f} %" if one.variants else ""
         unmeasured = "" if len(parts) > 1 else " On text never seen it may call as many: measure that with --unseen."
         notes.append(
             f"{one.name}: the rule of its paper, a value above {rule:g}, calls leaked {told}{chance}. "

@@ -15,7 +15,7 @@ ROOT = Path(__file__).resolve().parents[1]
 METHOD_PAGES = ROOT / "docs" / "methods"
 NOT_A_SCORE = {"index", "frequency-tables"}
 ARXIV = re.compile(r"arXiv:\d{4}\.\d{4,5}")
-MACHINE_PATH = re.compile(rf"(?<![\w.:/-])(?:{re.escape(str(ROOT.parent))}|/root|/home/\w+|/Users/\w+)/")
+MACHINE_PATH = re.compile(r"(?<![\w.:/-])/(?:root|home/\w+|Users/\w+)/")
 
 
 def page(name):

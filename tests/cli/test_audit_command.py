@@ -121,6 +121,7 @@ def test_every_benchmark_of_the_list_can_be_shown(assay):
         ["calibrate"],
         ["score"],
         ["report"],
+        ["compare"],
         ["benchmarks", "show"],
         ["frequencies", "build"],
         ["cache", "info"],
@@ -145,3 +146,14 @@ def test_the_demo_tells_the_whole_story(assay, tmp_path):
     assert found["mid_pit"]["calibration"]["by_dose"]
     assert "dc_pdd" in found
     assert (tmp_path / "assay-demo" / "report.html").is_file()
+
+
+def test_runs_are_compared_without_a_model(assay, texts, unseen, golden):
+    for name, data in (("one", texts), ("two", unseen)):
+        assay("audit", golden / "model", data, "--scores", "loss", "--out", name)
+    shown = assay("compare", "one", "two", "--figure", "coverage")
+    assert (shown.code, shown.out.count("100\u00a0%")) == (0, 2), shown.err
+    found = json.loads(assay("compare", "one", "two", "--json").out)
+    assert [(cell["run"], cell["value"]) for cell in found] == [("one", None), ("two", None)]
+    assert "| model |" in assay("compare", "one", "--markdown").out
+    assert assay("compare", "nowhere").code == 2

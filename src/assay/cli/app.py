@@ -11,6 +11,7 @@ from assay.cli.audit import audit_command
 from assay.cli.benchmarks import benchmarks_app
 from assay.cli.cache import cache_app
 from assay.cli.calibrate import calibrate_command
+from assay.cli.compare import compare_command
 from assay.cli.demo import demo_command
 from assay.cli.frequencies import frequencies_app
 from assay.cli.report import report_command
@@ -36,6 +37,7 @@ app.command("audit")(audit_command)
 app.command("calibrate")(calibrate_command)
 app.command("score")(score_command)
 app.command("report")(report_command)
+app.command("compare")(compare_command)
 app.add_typer(benchmarks_app)
 app.add_typer(frequencies_app)
 app.add_typer(cache_app)

@@ -221,7 +221,7 @@ def distribution_table(audit: Audit) -> Table:
     )
 
 
-def rich_table(table: Table) -> RichTable:
+def rich_table(table: Table, *, head: str = "score") -> RichTable:
     """For a terminal. Names come from data, so nothing in them is read as markup."""
     sentences = _sentences(table)
     if table.is_wide:
@@ -241,7 +241,7 @@ def rich_table(table: Table) -> RichTable:
         title_style="bold",
         header_style="dim",
     )
-    drawn.add_column("score", min_width=max(len(row.name) for row in table.rows if row.kind != "blind"))
+    drawn.add_column(head, min_width=max(len(row.name) for row in table.rows if row.kind != "blind"))
     for i in shown:
         heading = _room(table.columns[i], table).replace(" ", "\n", 1)
         drawn.add_column(Text(heading), justify="right", no_wrap=i > 0)
@@ -262,15 +262,17 @@ def _room(words: str, table: Table) -> str:
 
 def markdown_table(audit: Audit) -> str:
     """The tables as GitHub Markdown, captions below."""
-    return "\n\n".join(_markdown(table) for table in tables(audit)) + "\n"
+    return "\n\n".join(markdown_of(table) for table in tables(audit)) + "\n"
 
 
-def _markdown(table: Table) -> str:
+def markdown_of(table: Table, *, head: str = "score") -> str:
+    """One table as GitHub Markdown, its title above and its caption below."""
+
     def line(cells: Sequence[str]) -> str:
         return "| " + " | ".join(cell.replace("|", "\\|") for cell in cells) + " |"
 
     names = {"primary": "**`{}`**", "score": "`{}`", "blind": "{}"}
-    lines = [f"**{table.title}**", "", line(("score", *table.columns)), "|---|" + "---:|" * len(table.columns)]
+    lines = [f"**{table.title}**", "", line((head, *table.columns)), "|---|" + "---:|" * len(table.columns)]
     lines += [line((names[row.kind].format(row.name), *row.cells)) for row in table.rows]
     return "\n".join([*lines, "", " ".join(_sentences(table))])
 

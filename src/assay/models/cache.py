@@ -6,6 +6,7 @@ import os
 import sqlite3
 import sys
 import time
+import weakref
 import zlib
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -99,7 +100,7 @@ class StatisticsCache:
     """A file of token statistics, keyed by model digest and text digest.
 
     Several processes may use one file at once. What a `store` returned from has been written: killing the
-    process afterwards loses nothing.
+    process afterwards loses nothing. The file is closed by `close`, at the end of a `with`, or with the last reference.
     """
 
     def __init__(self, path: Path | str | None = None) -> None:
@@ -114,6 +115,7 @@ class StatisticsCache:
             self._connection = sqlite3.connect(self.path, timeout=BUSY_SECONDS, isolation_level=None)
         except (OSError, sqlite3.Error) as error:
             raise self._problem("cannot be opened", error) from error
+        weakref.finalize(self, self._connection.close)
         try:
             self._prepare()
         except sqlite3.Error as error:

@@ -142,7 +142,7 @@ def test_a_rewriting_is_scored_as_its_text_alone_would_be():
 @given(st.integers(1, 40))
 def test_the_block_changes_no_value_of_a_comparison_with_rewritings(block):
     texts = [PYTHON.replace("total_of", f"total_of_{i}") for i in range(4)]
-    todo = plan(requests("sr_z:n=2,loss"), {"target": TableModel.trained([PYTHON], order=2)})
+    todo = plan(requests("sr_gray:n=2,loss"), {"target": TableModel.trained([PYTHON], order=2)})
     small, large = ([one.scores for one in score_stream(samples(*texts), todo, block=size)] for size in (block, 1024))
     assert small == large
 

@@ -24,7 +24,7 @@ from assay.types import Sample
 
 ALPHAS = (0.05, 0.1)
 SPLITS, SMOKE_SPLITS = 500, 3
-SMOKE_PER_DOSE = 200
+SMOKE_PER_DOSE = 20
 WITHIN = (0.05, 0.95)
 """Quantiles of the splits' rates."""
 

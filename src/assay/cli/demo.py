@@ -18,7 +18,8 @@ def demo_command(
         Path, typer.Option(metavar="DIR", help="Run folder, with the report.", rich_help_panel=OUTPUT)
     ] = Path("assay-demo"),
     per_dose: Annotated[
-        int | None, typer.Option(min=1, help="At most so many functions of each dose; all without it.")
+        int | None,
+        typer.Option(min=10, help="At most so many functions of each dose, and 6 times as many never seen; else all."),
     ] = None,
     variants: Variants = 0,
     no_cache: Annotated[bool, typer.Option("--no-cache", help="Neither read nor write the statistics cache.")] = False,

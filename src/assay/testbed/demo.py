@@ -9,13 +9,16 @@ from assay.types import NONMEMBER
 
 CALIBRATION_SHARE = 0.4
 SEED = 0
+NEVER_SEEN = 6
+"""Never-seen functions for each of one dose, as in the corpus: they calibrate, and every dose is held against them."""
 
 
 def demo_functions(per_dose: int | None = None) -> Dataset:
     """Standard-library functions with known doses, from the running interpreter.
 
     Args:
-        per_dose: at most so many functions of each dose; None for all.
+        per_dose: at most so many functions of each dose, and `NEVER_SEEN` times as many that were never seen;
+            None for all.
     """
     known = known_dose_functions()
     taken: dict[object, int] = {}
@@ -23,7 +26,7 @@ def demo_functions(per_dose: int | None = None) -> Dataset:
     for sample in known.samples:
         dose = sample.metadata["dose"]
         taken[dose] = taken.get(dose, 0) + 1
-        if per_dose is None or taken[dose] <= per_dose:
+        if per_dose is None or taken[dose] <= per_dose * (1 if dose else NEVER_SEEN):
             samples.append(sample)
     note = (
         f"{known.matched} of {known.listed} standard-library functions of known dose stand in this Python letter for "

@@ -31,10 +31,8 @@ _LISTED = (
     ),
     re.compile(r"^[ \t]*(\w+)[ \t]*(?:,[ \t]*\w+[ \t]*)+:(?!:)", re.MULTILINE),
     re.compile(
-        re.compile(
-            r"[:@](?:param|parameter|arg|argument|type|keyword|key|kwarg|var|vartype)[ \t]+"
-            r"(?:[\w.\[\], ]+?[ \t]+)?(\w+)[ \t]*:"
-        ),
+        r"[:@](?:param|parameter|arg|argument|type|keyword|key|kwarg|var|vartype)[ \t]+"
+        r"(?:[\w.\[\], ]+?[ \t]+)?(\w+)[ \t]*:"
     ),
 )
 _EXAMPLE = re.compile(r"^[ \t]*>>>[ ](.*)$", re.MULTILINE)

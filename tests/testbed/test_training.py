@@ -91,6 +91,41 @@ def test_a_run_in_pieces_equals_one_in_one_go(trained, fresh_run):
     assert log(fresh_run) == log(trained)
 
 
+# Run by another Python: its files may not grow beyond what the sixth checkpoint and the log need.
+FULL = """
+import resource, signal, sys
+from pathlib import Path
+from dataclasses import replace
+import torch
+from tiny import CPU, TINY
+from assay.testbed.train_base import CHECKPOINT, train_base
+
+def fill(record, steps):
+    if record["step"] == 6:
+        signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+        resource.setrlimit(resource.RLIMIT_FSIZE, (20_000, 20_000))
+
+if __name__ == "__main__":
+    torch.set_num_threads(1)
+    try:
+        train_base(Path(sys.argv[1]), TINY, replace(CPU, checkpoint_seconds=-1, processes=int(sys.argv[2])), fill)
+    except OSError as error:
+        print(error)
+"""
+
+
+@pytest.mark.parametrize("processes", [1, 2])
+def test_a_full_disk_is_told_as_such_and_the_last_checkpoint_stays(fresh_run, tmp_path, processes):
+    here = Path(__file__).parent
+    environment = os.environ | {"PYTHONPATH": f"{here.parents[1] / 'src'}{os.pathsep}{here}", "OMP_NUM_THREADS": "1"}
+    script = tmp_path / "full.py"
+    script.write_text(FULL)
+    command = [sys.executable, script, fresh_run, str(processes)]
+    full = subprocess.run(command, env=environment, timeout=240, check=False, capture_output=True, text=True)
+    assert "File too large" in full.stdout, full.stderr
+    assert load_checkpoint(fresh_run, TINY)[1] == 5
+
+
 def test_a_finished_run_stays_as_it_is(trained):
     before = (trained / CHECKPOINT).read_bytes()
     assert train_base(trained, TINY, CPU)

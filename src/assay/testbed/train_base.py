@@ -4,6 +4,7 @@ Everything that training reads in order (rows, doses, schedule) is fixed before 
 and started again ends with the same weights as one that was not.
 """
 
+import io
 import json
 import math
 import os
@@ -20,7 +21,7 @@ import numpy as np
 import torch
 import torch.distributed as dist
 from numpy.typing import NDArray
-from torch.multiprocessing.spawn import spawn
+from torch.multiprocessing.spawn import ProcessException, spawn
 from transformers import LlamaConfig, LlamaForCausalLM
 
 from assay.errors import DataError
@@ -33,6 +34,7 @@ from assay.testbed.packing import Tokens
 CORPUS = "corpus"
 CHECKPOINT = "checkpoint.pt"
 LOG = "loss.jsonl"
+FAULT = "fault"
 RECIPE = "training_recipe.json"
 _VALIDATION_ROWS = 64
 _VALIDATION_EVERY = 200  # steps
@@ -107,6 +109,7 @@ def train_base(out: Path, recipe: TrainingRecipe, machine: Machine, progress: Pr
     Raises:
         DataError: `out` holds a run of another recipe or a damaged one, the batch cannot be shared among the processes,
             or the machine lacks what it is told to use.
+        OSError: `out` cannot be written; the last checkpoint stays.
     """
     _check_machine(machine)
     if recipe.batch_rows % machine.processes:
@@ -118,7 +121,13 @@ def train_base(out: Path, recipe: TrainingRecipe, machine: Machine, progress: Pr
     else:
         with tempfile.TemporaryDirectory() as meeting:
             run = _Run(out, recipe, machine, f"file://{meeting}/store", progress)
-            spawn(_worker, (run,), nprocs=machine.processes)
+            try:
+                spawn(_worker, (run,), nprocs=machine.processes)
+            except ProcessException as error:
+                fault = Path(meeting, FAULT)
+                if fault.exists():  # what stopped one process; the other may have died of the first one's silence
+                    raise OSError(fault.read_text("utf-8")) from error
+                raise
     return int(_read_checkpoint(out)["step"]) == step_count(out, recipe)
 
 
@@ -205,6 +214,10 @@ def _worker(rank: int, run: _Run) -> None:
         dist.init_process_group("gloo", init_method=run.meeting, rank=rank, world_size=processes)
     try:
         _train(rank, run)
+    except OSError as error:
+        if processes > 1:
+            Path(run.meeting.removeprefix("file://")).with_name(FAULT).write_text(str(error), "utf-8")
+        raise
     finally:
         if processes > 1:
             dist.destroy_process_group()
@@ -330,8 +343,10 @@ def _write_checkpoint(
         "optimisers": [optimiser.state_dict() for optimiser in optimisers],
     }
     partial = out / (CHECKPOINT + ".partial")
-    torch.save(state, partial)
-    os.replace(partial, out / CHECKPOINT)  # noqa: PTH105  Path.replace is the same; atomicity is the point
+    content = io.BytesIO()
+    torch.save(state, content)  # to a file, it would tell of a full disk in words of its own
+    partial.write_bytes(content.getvalue())
+    partial.replace(out / CHECKPOINT)
 
 
 def _read_checkpoint(out: Path) -> dict[str, Any]:

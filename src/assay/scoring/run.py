@@ -1,7 +1,8 @@
 """The engine: every (text, model) pair that the plan needs is run exactly once.
 
 Samples are taken in blocks, so that results stream in input order and memory stays bounded. Inside a block the model
-sees distinct texts only; statistics that a later block needs again are held until their last use.
+sees distinct texts only; statistics that a later block needs again are held until their last use. Rewritings are made
+block by block and go with their block: those of a text that stands again in a later one are the cache's to remember.
 """
 
 import math

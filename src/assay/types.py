@@ -144,6 +144,30 @@ class Generator(Protocol):
         ...
 
 
+@runtime_checkable
+class Encoder(Protocol):
+    """Text → one vector each, for retrieval."""
+
+    @property
+    def name(self) -> str:
+        """What the user called it."""
+        ...
+
+    @property
+    def digest(self) -> str:
+        """Hexadecimal digest of all that can change a vector; an index remembers it."""
+        ...
+
+    @property
+    def dimensions(self) -> int:
+        """d, the length of a vector."""
+        ...
+
+    def encode(self, texts: Sequence[str]) -> Floats:
+        """float32 [texts, d], rows of length 1, in the order of `texts`."""
+        ...
+
+
 @dataclass(frozen=True, slots=True)
 class Score:
     """What one score says of one sample. `value` is NaN exactly when `reason` is given."""
@@ -165,3 +189,49 @@ class Decision:
     threshold: float
     p_value: float | None = None
     q_value: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Span:
+    """A stretch of the query that stands in a document: lines from 1, both ends included, of either side."""
+
+    query_first: int
+    query_last: int
+    document_first: int
+    document_last: int
+
+
+@dataclass(frozen=True, slots=True)
+class Match:
+    """One document that a query may come from.
+
+    Attributes:
+        document_id: its number in the index.
+        path: of the file at its first origin.
+        similarity: Jaccard index of the two fingerprint sets, 0 to 1.
+        containment: share of the query's fingerprints that the document has, 0 to 1.
+        spans: what stands where, in query order; document lines are those of the file.
+        licence: SPDX expression of the first origin, or "unknown".
+        author: of the first origin.
+        url: of the first origin.
+        channel: what found it: "characters" (copies), "tokens" (renamed copies) or "vector".
+        repository: of the first origin.
+        name: dotted name of the function, None for a whole file.
+        origins: number of places where this very text was found.
+        confidence: 1 - the rate at which unrelated code of the query's length reaches this similarity; None where
+            that was not measured.
+    """
+
+    document_id: int
+    path: str
+    similarity: float
+    containment: float
+    spans: tuple[Span, ...]
+    licence: str
+    author: str | None
+    url: str | None
+    channel: str
+    repository: str | None = None
+    name: str | None = None
+    origins: int = 1
+    confidence: float | None = None

@@ -5,12 +5,18 @@ from typing import Literal
 
 import numpy as np
 
+from assay.retrieval.compiled import compiled
 from assay.retrieval.regions import COMMENT, Regions
-from assay.retrieval.source import LAYOUT, Offsets, Source, Units
+from assay.retrieval.scanning import BACKSLASH, Letters
+from assay.retrieval.source import LAYOUT, LINE_FEED, RETURN, SEPARATOR, Offsets, Source, Units
 
 Form = Literal["characters", "tokens"]
 
-VISIBLE = bytes(LAYOUT < byte != 0x7F for byte in range(256))  # noqa: PLR2004  DEL, the one control character above the space
+VISIBLE = np.ones(256, np.bool_)
+VISIBLE[: LAYOUT + 1] = False
+VISIBLE[[0x7F, SEPARATOR]] = False  # DEL, the one control character above the space
+
+VISIBLE_COUNT = VISIBLE.astype(np.int64)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -41,9 +47,29 @@ def characters(source: Source, regions: Regions) -> Canonical:
     Gone are comments, white space, control and format characters (a byte order mark among them) and backslashes at the
     end of a line, inside literals too. Case and Unicode form stay.
     """
-    visible = np.frombuffer(bytearray(source.image).translate(VISIBLE), np.bool_)
     comments = regions.kinds == COMMENT
-    for start, stop in zip(regions.starts[comments].tolist(), regions.stops[comments].tolist(), strict=True):
-        visible[start:stop] = False
-    starts = np.flatnonzero(visible)
-    return Canonical(source.code_points[starts], starts)
+    return Canonical(*_visible(source.letters, source.code_points, regions.starts[comments], regions.stops[comments]))
+
+
+@compiled
+def is_continuation(letters: Letters, at: int) -> bool:
+    """Whether a backslash at the end of its line stands here."""
+    return letters[at] == BACKSLASH and at + 1 < len(letters) and letters[at + 1] in (LINE_FEED, RETURN)
+
+
+@compiled
+def _visible(letters: Letters, code_points: Units, starts: Offsets, stops: Offsets) -> tuple[Units, Offsets]:
+    """The visible code points outside the comments, and their offsets."""
+    units = np.empty(len(letters) + 1, code_points.dtype)
+    offsets = np.empty(len(letters) + 1, np.int64)
+    found, here = 0, 0
+    for comment in range(len(starts) + 1):
+        stop = starts[comment] if comment < len(starts) else len(letters)
+        for at in range(here, stop):
+            units[found], offsets[found] = code_points[at], at
+            letter = letters[at]
+            found += VISIBLE_COUNT[letter]  # a sum, not a branch: white space comes unforeseen
+            if letter == BACKSLASH and is_continuation(letters, at):
+                found -= 1
+        here = stops[comment] if comment < len(starts) else stop
+    return units[:found], offsets[:found]

@@ -98,7 +98,7 @@ def _winnowed(source: Source, canonical: Canonical, channel: Channel) -> Fingerp
     hashes, positions = winnow(canonical.units, k=channel.k, w=channel.w, gram_hash=GRAM_HASHES[channel.hash])
     starts = canonical.starts[positions]
     stops = canonical.stops_of(positions + channel.k - 1)
-    lines = source.lines(starts)
+    lines, columns = source.places(starts)
     return Fingerprints(
         channel=channel,
         units=len(canonical),
@@ -107,6 +107,6 @@ def _winnowed(source: Source, canonical: Canonical, channel: Channel) -> Fingerp
         starts=starts,
         stops=stops,
         lines=lines,
-        columns=starts - source.line_starts[lines - 1] + 1,
-        last_lines=source.lines(stops - 1),
+        columns=columns,
+        last_lines=source.places(stops - 1)[0],
     )

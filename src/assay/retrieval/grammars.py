@@ -1,192 +1,77 @@
 r"""What the lexer has to know of each language, as tables.
 
-A *region* is what is not plain code: a comment or a literal in quotes. One regular expression per language finds the
-regions; the rest is cut into words and operators by byte classes. Every alternative begins with a literal character,
-so that `re` looks for candidates with a character set, and repetitions are possessive or bounded, so that time is
-linear in the text whatever is in it.
+A *region* is what is not plain code: a comment or a literal in quotes. `Rules` say which marks open one; the compiled
+scanner reads them. The rest is cut into words and operators by classes of letters.
 
 Reserved words are those of the language reference that no program may use as a name; contextual keywords (`match` in
 Python, `record` in Java, `async` in JavaScript) are names, because a renaming may touch them.
 """
 
-import re
 from collections import Counter
 from dataclasses import dataclass, replace
-from functools import cache
+from functools import cached_property
 
 from assay.datasets.sources.languages import language_named
+from assay.retrieval.rules import BackQuote, DoubleQuote, Raw, Rules, SingleQuote, Slashes
 
-ESCAPE = r"\\(?:\r\n|[\s\S])"
 NESTING = 8
-TEMPLATE_NESTING = 3
-WHITE_SPACE_BEFORE_REGEX = 64
 
 
-@dataclass(frozen=True, slots=True)
-class Spanning:
-    """A comment or literal that may run over lines.
-
-    Attributes:
-        body: regular expression from the opening mark to before the closing one.
-        end: regular expression of the closing mark.
-        mark: how many characters open it; they are plain code where it is never closed.
-    """
-
-    body: str
-    end: str
-    mark: int
-
-    @property
-    def closed(self) -> str:
-        """Matches only where the closing mark is there."""
-        return self.body + self.end
-
-    @property
-    def tolerant(self) -> str:
-        """Matches up to the end of the text where it is not."""
-        return rf"{self.body}(?:{self.end}|\Z)"
-
-
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Grammar:
     """The lexical rules of one language.
 
     Attributes:
         name: the language.
-        spanning: comments and literals that may run over lines.
-        within_line: regular expressions of those that end with their line at the latest, closed or not.
+        rules: marks of comments and literals.
         reserved: words that keep their spelling in the token channel.
         directives: words that keep it after a `#`.
-        comments: characters that begin a comment region.
-        characters: `'` quotes a character, not a string.
         prefix: the longest word that belongs to a literal when it touches its quote: `rb"…"`, `u8R"…"`.
         word_marks: characters of words beside letters, digits and `_`.
-        slash_literals: `/` may begin a regular expression.
     """
 
     name: str
-    spanning: tuple[Spanning, ...]
-    within_line: tuple[str, ...]
+    rules: Rules
     reserved: frozenset[str]
     directives: frozenset[str] = frozenset()
-    comments: str = "/"
-    characters: bool = False
     prefix: int = 0
     word_marks: str = ""
-    slash_literals: bool = False
+
+    @cached_property
+    def marks(self) -> Rules:
+        """The rules as plain integers: compiled loops know one type."""
+        return Rules._make(int(one) for one in self.rules)
 
 
 def _words(spaced: str) -> frozenset[str]:
     return frozenset(spaced.split())
 
 
-@cache
-def region_pattern(grammar: Grammar, spanning: tuple[Spanning, ...]) -> re.Pattern[str]:
-    """Any region of the language, as the first group; of the spanning ones, those given."""
-    return re.compile("(" + "|".join([*(one.tolerant for one in spanning), *grammar.within_line]) + ")")
-
-
-@cache
-def spanning_pattern(spanning: Spanning, *, closed: bool) -> re.Pattern[str]:
-    """One spanning region by itself."""
-    return re.compile(spanning.closed if closed else spanning.tolerant)
-
-
-def quoted(quote: str) -> str:
-    """A literal in one line; where the closing quote is missing it ends with the line."""
-    return rf"{quote}[^{quote}\\\r\n]*+(?:{ESCAPE}[^{quote}\\\r\n]*+)*+{quote}?"
-
-
-def triple_quoted(quote: str) -> Spanning:
-    """A literal in three quotes."""
-    inner = rf"(?:{ESCAPE}|{quote}(?!{quote}{quote}))"
-    return Spanning(rf"{quote * 3}[^{quote}\\]*+(?:{inner}[^{quote}\\]*+)*+", quote * 3, 3)
-
-
-def interpolated(quote: str) -> str:
-    """An f-string in one line, with quotes inside its fields (PEP 701), two levels deep."""
-    field = r"""(?:[^{}\r\n"']++|"[^"\\\r\n]*+"|'[^'\\\r\n]*+')*+"""
-    for _ in range(2):
-        field = rf"""(?:[^{{}}\r\n"']++|"[^"\\\r\n]*+"|'[^'\\\r\n]*+'|\{{{field}\}})*+"""
-    prefixed = rf"{quote}(?:(?<=[fFtT]{quote})|(?<=[fFtT][rR]{quote}))"
-    return rf"{prefixed}(?:[^{quote}\\\r\n{{]++|{ESCAPE}|\{{\{{|\{{{field}\}}|\{{)*+{quote}?"
-
-
-def nested_comment() -> Spanning:
-    """A block comment that holds block comments, eight levels deep; a ninth opening mark is plain comment text."""
-    body = r"/\*(?:[^*]++|\*(?!/))*+"
-    for _ in range(NESTING - 1):
-        body = rf"/\*(?:[^*/]++|\*(?!/)|/(?!\*)|{body}(?:\*/|\Z))*+"
-    return Spanning(body, r"\*/", 2)
-
-
-def template() -> Spanning:
-    """A template literal, with templates inside its substitutions, three levels deep."""
-    body = rf"`(?:[^`\\]++|{ESCAPE})*+"
-    for _ in range(TEMPLATE_NESTING):
-        code = rf"""[^{{}}`"'\\]++|{ESCAPE}|{quoted('"')}|{quoted("'")}|{body}(?:`|\Z)"""
-        code = rf"(?:{code}|\{{(?:{code})*+(?:\}}|\Z))*+"
-        body = rf"`(?:[^`\\$]++|{ESCAPE}|\$\{{{code}(?:\}}|\Z)|\$)*+"
-    return Spanning(body, "`", 1)
-
-
-def slash_literal() -> str:
-    """A regular expression of JavaScript: `/` where an operand is expected, closed in its line.
-
-    What stands before the slash decides: an opening bracket, a separator, an operator, a keyword. After `)`, `]`, `}`,
-    a name or a number a slash divides. Lookbehinds have a fixed width, so there is one for every number of blanks.
-    """
-    before = r"(?:[(,=:\[!&|?{;]|(?<==)>)"
-    words = ("in|do|of", "new", "case|void|else", "throw|yield|await", "return|typeof|delete", "instanceof")
-    context = [r"(?<=\A/)", *(rf"(?<={before}\s{{{n}}}/)" for n in range(WHITE_SPACE_BEFORE_REGEX + 1))]
-    context += [rf"(?<=(?<![\w$.])(?:{alike})\s{{{n}}}/)" for alike in words for n in range(3)]
-    bracket = r"\[(?:[^\]\\\r\n]|\\[^\r\n]){0,1000}+\]"
-    return rf"/(?![/*])(?:{'|'.join(context)})(?:[^/\\\[\r\n]|\\[^\r\n]|{bracket}){{1,1000}}+/[A-Za-z]*+"
-
-
-def character_not_separator() -> str:
-    """A C character literal; the quote in 1'000'000 or 0xFF'FF is none (C++14, C23)."""
-    digits = "[0-9a-fA-F]"
-    before = [rf"\b\d{{{n}}}" for n in range(1, 5)]
-    before += [rf"'{digits}{{{n}}}" for n in range(1, 9)] + [rf"\b0[xXbB]{digits}{{{n}}}" for n in range(1, 9)]
-    return "'" + "".join(f"(?<!{one}')" for one in before) + quoted("'").removeprefix("'")
-
-
-BLOCK_COMMENT = Spanning(r"/\*[^*]*+(?:\*(?!/)[^*]*+)*+", r"\*/", 2)
-LINE_COMMENT = r"//[^\r\n]*+"
-SPLICED_LINE_COMMENT = rf"//[^\\\r\n]*+(?:{ESCAPE}[^\\\r\n]*+)*+"
-HASH_COMMENT = r"#[^\r\n]*+"
-
 PYTHON = Grammar(
     "python",
-    spanning=(triple_quoted('"'), triple_quoted("'")),
-    within_line=(HASH_COMMENT, interpolated('"'), interpolated("'"), quoted('"'), quoted("'")),
+    Rules(hashes=True, triple_double=True, triple_single=True, fields=True),
     reserved=_words(
         """False None True and as assert async await break class continue def del elif else except finally for from
         global if import in is lambda nonlocal not or pass raise return try while with yield"""
     ),
-    comments="#",
     prefix=2,
 )
 
 JAVA = Grammar(
     "java",
-    spanning=(triple_quoted('"'), BLOCK_COMMENT),
-    within_line=(LINE_COMMENT, quoted('"'), quoted("'")),
+    Rules(slashes=Slashes.LINE, nesting=1, triple_double=True, single=SingleQuote.CHARACTER),
     reserved=_words(
         """abstract assert boolean break byte case catch char class const continue default do double else enum extends
         false final finally float for goto if implements import instanceof int interface long native new null package
         private protected public return short static strictfp super switch synchronized this throw throws transient
         true try void volatile while"""
     ),
-    characters=True,
     word_marks="$",
 )
 
 C = Grammar(
     "c",
-    spanning=(BLOCK_COMMENT,),
-    within_line=(SPLICED_LINE_COMMENT, quoted('"'), character_not_separator()),
+    Rules(slashes=Slashes.SPLICED_LINE, nesting=1, single=SingleQuote.NOT_IN_NUMBER),
     reserved=_words(
         """alignas alignof auto bool break case char const constexpr continue default do double else enum extern false
         float for goto if inline int long nullptr register restrict return short signed sizeof static static_assert
@@ -197,7 +82,6 @@ C = Grammar(
     directives=_words(
         "define elif elifdef elifndef else embed endif error if ifdef ifndef include line pragma undef warning"
     ),
-    characters=True,
     prefix=2,
     word_marks="'$",
 )
@@ -205,10 +89,7 @@ C = Grammar(
 CPP = replace(
     C,
     name="cpp",
-    spanning=(
-        BLOCK_COMMENT,
-        Spanning(r'"(?<=R")(?P<raw>[^()\\\s]{0,16})\([\s\S]*?', r'\)(?P=raw)"', 1),
-    ),
+    rules=C.rules._replace(raw=Raw.DELIMITED),
     reserved=_words(
         """alignas alignof and and_eq asm auto bitand bitor bool break case catch char char16_t char32_t char8_t class
         co_await co_return co_yield compl concept const const_cast consteval constexpr constinit continue decltype
@@ -223,46 +104,40 @@ CPP = replace(
 
 JAVASCRIPT = Grammar(
     "javascript",
-    spanning=(BLOCK_COMMENT, template()),
-    within_line=(r"//[^\r\n\u2028\u2029]*+", slash_literal(), quoted('"'), quoted("'")),
+    Rules(slashes=Slashes.SEPARATED_LINE, nesting=1, back_quote=BackQuote.TEMPLATE, expressions=True),
     reserved=_words(
         """await break case catch class const continue debugger default delete do else enum export extends false finally
         for function if implements import in instanceof interface let new null package private protected public return
         static super switch this throw true try typeof var void while with yield"""
     ),
     word_marks="$",
-    slash_literals=True,
 )
 
 TYPESCRIPT = replace(JAVASCRIPT, name="typescript")
 
 GO = Grammar(
     "go",
-    spanning=(BLOCK_COMMENT, Spanning("`[^`]*+", "`", 1)),
-    within_line=(LINE_COMMENT, quoted('"'), quoted("'")),
+    Rules(slashes=Slashes.LINE, nesting=1, back_quote=BackQuote.RAW, single=SingleQuote.CHARACTER),
     reserved=_words(
         """break case chan const continue default defer else fallthrough for func go goto if import interface map
         package range return select struct switch type var"""
     ),
-    characters=True,
 )
 
 RUST = Grammar(
     "rust",
-    spanning=(
-        nested_comment(),
-        Spanning(r'"(?:(?<=\br")|(?<=\b[bc]r"))[^"]*+', '"', 1),
-        Spanning(r'#(?:(?<=\br#)|(?<=\b[bc]r#))(?P<hashes>#*+)"[\s\S]*?', '"#(?P=hashes)', 1),
-        Spanning(rf'"[^"\\]*+(?:{ESCAPE}[^"\\]*+)*+', '"', 1),
+    Rules(
+        slashes=Slashes.LINE,
+        nesting=NESTING,
+        double=DoubleQuote.SPANNING,
+        single=SingleQuote.ONE_CHARACTER,
+        raw=Raw.HASHED,
     ),
-    # 'a' is a character, 'a a lifetime: a character is closed after one character or escape
-    within_line=(LINE_COMMENT, r"'(?:[^'\\\r\n]|\\(?:x[0-9a-fA-F]{2}|u\{[0-9a-fA-F_]{1,8}\}|[^\r\n]))'"),
     reserved=_words(
         """Self abstract as async await become box break const continue crate do dyn else enum extern false final fn
         for gen if impl in let loop macro match mod move mut override priv pub ref return self static struct super
         trait true try type typeof unsafe unsized use virtual where while yield"""
     ),
-    characters=True,
     prefix=2,
     word_marks="'",
 )
@@ -274,21 +149,13 @@ COMMON_IN = 4
 
 NEUTRAL = Grammar(
     "neutral",
-    spanning=(BLOCK_COMMENT,),
     # `#`, `--` and `//` are operators somewhere: they open a comment only where they stand like one
-    within_line=(
-        r"//(?<![:\w]//)[^\r\n]*+",
-        r"#(?:(?<=\A#)|(?<=\s#))(?=[\s#!]|\Z)[^\r\n]*+",
-        r"--(?:(?<=\A--)|(?<=\s--))(?=[\s-]|\Z)[^\r\n]*+",
-        quoted('"'),
-        r"'(?<!\w')[^'\\\r\n]{0,200}+'",
-    ),
+    Rules(slashes=Slashes.STANDING_APART, nesting=1, apart=True, single=SingleQuote.SHORT),
     reserved=frozenset(
         word
         for word, languages in Counter(word for one in LANGUAGES.values() for word in one.reserved).items()
         if languages >= COMMON_IN
     ),
-    comments="/#-",
     word_marks="$",
 )
 """For every other language: comments and strings by the marks most languages share, and the words that are reserved in

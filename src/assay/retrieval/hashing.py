@@ -2,16 +2,18 @@
 
 import hashlib
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
+from assay.retrieval.compiled import compiled
 from assay.retrieval.source import Units
 
 Hashes = NDArray[np.uint64]
 HashName = Literal["mixed-64", "sha1-16"]
+GramHash = Callable[[Units, int], Hashes]
+"""Units [n] and k to the hashes of all grams, uint64 [n - k + 1]."""
 
 BASE = (
     0x9E3779B97F4A7C15  # 2^64 / golden ratio (Knuth, TAOCP 3, 6.4); odd, so that no power of it loses a bit modulo 2^64
@@ -29,11 +31,10 @@ def mixed(values: Hashes) -> Hashes:
 
 
 def mixed_64(units: Units, k: int) -> Hashes:
-    """Mixed polynomial hash modulo 2^64, by doubling.
+    """Mixed polynomial hash modulo 2^64.
 
-    P_1 is the unit itself, P_2m the polynomial P_m(the first m units) · BASE^m + P_m(the next m). Where k is no power
-    of two, the last step joins the first and the last m units, m the largest power below k: they overlap, and cover
-    the gram.
+    P_m(u_1 … u_m) = Σ u_i · BASE^(m - i), m the largest power of two that is at most k. Where k is no power of two, the
+    gram is P_m(the first m units) · BASE^m + P_m(the last m): they overlap, and cover it. Both roll along.
 
     Args:
         units: [n], n >= k.
@@ -42,13 +43,32 @@ def mixed_64(units: Units, k: int) -> Hashes:
     Returns:
         uint64 [n - k + 1].
     """
-    polynomial, length = units.astype(np.uint64), 1
-    while length < k:
-        following = polynomial[min(length, k - length) :]
-        joined = polynomial[: len(following)] * np.uint64(pow(BASE, length, 1 << 64))
-        joined += following
-        polynomial, length = joined, min(2 * length, k)
-    return mixed(polynomial)
+    return _mixed_grams(units, k, np.uint64(BASE))
+
+
+@compiled
+def _mixed_grams(units: Units, k: int, base: np.uint64) -> Hashes:
+    m = 1
+    while 2 * m <= k:
+        m *= 2
+    leading = np.uint64(1)  # base^(m - 1), the weight of a unit that leaves
+    for _ in range(m - 1):
+        leading *= base
+    shift = leading * base
+    first, last = np.uint64(0), np.uint64(0)
+    for at in range(m):
+        first = first * base + np.uint64(units[at])
+        last = last * base + np.uint64(units[k - m + at])
+    hashes = np.empty(len(units) - k + 1, np.uint64)
+    for at in range(len(hashes)):
+        value = first if m == k else first * shift + last
+        value ^= value >> HALF
+        value *= MULTIPLIER
+        hashes[at] = value ^ (value >> HALF)
+        if at + k < len(units):
+            first = (first - np.uint64(units[at]) * leading) * base + np.uint64(units[at + m])
+            last = (last - np.uint64(units[at + k - m]) * leading) * base + np.uint64(units[at + k])
+    return hashes
 
 
 def sha1_16(units: Units, k: int) -> Hashes:
@@ -69,13 +89,5 @@ def sha1_16(units: Units, k: int) -> Hashes:
     return np.frombuffer(ends, ">u2").astype(np.uint64)
 
 
-@dataclass(frozen=True, slots=True)
-class GramHash:
-    """A hash of k-grams and how many bits its values have."""
-
-    of: Callable[[Units, int], Hashes]
-    bits: int
-
-
-GRAM_HASHES: dict[HashName, GramHash] = {"mixed-64": GramHash(mixed_64, 64), "sha1-16": GramHash(sha1_16, 16)}
-"""By the name that a channel gives."""
+GRAM_HASHES: dict[HashName, GramHash] = {"mixed-64": mixed_64, "sha1-16": sha1_16}
+"""By name."""

@@ -7,6 +7,7 @@ AssayError                bad input or a broken environment: one line, exit code
 │   └── MissingCapability the model cannot give what a score needs (text only, no logits)
 ├── ScoreError            no such score, or a parameter it does not take
 ├── CacheError            the statistics cache cannot be read or written
+├── CorpusIndexError      an index of code is damaged, locked, of another version, or cannot be written
 ├── SandboxUnavailable    this machine cannot run other people's code safely, so it was not run
 └── MissingExtra          an optional dependency is not installed
 Unscorable                not an error: one sample cannot be scored, for a stated reason
@@ -43,6 +44,10 @@ class ScoreError(AssayError):
 
 class CacheError(AssayError):
     """The statistics cache cannot be read or written."""
+
+
+class CorpusIndexError(AssayError):
+    """An index of code is damaged, locked by another process, of another version, or cannot be written."""
 
 
 class SandboxUnavailable(AssayError):  # noqa: N818  see UnknownBenchmark

@@ -1,5 +1,6 @@
 """Finding where code comes from: fingerprints of source text."""
 
+from assay.retrieval.batches import fingerprint_hashes
 from assay.retrieval.fingerprints import Fingerprints, TooShort, fingerprint
 from assay.retrieval.profiles import DEFAULT, PAPER, PROFILES, Channel, Profile, profile_named
 
@@ -12,5 +13,6 @@ __all__ = [
     "Profile",
     "TooShort",
     "fingerprint",
+    "fingerprint_hashes",
     "profile_named",
 ]

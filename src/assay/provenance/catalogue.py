@@ -1,0 +1,306 @@
+"""The catalogue: documents, where each was found, and which files were read, in one SQLite file in WAL mode.
+
+documents (id, digest, language, kind, name, text)      text is deflated UTF-8; ids ascend and are never used twice
+files (id, source, path, repository, …)                 one row for each way in which a file was described
+origins (document, file, first_line)                    many to many
+seen (source, path, size, modified, digest, skipped)    files read or skipped, for the next run
+state (generation)                                      which postings and vectors belong to all this
+"""
+
+import json
+import sqlite3
+import zlib
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import astuple
+from pathlib import Path
+from typing import Any
+
+from assay.errors import CorpusIndexError
+from assay.provenance.document import Document, Origin
+from assay.provenance.stored import SeenFile, StoredDocument, storable, told
+
+FORMAT = 1
+BUSY_SECONDS = 60.0
+CACHE_KIB = 64 * 1024
+DEFLATE_LEVEL = 1
+LAST_PATH = "\U0010ffff"
+"""No path stands behind it."""
+
+_SCHEMA = """
+CREATE TABLE documents (
+    id INTEGER PRIMARY KEY AUTOINCREMENT, digest BLOB NOT NULL UNIQUE, language TEXT, kind TEXT NOT NULL, name TEXT,
+    text BLOB NOT NULL
+);
+CREATE TABLE sources (id INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE);
+CREATE TABLE files (
+    id INTEGER PRIMARY KEY, source INTEGER NOT NULL REFERENCES sources (id), path TEXT NOT NULL,
+    repository TEXT, "commit" TEXT, licence TEXT NOT NULL, author TEXT, url TEXT
+);
+CREATE INDEX files_place ON files (source, path);
+CREATE TABLE origins (
+    document INTEGER NOT NULL REFERENCES documents (id), file INTEGER NOT NULL REFERENCES files (id),
+    first_line INTEGER NOT NULL, PRIMARY KEY (document, file, first_line)
+) WITHOUT ROWID;
+CREATE INDEX origins_file ON origins (file);
+CREATE TABLE seen (
+    source INTEGER NOT NULL REFERENCES sources (id), path TEXT NOT NULL, size INTEGER, modified INTEGER, digest TEXT,
+    skipped TEXT, PRIMARY KEY (source, path)
+) WITHOUT ROWID;
+CREATE TABLE state (generation INTEGER NOT NULL);
+INSERT INTO state VALUES (0);
+"""
+
+_ORIGINS = """
+SELECT origins.document, sources.name, files.path, files.repository, files."commit", files.licence, files.author,
+    files.url, origins.first_line
+FROM origins JOIN files ON files.id = origins.file JOIN sources ON sources.id = files.source
+WHERE origins.document IN (SELECT value FROM json_each(?))
+ORDER BY origins.document, origins.file, origins.first_line
+"""
+
+_FILE = """
+SELECT id FROM files WHERE source = ? AND path = ? AND repository IS ? AND "commit" IS ? AND licence = ?
+    AND author IS ? AND url IS ?
+"""
+
+_NEW_FILE = """
+INSERT INTO files (source, path, repository, "commit", licence, author, url) VALUES (?, ?, ?, ?, ?, ?, ?) RETURNING id
+"""
+
+MOST_REMEMBERED = 10_000
+"""Files whose numbers are at hand; functions of one file come one after the other."""
+
+
+class Catalogue:
+    """One connection to the file. A writer's changes are one transaction, from `begin` to `commit`."""
+
+    def __init__(self, path: Path, *, writable: bool) -> None:
+        self.path = path
+        self._sources: dict[str, int] = {}
+        self._files: dict[tuple[object, ...], int] = {}
+        with told(path):
+            self._connection = _connected(path, writable=writable)
+            (version,) = self._row("PRAGMA user_version")
+        if version != FORMAT:
+            self.close()
+            raise CorpusIndexError(f"{path}: catalogue of version {version}: this assay reads version {FORMAT}")
+
+    @classmethod
+    def create(cls, path: Path) -> None:
+        """Make an empty catalogue in a new file."""
+        connection = sqlite3.connect(path, isolation_level=None)
+        try:
+            with told(path):
+                connection.execute("PRAGMA journal_mode = WAL")
+                connection.executescript(f"BEGIN; {_SCHEMA} PRAGMA user_version = {FORMAT}; COMMIT;")
+        finally:
+            connection.close()
+
+    def close(self) -> None:
+        """Close the file; what was not committed is gone."""
+        self._connection.close()
+
+    def begin(self, *, write: bool) -> None:
+        """From here to `commit` or `roll_back` all that is read is of one state, but for one's own changes."""
+        with told(self.path):
+            self._connection.execute("BEGIN IMMEDIATE" if write else "BEGIN")
+
+    def commit(self, generation: int) -> None:
+        """Make everything since `begin` durable, together with the number of the postings that belong to it."""
+        with told(self.path):
+            self._connection.execute("UPDATE state SET generation = ?", (generation,))
+            self._connection.execute("COMMIT")
+
+    def roll_back(self) -> None:
+        """Forget everything since `begin`."""
+        self._sources.clear()
+        self._files.clear()
+        if self._connection.in_transaction:
+            self._connection.execute("ROLLBACK")
+
+    @property
+    def in_transaction(self) -> bool:
+        """Whether `begin` was called and nothing ended it."""
+        return self._connection.in_transaction
+
+    @property
+    def generation(self) -> int:
+        """Number of the postings that belong to what is read here."""
+        (generation,) = self._row("SELECT generation FROM state")
+        return int(generation)
+
+    @property
+    def size(self) -> int:
+        """Bytes of the file and of its write-ahead log."""
+        files = (self.path, self.path.with_name(self.path.name + "-wal"))
+        return sum(one.stat().st_size for one in files if one.exists())
+
+    def count(self) -> tuple[int, int, int]:
+        """Documents, origins and files seen."""
+        documents, origins, seen = self._row(
+            "SELECT (SELECT count(*) FROM documents), (SELECT count(*) FROM origins), (SELECT count(*) FROM seen)"
+        )
+        return documents, origins, seen
+
+    def known(self, digest: bytes) -> int | None:
+        """The document that has this digest."""
+        found = self._connection.execute("SELECT id FROM documents WHERE digest = ?", (digest,)).fetchone()
+        return None if found is None else int(found[0])
+
+    def ids(self) -> list[int]:
+        """All documents, ascending."""
+        with told(self.path):
+            return [i for (i,) in self._connection.execute("SELECT id FROM documents ORDER BY id")]
+
+    def next_id(self) -> int:
+        """The number of the next document."""
+        (highest,) = self._row("SELECT coalesce(max(seq), 0) FROM sqlite_sequence WHERE name = 'documents'")
+        return int(highest) + 1
+
+    def insert(self, documents: Iterable[tuple[int, bytes, Document]]) -> None:
+        """Add documents with their numbers and digests, without origins."""
+        rows = (
+            (number, digest, one.language, one.kind, storable(one.name), _deflated(one.text))
+            for number, digest, one in documents
+        )
+        with told(self.path):
+            self._connection.executemany("INSERT INTO documents VALUES (?, ?, ?, ?, ?, ?)", rows)
+
+    def add_origins(self, origins: Iterable[tuple[int, Origin]]) -> int:
+        """Add places to documents; gives how many were new."""
+        with told(self.path):
+            rows = [(document, self._file(origin), origin.first_line) for document, origin in origins]
+            return self._connection.executemany("INSERT OR IGNORE INTO origins VALUES (?, ?, ?)", rows).rowcount
+
+    def documents(self, ids: Sequence[int]) -> Iterator[StoredDocument]:
+        """The documents of these numbers, ascending by number; those that are not there are left out."""
+        wanted = json.dumps(list(ids))
+        with told(self.path):
+            origins: dict[int, list[Origin]] = {}
+            for document, *fields in self._connection.execute(_ORIGINS, (wanted,)):
+                origins.setdefault(document, []).append(Origin(*fields))
+            rows = self._connection.execute(
+                "SELECT id, language, kind, name, text FROM documents"
+                " WHERE id IN (SELECT value FROM json_each(?)) ORDER BY id",
+                (wanted,),
+            )
+            for number, language, kind, name, text in rows:
+                yield StoredDocument(_inflated(text), language, kind, name, tuple(origins.get(number, ())), number)
+
+    def remove_documents(self, ids: Sequence[int]) -> int:
+        """Remove documents with their origins; gives how many there were."""
+        rows = [(number,) for number in ids]
+        with told(self.path):
+            self._connection.executemany("DELETE FROM origins WHERE document = ?", rows)
+            return self._connection.executemany("DELETE FROM documents WHERE id = ?", rows).rowcount
+
+    def remove_origins(self, source: str, path: str | None) -> list[int]:
+        """Remove a file, or a whole source, and forget that it was seen; gives the documents found nowhere else."""
+        first, last = ("", LAST_PATH) if path is None else (storable(path), storable(path))
+        place = (self._source(source), first, last)
+        self._files.clear()
+        run = self._connection.execute
+        with told(self.path):
+            run("CREATE TEMP TABLE IF NOT EXISTS touched (document INTEGER PRIMARY KEY)")
+            run("DELETE FROM touched")
+            run(
+                "INSERT OR IGNORE INTO touched SELECT document FROM origins WHERE file IN"
+                " (SELECT id FROM files WHERE source = ? AND path BETWEEN ? AND ?)",
+                place,
+            )
+            run(
+                "DELETE FROM origins WHERE file IN (SELECT id FROM files WHERE source = ? AND path BETWEEN ? AND ?)",
+                place,
+            )
+            run("DELETE FROM files WHERE source = ? AND path BETWEEN ? AND ?", place)
+            run("DELETE FROM seen WHERE source = ? AND path BETWEEN ? AND ?", place)
+            if path is None:
+                run("DELETE FROM sources WHERE id = ?", place[:1])
+                self._sources.clear()
+            orphans = run(
+                "SELECT document FROM touched WHERE NOT EXISTS"
+                " (SELECT 1 FROM origins WHERE origins.document = touched.document)"
+            )
+            return [number for (number,) in orphans]
+
+    def sources(self) -> list[str]:
+        """What the documents came from, in the order of adding."""
+        with told(self.path):
+            return [name for (name,) in self._connection.execute("SELECT name FROM sources ORDER BY id")]
+
+    def mark_seen(self, source: str, files: Iterable[SeenFile]) -> None:
+        """Remember files; the last word on a path counts."""
+        number = self._source(source)
+        rows = ((number, storable(one.path), *astuple(one)[1:]) for one in files)
+        with told(self.path):
+            self._connection.executemany("INSERT OR REPLACE INTO seen VALUES (?, ?, ?, ?, ?, ?)", rows)
+
+    def seen(self, source: str) -> Iterator[SeenFile]:
+        """The files of a source that are remembered, ascending by path."""
+        with told(self.path):
+            rows = self._connection.execute(
+                "SELECT path, size, modified, seen.digest, skipped FROM seen JOIN sources ON sources.id = source"
+                " WHERE sources.name = ? ORDER BY path",
+                (storable(source),),
+            )
+            yield from (SeenFile(*row) for row in rows)
+
+    def skipped(self) -> dict[str, int]:
+        """How many of the files seen were skipped, by reason."""
+        with told(self.path):
+            rows = self._connection.execute(
+                "SELECT skipped, count(*) FROM seen WHERE skipped IS NOT NULL GROUP BY skipped ORDER BY 2 DESC, 1"
+            )
+            return dict(rows.fetchall())
+
+    def _row(self, query: str) -> Any:  # noqa: ANN401  what a row holds the query says
+        with told(self.path):
+            return self._connection.execute(query).fetchone()
+
+    def _source(self, name: str) -> int:
+        if name not in self._sources:
+            with told(self.path):
+                self._connection.execute("INSERT OR IGNORE INTO sources (name) VALUES (?)", (storable(name),))
+                found = self._connection.execute("SELECT id FROM sources WHERE name = ?", (storable(name),)).fetchone()
+            self._sources[name] = int(found[0])
+        return self._sources[name]
+
+    def _file(self, origin: Origin) -> int:
+        described = [origin.path, origin.repository, origin.commit, origin.licence, origin.author, origin.url]
+        row = (self._source(origin.source), *map(storable, described))
+        if row not in self._files:
+            found = self._connection.execute(_FILE, row).fetchone()
+            if found is None:
+                found = self._connection.execute(_NEW_FILE, row).fetchone()
+            if len(self._files) > MOST_REMEMBERED:
+                self._files.clear()
+            self._files[row] = int(found[0])
+        return self._files[row]
+
+
+def _connected(path: Path, *, writable: bool) -> sqlite3.Connection:
+    if not path.is_file():
+        raise CorpusIndexError(f"{path}: the catalogue of the index is missing")
+    mode = "rw" if writable else "ro"
+    address = f"{path.absolute().as_uri()}?mode={mode}"
+    connection = sqlite3.connect(address, uri=True, timeout=BUSY_SECONDS, isolation_level=None, check_same_thread=False)
+    try:
+        connection.execute("SELECT count(*) FROM sqlite_schema").fetchone()
+    except sqlite3.OperationalError:
+        connection.close()
+        if writable or path.with_name(path.name + "-wal").exists():
+            raise
+        # a folder that cannot be written, as on read-only media: nobody else changes it either
+        connection = sqlite3.connect(f"{address}&immutable=1", uri=True, isolation_level=None, check_same_thread=False)
+    connection.execute(f"PRAGMA cache_size = -{CACHE_KIB}")
+    if writable:
+        connection.execute("PRAGMA synchronous = FULL")
+    return connection
+
+
+def _deflated(text: str) -> bytes:
+    return zlib.compress(text.encode("utf-8", "surrogatepass"), DEFLATE_LEVEL)
+
+
+def _inflated(data: bytes) -> str:
+    return zlib.decompress(data).decode("utf-8", "surrogatepass")

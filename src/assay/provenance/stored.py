@@ -1,0 +1,120 @@
+"""What an index gives back, and how it talks to SQLite."""
+
+import sqlite3
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import overload
+
+from assay.errors import CorpusIndexError
+from assay.provenance.document import Document
+from assay.retrieval import Profile
+
+
+@dataclass(frozen=True, slots=True)
+class StoredDocument(Document):
+    """A document of an index; `id` is its number there."""
+
+    id: int
+
+
+@dataclass(frozen=True, slots=True)
+class SeenFile:
+    """A file that was read into the index, or skipped.
+
+    Attributes:
+        path: within its source.
+        size: bytes, where known.
+        modified: nanoseconds since the epoch, where known.
+        digest: of its content, hexadecimal, where it was read.
+        skipped: why nothing of it is in the index; None where something may be.
+    """
+
+    path: str
+    size: int | None = None
+    modified: int | None = None
+    digest: str | None = None
+    skipped: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class AddCounts:
+    """What an adding did.
+
+    Attributes:
+        documents: texts that were new.
+        duplicates: texts that were there already; they got their origins.
+        origins: places that were new.
+    """
+
+    documents: int = 0
+    duplicates: int = 0
+    origins: int = 0
+
+    def __add__(self, other: "AddCounts") -> "AddCounts":
+        return AddCounts(
+            self.documents + other.documents, self.duplicates + other.duplicates, self.origins + other.origins
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class IndexInfo:
+    """What an index holds.
+
+    Attributes:
+        folder: where it is.
+        profile: of the fingerprints.
+        encoder: name of the encoder, None without vectors.
+        encoder_digest: its digest.
+        documents: different texts.
+        origins: places where they were found.
+        sources: what they came from.
+        postings: fingerprints of all documents; those of removed ones count until they are merged away.
+        segments: files that the postings are in.
+        vectors: documents that have a vector.
+        seen: files that were read or skipped.
+        skipped: how many of them were skipped, by reason.
+        bytes: on disk, by part: catalogue, postings, vectors.
+        generation: number of the last commit.
+    """
+
+    folder: Path
+    profile: Profile
+    encoder: str | None
+    encoder_digest: str | None
+    documents: int
+    origins: int
+    sources: tuple[str, ...]
+    postings: int
+    segments: int
+    vectors: int
+    seen: int
+    skipped: Mapping[str, int]
+    bytes: Mapping[str, int]
+    generation: int
+
+
+@contextmanager
+def told(path: Path) -> Iterator[None]:
+    """Errors of SQLite in one line.
+
+    Raises:
+        CorpusIndexError: SQLite raised one.
+    """
+    try:
+        yield
+    except sqlite3.Error as error:
+        code = getattr(error, "sqlite_errorname", "")
+        full = code.startswith(("SQLITE_FULL", "SQLITE_IOERR_WRITE"))
+        told_ = f"the disk is full ({error}); what was committed before is untouched" if full else str(error)
+        raise CorpusIndexError(f"{path}: {told_}") from error
+
+
+@overload
+def storable(text: str) -> str: ...
+@overload
+def storable(text: str | None) -> str | None: ...
+def storable(text: str | None) -> str | None:
+    r"""A text that SQLite takes: lone surrogates, of names that are not UTF-8, as `\udcff`."""
+    return text if text is None or text.isascii() else text.encode("utf-8", "backslashreplace").decode()

@@ -1,0 +1,99 @@
+"""A folder of immutable files, and numbered manifests that say which of them count.
+
+A writer puts new files beside the old ones and then publishes a manifest with the next number; files that no manifest
+names are nothing. Manifests appear whole or not at all, so a process killed at any moment leaves the last published
+state, and a reader keeps the state that it opened while the next one is written.
+"""
+
+import json
+import os
+import re
+import zlib
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, suppress
+from errno import ENOSPC
+from pathlib import Path
+from typing import Any
+
+from assay.errors import CorpusIndexError
+
+MANIFEST = re.compile(r"manifest-(\d{10})\.json")
+
+
+def published(folder: Path) -> list[int]:
+    """Numbers of the manifests in a folder, ascending."""
+    return sorted(int(found[1]) for path in folder.iterdir() if (found := MANIFEST.fullmatch(path.name)))
+
+
+def read_manifest(folder: Path, generation: int) -> dict[str, Any]:
+    """What a manifest says.
+
+    Raises:
+        FileNotFoundError: it is not there; a writer may have replaced it.
+        CorpusIndexError: it is damaged.
+    """
+    path = _path(folder, generation)
+    checksum, _, content = path.read_text("utf-8").partition("\n")
+    if checksum != f"{zlib.crc32(content.encode()):08x}":
+        raise CorpusIndexError(f"{path}: damaged: its checksum is not that of its content")
+    manifest: dict[str, Any] = json.loads(content)
+    return manifest
+
+
+def publish(folder: Path, generation: int, manifest: Mapping[str, object]) -> None:
+    """Write a manifest: after this call it is there, and so is every file written before it, whatever happens."""
+    content = json.dumps(manifest, indent=1)
+    path = _path(folder, generation)
+    unfinished = path.with_suffix(".unfinished")
+    with writing(unfinished) as file:
+        file.write(f"{zlib.crc32(content.encode()):08x}\n{content}".encode())
+    unfinished.replace(path)
+    sync_folder(folder)
+
+
+def sweep(folder: Path, keep: Mapping[int, set[str]]) -> None:
+    """Delete the manifests that are not to be kept, and the files that none of the kept ones names."""
+    wanted = {_path(folder, generation).name for generation in keep}.union(*keep.values())
+    for path in folder.iterdir():
+        if path.name not in wanted:
+            with suppress(OSError):  # held open elsewhere, on a system that does not delete such files: next time
+                path.unlink()
+
+
+@contextmanager
+def writing(path: Path) -> Iterator[Any]:
+    """A new file, on disk when the block ends; nothing of it stays where the block fails.
+
+    Raises:
+        CorpusIndexError: the disk is full, or the file cannot be written.
+    """
+    try:
+        with path.open("w+b") as file:
+            yield file
+            file.flush()
+            os.fsync(file.fileno())
+    except OSError as error:
+        with suppress(OSError):
+            path.unlink(missing_ok=True)
+        raise unwritable(path, error) from error
+
+
+def unwritable(path: Path, error: OSError) -> CorpusIndexError:
+    """What to tell when a file cannot be written."""
+    told = "the disk is full" if error.errno == ENOSPC else (error.strerror or str(error))
+    return CorpusIndexError(f"{path}: cannot be written: {told}; what was committed before is untouched")
+
+
+def sync_folder(folder: Path) -> None:
+    """Make the names of new files as durable as their content, where the system knows such a thing."""
+    if os.name == "nt":
+        return
+    descriptor = os.open(folder, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
+
+
+def _path(folder: Path, generation: int) -> Path:
+    return folder / f"manifest-{generation:010d}.json"

@@ -1,0 +1,295 @@
+"""Fingerprint postings in one folder: immutable segments, what was added since, and what was removed."""
+
+import zlib
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from assay.errors import CorpusIndexError
+from assay.retrieval.canonical import Form
+from assay.retrieval.generations import publish, published, read_manifest, sweep, writing
+from assay.retrieval.hashing import Hashes
+from assay.retrieval.postings.keys import distinct, keys_of
+from assay.retrieval.postings.memtable import Memtable
+from assay.retrieval.postings.merging import merge_segments
+from assay.retrieval.postings.overlap import Overlap, overlap_of, sizes_of
+from assay.retrieval.postings.policy import to_merge
+from assay.retrieval.postings.segment import VERSION, Segment
+from assay.retrieval.profiles import Channel, Profile
+
+READING = 6_000
+"""Postings that a query reads at most in one form: its cost does not grow with the index."""
+
+CANDIDATES = 100
+MOST_DOCUMENTS = (1 << 32) - 1
+
+
+class Postings:
+    """Documents by the fingerprints that they have.
+
+    One writer and any number of readers use a folder at a time; who writes is settled by the caller. A reader sees what
+    was committed when it opened. What a writer adds is visible to itself at once, to others after `commit`, and gone if
+    the process ends before.
+    """
+
+    def __init__(self, folder: Path, profile: Profile, generation: int, segments: Sequence[Segment]) -> None:
+        self.folder = folder
+        self.profile = profile
+        self.generation = generation
+        self._segments = list(segments)
+        self._forms = tuple(channel.form for channel in profile.channels)
+        self._memtable = Memtable(self._forms)
+        self._sealed: Segment | None = None
+        self._numbers = max((_number(one.name) for one in segments), default=0)
+        self._highest = max((int(one.documents[-1]) for one in segments if len(one.documents)), default=-1)
+        self._kept: dict[int, set[str]] = {}
+        self._changed = False
+
+    @classmethod
+    def create(cls, folder: Path, profile: Profile) -> Self:
+        """An empty index in a new folder."""
+        folder.mkdir(parents=True)
+        postings = cls(folder, profile, 0, ())
+        postings._publish(0)
+        return postings
+
+    @classmethod
+    def open(
+        cls, folder: Path, generation: int | None = None, *, writable: bool = False, damaged: bool = False
+    ) -> Self:
+        """Open what was committed last, or as a certain generation.
+
+        Args:
+            folder: as `create` made it.
+            generation: number of a commit; None is the last one.
+            writable: also undo what a killed writer left after that generation.
+            damaged: leave out segments that cannot be read.
+
+        Raises:
+            CorpusIndexError: the folder, its manifest or a segment is damaged, half-written or of another version.
+            FileNotFoundError: the generation is gone: a writer has replaced it.
+        """
+        if not folder.is_dir() or not (numbers := published(folder)):
+            raise CorpusIndexError(f"{folder}: no postings here")
+        generation = numbers[-1] if generation is None else generation
+        manifest = read_manifest(folder, generation)
+        if manifest["version"] != VERSION:
+            raise CorpusIndexError(f"{folder}: postings of version {manifest['version']}: this assay reads {VERSION}")
+        profile = Profile(manifest["profile"]["name"], tuple(Channel(**one) for one in manifest["profile"]["channels"]))
+        segments = []
+        for entry in manifest["segments"]:
+            try:
+                segments.append(_open_segment(folder, entry))
+            except CorpusIndexError:
+                if not damaged:
+                    raise
+        postings = cls(folder, profile, generation, segments)
+        if writable:
+            postings._kept = {generation: _files(manifest)}
+            sweep(folder, postings._kept)
+        return postings
+
+    @property
+    def documents(self) -> int:
+        """Documents held."""
+        return sum(map(len, self._segments)) + len(self._memtable)
+
+    @property
+    def postings(self) -> int:
+        """Postings held, those of removed documents included until they are merged away."""
+        return sum(segment.posting_count for segment in self._visible())
+
+    @property
+    def bytes(self) -> int:
+        """Size of the segments' files."""
+        return sum(segment.size for segment in self._segments)
+
+    @property
+    def segments(self) -> int:
+        """How many files the postings are in."""
+        return len(self._segments)
+
+    def ids(self) -> NDArray[np.int64]:
+        """All documents, ascending."""
+        parts = [segment.documents[segment.living] for segment in self._visible()]
+        return np.sort(np.concatenate([np.zeros(0, np.uint32), *parts]).astype(np.int64))
+
+    def add(self, document: int, hashes: Mapping[Form, Hashes]) -> None:
+        """Add a document, or replace it.
+
+        Args:
+            document: 0 to 2^32 - 1.
+            hashes: of each form, in any order, repeated or not; a form that is left out has none.
+        """
+        if not 0 <= document <= MOST_DOCUMENTS:
+            raise CorpusIndexError(f"document {document}: expected a number from 0 to {MOST_DOCUMENTS}")
+        if document <= self._highest:
+            self.remove(document)
+        self._highest = max(self._highest, document)
+        self._memtable.add(document, hashes)
+        self._sealed, self._changed = None, True
+        if self._memtable.full:
+            self._spill()
+
+    def remove(self, document: int) -> None:
+        """Remove a document; one that is not there stays absent."""
+        if document in self._memtable:
+            self._memtable.remove(document)
+            self._sealed, self._changed = None, True
+            return
+        self.remove_all(np.array([document], np.int64))
+
+    def remove_all(self, documents: NDArray[np.int64]) -> None:
+        """Remove many at once."""
+        for document in documents.tolist() if len(self._memtable) else ():
+            if document in self._memtable:
+                self._memtable.remove(document)
+                self._sealed, self._changed = None, True
+        for at, segment in enumerate(self._segments):
+            gone = documents[segment.holds(documents)]
+            if len(gone):
+                self._segments[at] = segment.without(np.union1d(segment.dead, gone))
+                self._changed = True
+
+    def commit(self, generation: int | None = None) -> None:
+        """Make everything since the last commit durable, and merge segments where there are many.
+
+        Raises:
+            CorpusIndexError: the disk is full, or a segment to be merged is damaged; the last commit stands.
+        """
+        if generation is None and not self._changed:
+            return
+        self._spill()
+        while chosen := to_merge(self._segments):
+            self._merge(chosen)
+        self._publish(self.generation + 1 if generation is None else generation)
+
+    def compact(self) -> None:
+        """Merge everything into as few segments as there can be; `commit` makes that durable.
+
+        Raises:
+            CorpusIndexError: the disk is full or a segment is damaged; the last commit stands.
+        """
+        self._spill()
+        if chosen := to_merge(self._segments, everything=True):
+            self._merge(chosen)
+            self._changed = True
+
+    def check(self) -> None:
+        """Read every segment in full.
+
+        Raises:
+            CorpusIndexError: one is damaged; it is named.
+        """
+        for segment in self._segments:
+            try:
+                segment.check()
+            except CorpusIndexError as error:
+                raise CorpusIndexError(f"{self.folder / segment.name}: {error}") from error
+
+    def overlap(
+        self,
+        form: Form,
+        hashes: Hashes,
+        *,
+        budget: int | None = None,
+        common: float | None = None,
+        reading: int = READING,
+        candidates: int = CANDIDATES,
+    ) -> Overlap:
+        """Documents that share fingerprints with a query.
+
+        Args:
+            form: of the hashes.
+            hashes: of the query, in text order; repetitions do not count.
+            budget: how many of them are looked up, rarest first within each region of the query; None: all.
+            common: those in a larger share of all documents are not looked up; None: none is too common by its share.
+            reading: how many postings are read in all.
+            candidates: how many documents are returned.
+        """
+        most = MOST_DOCUMENTS if common is None else int(common * self.documents)
+        return overlap_of(
+            self._visible(),
+            form,
+            distinct(keys_of(hashes)),
+            most=most,
+            budget=budget,
+            reading=reading,
+            candidates=candidates,
+        )
+
+    def sizes(self, form: Form, documents: NDArray[np.int64]) -> NDArray[np.int32]:
+        """|D|, the number of distinct fingerprints of each document; 0 for one that is not there."""
+        return sizes_of(self._visible(), form, documents)
+
+    def _visible(self) -> list[Segment]:
+        """All segments, with what is not in a file yet as the last one."""
+        if not len(self._memtable):
+            return self._segments
+        if self._sealed is None:
+            self._sealed, _ = self._memtable.segment("memtable")
+        return [*self._segments, self._sealed]
+
+    def _spill(self) -> None:
+        """Turn the memtable into a segment file."""
+        if len(self._memtable):
+            name = self._next_name()
+            _, data = self._memtable.segment(name)
+            with writing(self.folder / name) as file:
+                file.write(data)
+            self._segments.append(Segment.open(self.folder / name))
+        self._memtable, self._sealed = Memtable(self._forms), None
+
+    def _merge(self, chosen: Sequence[Segment]) -> None:
+        merged = []
+        if any(len(segment) for segment in chosen):
+            name = self._next_name()
+            with writing(self.folder / name) as file:
+                merge_segments(file, chosen)
+            merged = [Segment.open(self.folder / name)]
+        self._segments = [one for one in self._segments if one not in chosen] + merged
+
+    def _next_name(self) -> str:
+        self._numbers += 1
+        return f"{self._numbers:010d}.segment"
+
+    def _publish(self, generation: int) -> None:
+        entries = []
+        for segment in self._segments:
+            entry: dict[str, Any] = {"name": segment.name}
+            if len(segment.dead):
+                dead = f"{segment.name}.{generation}.dead"
+                with writing(self.folder / dead) as file:
+                    file.write(segment.dead.astype("<u4", copy=False).data)
+                entry |= {"dead": dead, "checksum": zlib.crc32(segment.dead.data)}
+            entries.append(entry)
+        manifest = {"version": VERSION, "profile": asdict(self.profile), "segments": entries}
+        publish(self.folder, generation, manifest)
+        self.generation, self._changed = generation, False
+        # a reader that has just read the number of the one before still finds it
+        before = max((one for one in self._kept if one < generation), default=None)
+        self._kept = {one: self._kept[one] for one in (before,) if one is not None} | {generation: _files(manifest)}
+        sweep(self.folder, self._kept)
+
+
+def _open_segment(folder: Path, entry: Mapping[str, Any]) -> Segment:
+    segment = Segment.open(folder / entry["name"])
+    if "dead" not in entry:
+        return segment
+    path = folder / entry["dead"]
+    data = path.read_bytes()
+    if zlib.crc32(data) != entry["checksum"]:
+        raise CorpusIndexError(f"{path}: damaged: its checksum is not that of its content")
+    return segment.without(np.frombuffer(data, "<u4"))
+
+
+def _files(manifest: Mapping[str, Any]) -> set[str]:
+    return {entry[key] for entry in manifest["segments"] for key in ("name", "dead") if key in entry}
+
+
+def _number(name: str) -> int:
+    return int(name.partition(".")[0])

@@ -1,0 +1,92 @@
+"""What was added and is in no segment yet: arrays in the order of adding, sorted when they become a segment."""
+
+import io
+from array import array
+from collections.abc import Iterator, Mapping, Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from assay.retrieval.canonical import Form
+from assay.retrieval.hashing import Hashes
+from assay.retrieval.postings.kernels import Documents
+from assay.retrieval.postings.keys import Keys, keys_of
+from assay.retrieval.postings.segment import Segment
+from assay.retrieval.postings.writing import Block, write_segment
+
+SLOT_BITS = 16
+MOST_DOCUMENTS = 1 << SLOT_BITS
+"""A key and the slot of its document fit one 64-bit number, so one plain sort is all that a segment needs."""
+
+MOST_FINGERPRINTS = 1 << 24
+"""128 MB a copy; sorting holds three."""
+
+
+class Memtable:
+    """Documents and their keys; each document has a slot, counted from 0."""
+
+    def __init__(self, forms: Sequence[Form]) -> None:
+        self._forms = tuple(forms)
+        self._documents = array("q")
+        self._slots: dict[int, int] = {}
+        self._keys: dict[Form, list[Keys]] = {form: [] for form in forms}
+        self._lengths: dict[Form, array[int]] = {form: array("q") for form in forms}
+        self._fingerprints = 0
+
+    def __len__(self) -> int:
+        """Documents that were not removed."""
+        return len(self._slots)
+
+    def __contains__(self, document: int) -> bool:
+        return document in self._slots
+
+    @property
+    def full(self) -> bool:
+        """Whether it has to become a segment before more is added."""
+        return len(self._documents) >= MOST_DOCUMENTS or self._fingerprints >= MOST_FINGERPRINTS
+
+    def add(self, document: int, hashes: Mapping[Form, Hashes]) -> None:
+        """Add a document that it does not hold."""
+        self._slots[document] = len(self._documents)
+        self._documents.append(document)
+        for form in self._forms:
+            keys = keys_of(hashes[form]) if form in hashes else np.zeros(0, np.uint64)
+            self._keys[form].append(keys)
+            self._lengths[form].append(len(keys))
+            self._fingerprints += len(keys)
+
+    def remove(self, document: int) -> None:
+        """Forget a document that it holds."""
+        del self._slots[document]
+
+    def segment(self, name: str) -> tuple[Segment, bytes]:
+        """All of it as a segment, and the bytes of its file."""
+        held = np.fromiter(self._slots.keys(), np.int64, len(self._slots))
+        slots = np.fromiter(self._slots.values(), np.int64, len(self._slots))
+        order = np.argsort(held)
+        documents = held[order].astype(np.uint32)
+        ranks = np.full(len(self._documents), -1, np.int64)
+        ranks[slots[order]] = np.arange(len(order))
+        sizes: dict[Form, Documents] = {}
+        blocks: dict[Form, Iterator[Block]] = {}
+        for form in self._forms:
+            packed = self._packed(form, ranks)
+            rank = (packed & np.uint64(MOST_DOCUMENTS - 1)).astype(np.int64)
+            sizes[form] = np.bincount(rank, minlength=len(documents)).astype(np.uint32)
+            blocks[form] = iter([(packed >> np.uint64(SLOT_BITS), documents[rank])])
+        file = io.BytesIO()
+        write_segment(file, documents, sizes, blocks)
+        data = file.getvalue()
+        return Segment.of(data, name), data
+
+    def _packed(self, form: Form, ranks: NDArray[np.int64]) -> Keys:
+        """Keys in front of the ranks of their documents: ascending, each pair once."""
+        packed = np.concatenate([np.zeros(0, np.uint64), *self._keys[form]])
+        packed <<= np.uint64(SLOT_BITS)
+        rank = np.repeat(ranks, np.frombuffer(self._lengths[form], np.int64))
+        packed |= rank.astype(np.uint64) & np.uint64(MOST_DOCUMENTS - 1)
+        packed = packed[rank >= 0]
+        packed.sort()
+        if len(packed):
+            packed = packed[np.concatenate([[True], packed[1:] != packed[:-1]])]
+        return packed

@@ -1,0 +1,56 @@
+"""Several segments as one, without what was removed: a block of buckets at a time."""
+
+from collections.abc import Iterator, Sequence
+from typing import BinaryIO
+
+import numpy as np
+
+from assay.retrieval.canonical import Form
+from assay.retrieval.postings.kernels import Documents, merge_postings
+from assay.retrieval.postings.keys import KEY_BITS
+from assay.retrieval.postings.segment import Segment
+from assay.retrieval.postings.writing import LEAST_RADIX, Block, write_segment
+
+BLOCK_POSTINGS = 1 << 21
+"""Of one block, about: 25 MB, held three times."""
+
+
+def merge_segments(file: BinaryIO, segments: Sequence[Segment]) -> None:
+    """Write one segment with all that these hold and that was not removed; no two hold the same living document.
+
+    Raises:
+        CorpusIndexError: one of them is damaged.
+    """
+    for segment in segments:
+        segment.check()
+    documents = np.concatenate([segment.documents[segment.living] for segment in segments])
+    order = np.argsort(documents, kind="stable")
+    forms = tuple(segments[0].forms)
+    sizes: dict[Form, Documents] = {
+        form: np.concatenate([segment.forms[form].sizes[segment.living] for segment in segments])[order]
+        for form in forms
+    }
+    write_segment(file, documents[order], sizes, {form: _blocks(segments, form) for form in forms})
+
+
+def _blocks(segments: Sequence[Segment], form: Form) -> Iterator[Block]:
+    total = sum(len(segment.forms[form].postings) for segment in segments)
+    buckets = 1 << LEAST_RADIX
+    width = max(1, min(buckets, buckets * BLOCK_POSTINGS // max(total, 1)))
+    for first in range(0, buckets, width):
+        runs = [_living(segment, form, first, min(first + width, buckets)) for segment in segments]
+        while len(runs) > 1:
+            paired = [merge_postings(*one, *other) for one, other in zip(runs[::2], runs[1::2], strict=False)]
+            runs = paired + runs[len(runs) - len(runs) % 2 :]
+        yield runs[0]
+
+
+def _living(segment: Segment, form: Form, first: int, last: int) -> Block:
+    """Postings of a range of buckets of the coarsest directory, without removed documents."""
+    postings = segment.forms[form]
+    finer = KEY_BITS - LEAST_RADIX - postings.remainder_bits
+    keys, documents = postings.keys_between(first << finer, last << finer)
+    if len(segment.dead):
+        kept = segment.living[np.searchsorted(segment.documents, documents)]
+        return keys[kept], documents[kept]
+    return keys, documents

@@ -1,0 +1,199 @@
+"""A segment: the postings of some documents in one immutable, memory-mapped file.
+
+    documents                     uint32 [D], ascending
+    of each form
+        sizes                     uint32 [D], distinct fingerprints of each document
+        directory                 uint32 [2^r + 1], where the postings begin whose keys share their first r bits
+        remainders                uint32 [n], the other 48 - r bits of each posting's key, ascending in each bucket
+        postings                  uint32 [n], its document, ascending among equal keys
+    contents                      JSON: name, type, offset, length and CRC-32 of each section
+    tail                          length and CRC-32 of the contents, version, magic: 20 bytes
+
+Little endian; sections begin at multiples of 64. What is half-written has no tail.
+"""
+
+import json
+import mmap
+import struct
+import zlib
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from assay.errors import CorpusIndexError
+from assay.retrieval.canonical import Form
+from assay.retrieval.postings.kernels import Bounds, Documents, count_living, find_lists
+from assay.retrieval.postings.keys import KEY_BITS, Keys
+
+VERSION = 1
+MAGIC = b"assayseg"
+TAIL = struct.Struct("<III8s")
+ALIGNMENT = 64
+CHECKED_ON_OPENING = 1 << 26
+"""Larger sections are checked by `check` and by every merge, not whenever the segment is opened."""
+
+
+def no_documents() -> Documents:
+    """An empty array like those of a segment: read-only."""
+    nothing = np.zeros(0, np.uint32)
+    nothing.flags.writeable = False
+    return nothing
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class FormPostings:
+    """The postings of one form; see the head of this file."""
+
+    sizes: Documents
+    directory: Documents
+    remainders: Documents
+    postings: Documents
+
+    @property
+    def remainder_bits(self) -> int:
+        """48 - r."""
+        return KEY_BITS - (len(self.directory) - 1).bit_length() + 1
+
+    def lists(self, keys: Keys) -> tuple[Bounds, Bounds]:
+        """Where the list of each key starts and stops."""
+        starts, stops = find_lists(self.directory, self.remainders, keys, self.remainder_bits)
+        return starts, stops
+
+    def keys_between(self, first_bucket: int, last_bucket: int) -> tuple[Keys, Documents]:
+        """Keys and documents of the postings in a range of buckets, the last one excluded."""
+        start, stop = int(self.directory[first_bucket]), int(self.directory[last_bucket])
+        begins = self.directory[first_bucket : last_bucket + 1]
+        counts = (begins[1:] - begins[:-1]).astype(np.int64)
+        keys = np.repeat(np.arange(first_bucket, last_bucket, dtype=np.uint64), counts)
+        keys <<= np.uint64(self.remainder_bits)
+        keys |= self.remainders[start:stop]
+        return keys, self.postings[start:stop].copy()
+
+
+@dataclass(frozen=True, eq=False)
+class Segment:
+    """One segment, and which of its documents were removed since.
+
+    Attributes:
+        name: of the file.
+        documents: all that it holds, removed or not.
+        forms: their postings.
+        dead: removed documents, ascending, read-only.
+        size: bytes of the file.
+    """
+
+    name: str
+    documents: Documents
+    forms: dict[Form, FormPostings]
+    dead: Documents
+    size: int
+    _checksums: tuple[tuple[str, Documents, int], ...]
+
+    @classmethod
+    def open(cls, path: Path) -> Self:
+        """Map a file.
+
+        Raises:
+            CorpusIndexError: it is absent, half-written, damaged or of another version.
+        """
+        try:
+            with path.open("rb") as file:
+                data = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
+        except (OSError, ValueError) as error:
+            raise CorpusIndexError(f"{path}: segment cannot be read: {error}") from error
+        try:
+            segment = cls.of(data, path.name)
+            segment.check(CHECKED_ON_OPENING)
+        except CorpusIndexError as error:
+            raise CorpusIndexError(f"{path}: {error}") from error
+        return segment
+
+    @classmethod
+    def of(cls, data: mmap.mmap | bytes, name: str) -> Self:
+        """Read the bytes of a segment; nothing is copied."""
+        contents = _contents(data)
+        sections = {
+            one: np.frombuffer(data, np.dtype("<u4"), length, offset) for one, (offset, length, _) in contents.items()
+        }
+        names: tuple[Form, ...] = ("characters", "tokens")
+        forms = {
+            form: FormPostings(
+                *(sections[f"{form}.{part}"] for part in ("sizes", "directory", "remainders", "postings"))
+            )
+            for form in names
+            if f"{form}.sizes" in sections
+        }
+        checksums = tuple((one, sections[one], contents[one][2]) for one in sections)
+        return cls(name, sections["documents"], forms, no_documents(), len(data), checksums)
+
+    def __len__(self) -> int:
+        """Documents that were not removed."""
+        return len(self.documents) - len(self.dead)
+
+    @cached_property
+    def posting_count(self) -> int:
+        """Postings of all forms, those of removed documents included."""
+        return sum(len(one.postings) for one in self.forms.values())
+
+    @cached_property
+    def living(self) -> NDArray[np.bool_]:
+        """Of each document, whether it was not removed."""
+        return ~np.isin(self.documents, self.dead, assume_unique=True)
+
+    def without(self, dead: Documents) -> "Segment":
+        """The same segment with these documents, ascending, as the removed ones."""
+        dead = dead.astype(np.uint32)
+        dead.flags.writeable = False
+        return Segment(self.name, self.documents, self.forms, dead, self.size, self._checksums)
+
+    def holds(self, documents: NDArray[np.int64]) -> NDArray[np.bool_]:
+        """Which of these documents it holds and were not removed."""
+        return _among(documents, self.documents) & ~_among(documents, self.dead)
+
+    def sizes(self, form: Form, documents: NDArray[np.int64]) -> NDArray[np.int32]:
+        """|D| of documents that it holds."""
+        sizes: NDArray[np.int32] = self.forms[form].sizes[np.searchsorted(self.documents, documents)].astype(np.int32)
+        return sizes
+
+    def frequencies(self, form: Form, lists: tuple[Bounds, Bounds], limit: int) -> Bounds:
+        """Of each list how many documents were not removed; above `limit` only that they are more."""
+        frequencies: Bounds = count_living(self.forms[form].postings, *lists, self.dead, limit)
+        return frequencies
+
+    def check(self, limit: int | None = None) -> None:
+        """Compare every section of at most `limit` bytes with its checksum.
+
+        Raises:
+            CorpusIndexError: one differs.
+        """
+        for name, section, checksum in self._checksums:
+            if (limit is None or section.nbytes <= limit) and zlib.crc32(section.data) != checksum:
+                raise CorpusIndexError(f"segment is damaged: section {name!r} is not what was written")
+
+
+def _among(values: NDArray[np.int64], ascending: Documents) -> NDArray[np.bool_]:
+    if not len(ascending):
+        return np.zeros(len(values), np.bool_)
+    at = np.minimum(np.searchsorted(ascending, values), len(ascending) - 1)
+    among: NDArray[np.bool_] = ascending[at] == values
+    return among
+
+
+def _contents(data: mmap.mmap | bytes) -> dict[str, tuple[int, int, int]]:
+    """Offset, length and checksum of each section by name."""
+    if len(data) < TAIL.size:
+        raise CorpusIndexError("segment is half-written: it has no tail")
+    length, checksum, version, magic = TAIL.unpack(data[-TAIL.size :])
+    if magic != MAGIC:
+        raise CorpusIndexError("segment is half-written or damaged: it has no tail")
+    if version != VERSION:
+        raise CorpusIndexError(f"segment of version {version}: this assay reads version {VERSION}")
+    encoded = data[-TAIL.size - length : -TAIL.size]
+    if zlib.crc32(encoded) != checksum:
+        raise CorpusIndexError("segment is damaged: its list of contents is not what was written")
+    contents: dict[str, tuple[int, int, int]] = json.loads(encoded)
+    return contents

@@ -1,0 +1,95 @@
+"""Writing a segment as its postings come, in the order of their keys; the memory of one block is enough."""
+
+import json
+import zlib
+from collections.abc import Iterable, Iterator, Mapping
+from typing import BinaryIO
+
+import numpy as np
+
+from assay.retrieval.canonical import Form
+from assay.retrieval.postings.kernels import Documents
+from assay.retrieval.postings.keys import KEY_BITS, Keys
+from assay.retrieval.postings.segment import ALIGNMENT, MAGIC, TAIL, VERSION
+
+LEAST_RADIX, LARGEST_RADIX = 16, 26
+IN_A_BUCKET = 64
+"""Postings to a bucket, on average: a bucket is then one or two cache lines, the directory .06 bytes a posting."""
+
+Block = tuple[Keys, Documents]
+"""Postings ascending by key and document."""
+
+MOST_POSTINGS = 1 << 31
+"""Of one form in one segment: a directory counts with 32 bits."""
+
+
+def radix_of(postings: int) -> int:
+    """The r for that many postings."""
+    return min(max((postings // IN_A_BUCKET).bit_length(), LEAST_RADIX), LARGEST_RADIX)
+
+
+def write_segment(
+    file: BinaryIO, documents: Documents, sizes: Mapping[Form, Documents], blocks: Mapping[Form, Iterable[Block]]
+) -> None:
+    """Write a segment.
+
+    Args:
+        file: empty; seekable.
+        documents: ascending.
+        sizes: of each form, distinct fingerprints of each document.
+        blocks: of each form, all postings, ascending from block to block; as many as the sizes add up to.
+    """
+    contents: dict[str, tuple[int, int, int]] = {}
+
+    def put(name: str, section: Documents, offset: int) -> int:
+        contents[name] = (offset, len(section), zlib.crc32(section.data))
+        file.seek(offset)
+        file.write(section.astype("<u4", copy=False).data)
+        return aligned(offset + section.nbytes)
+
+    end = put("documents", documents, 0)
+    for form, of_form in sizes.items():
+        end = put(f"{form}.sizes", of_form, end)
+        postings = int(of_form.sum(dtype=np.int64))
+        radix = radix_of(postings)
+        directory_at = end
+        remainders_at = aligned(directory_at + 4 * ((1 << radix) + 1))
+        postings_at = aligned(remainders_at + 4 * postings)
+        counts = np.zeros(1 << radix, np.uint32)
+        written = remainders_checksum = postings_checksum = 0
+        for remainders, found in _split(blocks[form], KEY_BITS - radix, counts):
+            file.seek(remainders_at + 4 * written)
+            file.write(remainders.data)
+            file.seek(postings_at + 4 * written)
+            file.write(found.data)
+            remainders_checksum = zlib.crc32(remainders.data, remainders_checksum)
+            postings_checksum = zlib.crc32(found.data, postings_checksum)
+            written += len(found)
+        assert written == postings, "the sizes of the documents are those of their postings"  # noqa: S101  an invariant: a segment that breaks it would answer wrongly
+        contents[f"{form}.remainders"] = (remainders_at, postings, remainders_checksum)
+        contents[f"{form}.postings"] = (postings_at, postings, postings_checksum)
+        directory = np.zeros(len(counts) + 1, np.uint32)
+        np.cumsum(counts, out=directory[1:])
+        put(f"{form}.directory", directory, directory_at)
+        end = aligned(postings_at + 4 * postings)
+    encoded = json.dumps(contents).encode()
+    file.seek(end)
+    file.write(encoded)
+    file.write(TAIL.pack(len(encoded), zlib.crc32(encoded), VERSION, MAGIC))
+
+
+def aligned(offset: int) -> int:
+    """The next multiple of 64."""
+    return -(-offset // ALIGNMENT) * ALIGNMENT
+
+
+def _split(blocks: Iterable[Block], remainder_bits: int, counts: Documents) -> Iterator[tuple[Documents, Documents]]:
+    """Remainders and documents of each block; the buckets are counted on the way."""
+    mask = np.uint64((1 << remainder_bits) - 1)
+    for keys, documents in blocks:
+        if not len(keys):
+            continue
+        buckets = (keys >> np.uint64(remainder_bits)).astype(np.int64)
+        found = np.bincount(buckets - buckets[0])
+        counts[buckets[0] : buckets[0] + len(found)] += found.astype(np.uint32)
+        yield (keys & mask).astype("<u4"), np.ascontiguousarray(documents, "<u4")

@@ -7,12 +7,13 @@ them is shipped.
 import ast
 import hashlib
 import sysconfig
-import textwrap
 import tokenize
 import warnings
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
+
+from assay.code.definitions import python_definitions
 
 # Tests, bundled wheels, platform configuration and demos are not library code.
 _LEFT_OUT = frozenset(
@@ -81,29 +82,9 @@ def library_functions(root: Path, paths: list[str]) -> Iterator[LibraryFunction]
 
 def functions_of(source: str, path: str) -> Iterator[LibraryFunction]:
     """Functions and methods of one module's source; a function inside another is part of the outer one's text."""
-    lines = [line + "\n" for line in source.split("\n")]  # str.splitlines also cuts at form feeds, the parser does not
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # invalid escapes in other people's string literals
-        body = ast.parse(source).body
-    for name, node in _definitions(body, ""):
-        first = min([node.lineno, *(decorator.lineno for decorator in node.decorator_list)])
-        text = textwrap.dedent("".join(lines[first - 1 : node.end_lineno])).rstrip("\n") + "\n"
-        if _stands_alone(text):
-            yield LibraryFunction(path=path, name=name, line=first, text=text)
-
-
-def _definitions(body: list[ast.stmt], prefix: str) -> Iterator[tuple[str, ast.FunctionDef | ast.AsyncFunctionDef]]:
-    for statement in body:
-        match statement:
-            case ast.FunctionDef() | ast.AsyncFunctionDef():
-                yield prefix + statement.name, statement
-            case ast.ClassDef():
-                yield from _definitions(statement.body, f"{prefix}{statement.name}.")
-            case ast.If():
-                yield from _definitions([*statement.body, *statement.orelse], prefix)
-            case ast.Try():
-                handlers = [inner for handler in statement.handlers for inner in handler.body]
-                yield from _definitions([*statement.body, *handlers, *statement.orelse], prefix)
+    for found in python_definitions(source):
+        if _stands_alone(found.text):
+            yield LibraryFunction(path=path, name=found.name, line=found.first_line, text=found.text)
 
 
 def _stands_alone(text: str) -> bool:

@@ -1,0 +1,212 @@
+"""Which files are read: by name and size before, by content after."""
+
+import codecs
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from functools import cache
+from pathlib import PurePosixPath
+from typing import Final
+
+from identify import identify
+from pathspec import GitIgnoreSpec
+
+from assay.datasets.sources.languages import LANGUAGES, language_named, language_of
+from assay.datasets.sources.text import is_binary, wide_encoding
+from assay.errors import DataError
+from assay.provenance.sources.entry import Reason
+
+MEGABYTE: Final = 1_000_000
+
+_LOCK_FILES = frozenset(
+    {
+        *("Cargo.lock", "Gemfile.lock", "Pipfile.lock", "composer.lock", "go.sum", "mix.lock", "npm-shrinkwrap.json"),
+        *("package-lock.json", "packages.lock.json", "pdm.lock", "pnpm-lock.yaml", "poetry.lock", "pubspec.lock"),
+        *("uv.lock", "yarn.lock"),
+    }
+)
+_GENERATED_NAME = re.compile(
+    r"(?:_pb2(?:_grpc)?\.pyi?|\.pb\.(?:go|cc|h)|\.g\.(?:cs|dart)|\.designer\.(?:cs|vb)|[_.]generated\.\w+)$",
+    re.IGNORECASE,
+)
+_MINIFIED_NAME = re.compile(r"[.-]min\.(?:js|css|mjs|cjs)$", re.IGNORECASE)
+# Only a comment speaks of its file: prose and strings speak of what other things generate.
+_GENERATED_MARK = re.compile(
+    r"""^[ \t]*(?:\#|//|/\*|\*|--|;|%|<!--|\(\*|\"\"\")[^\r\n]*?
+    (?:@generated\b|\bauto(?:matically)?[- ]?generated\b|\bmade\ by\ GNU\ Bison\b
+      |\bdo\ not\ (?:hand[- ])?(?:edit|modify|change)
+        (?=\ (?:this|the)\ (?:\w+\ )?file|\ (?:it\ )?(?:by\ hand|manually|directly)|[\s.!;:,*/-]*$)
+      |(?<=\ )(?:file|code|module|source|parser|class)\ (?:is|was|has\ been)\ (?:machine[- ])?generated\b)
+    |^[ \t]*(?:\#|//|/\*|\*|--|;|%|<!--|\(\*|\"\"\")[\s*!/#-]*(?:code\ )?generated\ (?:by|from|with|using)\b""",
+    re.IGNORECASE | re.MULTILINE | re.VERBOSE,
+)
+_MARK_WITHIN = 2000  # characters from the top
+LONG_LINE = 1000
+"""Characters; a text of which such lines make up more than half was not written by hand."""
+
+_SIZE = re.compile(r"^\s*(\d+(?:\.\d+)?)\s*([kMG]?)(i?)B?\s*$", re.IGNORECASE)
+
+
+@dataclass(frozen=True, slots=True)
+class Filters:
+    """What is read, and what is left out.
+
+    Attributes:
+        include: patterns as in .gitignore; where there are any, a path has to match one.
+        exclude: patterns as in .gitignore; a path that matches is left out.
+        languages: only these; empty: all.
+        all_text: text of no known programming language too.
+        generated: generated and minified files too.
+        largest: bytes.
+    """
+
+    include: tuple[str, ...] = ()
+    exclude: tuple[str, ...] = ()
+    languages: frozenset[str] = frozenset()
+    all_text: bool = False
+    generated: bool = False
+    largest: int = MEGABYTE
+
+    def by_name(self, path: str, size: int | None) -> Reason | None:
+        """Why a file need not be opened; None where it has to be."""
+        name = PurePosixPath(path).name
+        if self._excluded(path):
+            return "excluded"
+        if not self.generated and (said := _told_by_name(name)):
+            return said
+        if size == 0:
+            return "empty"
+        if size is not None and size > self.largest:
+            return "too large"
+        # without a suffix the first line may tell
+        return self.by_language(language_of_file(path)) if "." in name.lstrip(".") else None
+
+    def _excluded(self, path: str) -> bool:
+        if self.include and not patterns(self.include).match_file(path):
+            return True
+        return bool(self.exclude) and patterns(self.exclude).match_file(path)
+
+    def by_bytes(self, raw: bytes) -> Reason | None:
+        """Why content cannot be text to be read; None where it can."""
+        if len(raw) > self.largest:
+            return "too large"
+        if not raw.strip():
+            return "empty"
+        return "binary" if is_binary(raw) else None
+
+    def by_text(self, text: str) -> Reason | None:
+        """Why a text is not one that somebody wrote; None where it may be."""
+        if not text or text.isspace():
+            return "empty"
+        if self.generated:
+            return None
+        if is_minified(text):
+            return "minified"
+        return "generated" if is_generated(text) else None
+
+    def by_language(self, language: str | None) -> Reason | None:
+        """Why a file of this language is left out; None where it is taken."""
+        if self.languages:
+            return None if language in self.languages else "other language"
+        return None if language is not None or self.all_text else "no known language"
+
+
+def _told_by_name(name: str) -> Reason | None:
+    if name in _LOCK_FILES or _GENERATED_NAME.search(name):
+        return "generated"
+    return "minified" if _MINIFIED_NAME.search(name) else None
+
+
+def is_generated(text: str) -> bool:
+    """Whether a comment near the top says that a program wrote the text."""
+    return bool(_GENERATED_MARK.search(text, 0, _MARK_WITHIN))
+
+
+def is_minified(text: str) -> bool:
+    """Whether more than half of a text stands in lines of over `LONG_LINE` characters."""
+    if len(text) <= LONG_LINE:
+        return False
+    return 2 * sum(len(line) for line in text.split("\n") if len(line) > LONG_LINE) > len(text)
+
+
+def language_of_file(path: str, head: str = "") -> str | None:
+    """The programming language of a file, as `Sample.language` spells it: by its name, else by its first line (#!)."""
+    if found := language_of(path):
+        return found
+    if head.startswith("#!"):
+        command = head[2:].split("\n", 1)[0].split()
+        command = [word for word in command if word.rpartition("/")[2] != "env" and word != "-S"]
+        return _known(identify.tags_from_interpreter(command[0])) if command else None
+    return _known(identify.tags_from_filename(PurePosixPath(path).name))
+
+
+def languages_named(names: Iterable[str]) -> frozenset[str]:
+    """Names of languages in their one spelling.
+
+    Raises:
+        DataError: no language has such a name.
+    """
+    known = set(LANGUAGES.values())
+    found = frozenset(map(language_named, names))
+    if unknown := sorted(found - known):
+        raise DataError(f"language {unknown[0]!r}: expected one of {', '.join(sorted(known))}")
+    return found
+
+
+def size_named(text: str) -> int:
+    """Bytes from a number with a unit: 500000, 500kB, 1MB, 2MiB.
+
+    Raises:
+        DataError: it is none, or nothing.
+    """
+    found = _SIZE.match(text)
+    base = 1024 if found and found[3] else 1000
+    size = int(float(found[1]) * base ** " kmg".index(found[2].casefold() or " ")) if found else 0
+    if size < 1:
+        raise DataError(f"size {text!r}: expected a number of bytes, as 500000, 500kB, 1MB or 2MiB")
+    return size
+
+
+@cache
+def patterns(lines: Sequence[str]) -> GitIgnoreSpec:
+    """Patterns as in .gitignore."""
+    return GitIgnoreSpec.from_lines(lines)
+
+
+def decoded(raw: bytes, declared: str | None = None) -> tuple[str, bool]:
+    """The text of a file, and whether Latin-1 had to be assumed.
+
+    UTF-8, a byte order mark honoured and removed; UTF-16 and UTF-32 by their marks; else what the file or its source
+    declares; else Latin-1, which reads any bytes.
+
+    Args:
+        raw: the whole file.
+        declared: name of an encoding.
+
+    Raises:
+        UnicodeError: a mark of UTF-16 or UTF-32, but what follows is not that encoding.
+    """
+    if wide := wide_encoding(raw):
+        return raw.decode(wide), False
+    try:
+        return raw.decode("utf-8-sig"), False
+    except UnicodeDecodeError:
+        pass
+    if name := declared or _cookie(raw):
+        try:
+            return raw.decode(codecs.lookup(name).name), False
+        except (LookupError, ValueError):
+            pass
+    return raw.decode("latin-1"), True
+
+
+def _cookie(raw: bytes) -> str | None:
+    """The encoding that a comment in the first two lines declares, as Python, Ruby, Emacs and Vim write it."""
+    head = b"\n".join(raw[:400].split(b"\n", 2)[:2])
+    found = re.search(rb"^[ \t\f]*(?:#|//|/\*).*?coding[:=][ \t]*([-\w.]+)", head, re.MULTILINE)
+    return found[1].decode("ascii", "replace") if found else None
+
+
+def _known(tags: Iterable[str]) -> str | None:
+    known = set(LANGUAGES.values())
+    return next((name for tag in sorted(tags) if (name := language_named(tag)) in known), None)

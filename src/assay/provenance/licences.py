@@ -1,0 +1,192 @@
+"""Under which licence a file stands, as far as it is stated in a form that can be read without judgement.
+
+In order: what the data set or host says of the repository; the file's own `SPDX-License-Identifier`; the nearest
+folder up the tree that states one, in a package's metadata or in a licence file. Anything else is "unknown".
+"""
+
+import re
+import tempfile
+from collections.abc import Iterable, Mapping
+from functools import lru_cache
+from pathlib import Path
+from typing import Protocol, TypeVar
+
+from identify.identify import license_id
+from packaging.licenses import InvalidLicenseExpression, canonicalize_license_expression
+
+from assay.provenance.document import UNKNOWN_LICENCE
+
+HEAD = 4096
+"""Characters of a file in which its own licence tag is looked for."""
+
+LARGEST_LICENCE_FILE = 200_000
+"""Bytes; longer ones are collections of many licences, which no single identifier names."""
+
+_TAG = re.compile(r"SPDX-License-Identifier:[ \t]*([^\r\n]+)", re.IGNORECASE)
+_TAG_ENDS = re.compile(r"\s*(?:\*/|-->|--\]\]|[*}\"'`;,#]|\*\)|\\n).*$")
+_GNU = re.compile(r"\b([AL]?GPL|GFDL)-(\d\.\d)(\+?)(?![\w.+-])")
+_OPERATORS = {"AND", "OR", "WITH"}
+
+_Default = TypeVar("_Default")
+
+
+class Metadata(Protocol):
+    """The fields of a distribution's METADATA or PKG-INFO file."""
+
+    def get_all(self, name: str, failobj: _Default) -> list[str] | _Default:
+        """Every value of a field."""
+        ...
+
+
+CLASSIFIERS: Mapping[str, str] = {
+    "Apache Software License": "Apache-2.0",
+    "BSD License": "BSD-3-Clause",
+    "Boost Software License 1.0 (BSL-1.0)": "BSL-1.0",
+    "CC0 1.0 Universal (CC0 1.0) Public Domain Dedication": "CC0-1.0",
+    "Eclipse Public License 1.0 (EPL-1.0)": "EPL-1.0",
+    "Eclipse Public License 2.0 (EPL-2.0)": "EPL-2.0",
+    "European Union Public Licence 1.1 (EUPL 1.1)": "EUPL-1.1",
+    "European Union Public Licence 1.2 (EUPL 1.2)": "EUPL-1.2",
+    "GNU Affero General Public License v3": "AGPL-3.0-only",
+    "GNU Affero General Public License v3 or later (AGPLv3+)": "AGPL-3.0-or-later",
+    "GNU General Public License v2 (GPLv2)": "GPL-2.0-only",
+    "GNU General Public License v2 or later (GPLv2+)": "GPL-2.0-or-later",
+    "GNU General Public License v3 (GPLv3)": "GPL-3.0-only",
+    "GNU General Public License v3 or later (GPLv3+)": "GPL-3.0-or-later",
+    "GNU Lesser General Public License v2 (LGPLv2)": "LGPL-2.0-only",
+    "GNU Lesser General Public License v2 or later (LGPLv2+)": "LGPL-2.0-or-later",
+    "GNU Lesser General Public License v3 (LGPLv3)": "LGPL-3.0-only",
+    "GNU Lesser General Public License v3 or later (LGPLv3+)": "LGPL-3.0-or-later",
+    "Historical Permission Notice and Disclaimer (HPND)": "HPND",
+    "ISC License (ISCL)": "ISC",
+    "MIT License": "MIT",
+    "MIT No Attribution License (MIT-0)": "MIT-0",
+    "Mozilla Public License 1.1 (MPL 1.1)": "MPL-1.1",
+    "Mozilla Public License 2.0 (MPL 2.0)": "MPL-2.0",
+    "PostgreSQL License": "PostgreSQL",
+    "Python License (CNRI Python License)": "CNRI-Python",
+    "Python Software Foundation License": "PSF-2.0",
+    "The Unlicense (Unlicense)": "Unlicense",
+    "Universal Permissive License (UPL)": "UPL-1.0",
+    "University of Illinois/NCSA Open Source License": "NCSA",
+    "Zero-Clause BSD (0BSD)": "0BSD",
+    "zlib/libpng License": "Zlib",
+}
+"""Trove classifiers that name one licence, by their last part → SPDX identifier."""
+
+# Short spellings that packages write into free-text fields, lower case; SPDX identifiers need no entry.
+_SPELLINGS = {
+    "2-clause bsd": "BSD-2-Clause",
+    "3-clause bsd": "BSD-3-Clause",
+    "apache": "Apache-2.0",
+    "apache 2.0": "Apache-2.0",
+    "apache 2.0 license": "Apache-2.0",
+    "apache license 2.0": "Apache-2.0",
+    "apache license, version 2.0": "Apache-2.0",
+    "bsd": "BSD-3-Clause",
+    "bsd 2-clause license": "BSD-2-Clause",
+    "bsd 3-clause license": "BSD-3-Clause",
+    "bsd license": "BSD-3-Clause",
+    "gplv2": "GPL-2.0-only",
+    "gplv2+": "GPL-2.0-or-later",
+    "gplv3": "GPL-3.0-only",
+    "gplv3+": "GPL-3.0-or-later",
+    "lgplv3": "LGPL-3.0-only",
+    "lgplv3+": "LGPL-3.0-or-later",
+    "mit license": "MIT",
+    "mpl 2.0": "MPL-2.0",
+}
+
+
+def canonical_licence(expression: str) -> str | None:
+    """An SPDX expression in its one spelling, or None where the text is none.
+
+    The GNU licences' deprecated identifiers become today's: `GPL-3.0` is `GPL-3.0-only`, `GPL-3.0+` `GPL-3.0-or-later`.
+    """
+    try:
+        found = str(canonicalize_license_expression(expression.strip()))
+    except InvalidLicenseExpression:
+        return None
+    return _GNU.sub(lambda one: f"{one[1]}-{one[2]}-{'or-later' if one[3] else 'only'}", found)
+
+
+def spelt_licence(words: str) -> str | None:
+    """The SPDX expression that a short free-text field means, or None."""
+    return _SPELLINGS.get(words.strip().casefold()) or canonical_licence(words)
+
+
+def licence_tag(text: str) -> str | None:
+    """What a file says of itself in `SPDX-License-Identifier` lines near its top; None where it says nothing.
+
+    Several tags all hold: AND. A tag that is no SPDX expression gives "unknown", not the licence of the neighbourhood.
+    """
+    if "spdx-license" not in (head := text[:HEAD]).casefold():
+        return None
+    stated = [canonical_licence(_TAG_ENDS.sub("", tag)) for tag in _TAG.findall(head)]
+    if None in stated:
+        return UNKNOWN_LICENCE
+    return all_of(licence for licence in stated if licence) or None
+
+
+def stated_licence(metadata: Metadata) -> str | None:
+    """The licence of a distribution by its own metadata, as an SPDX expression.
+
+    The `License-Expression` field (PEP 639), else the trove classifiers, else a short `License` field.
+    """
+    if expression := metadata.get_all("License-Expression", [""])[0]:
+        return canonical_licence(str(expression)) or str(expression)
+    named = [c.split("::")[-1].strip() for c in metadata.get_all("Classifier", []) if c.startswith("License ::")]
+    named = [name for name in named if name != "OSI Approved"]
+    if named:
+        known = {CLASSIFIERS[name] for name in named if name in CLASSIFIERS}
+        return " OR ".join(sorted(known)) if len(known) == len(set(named)) else None
+    return spelt_licence(metadata.get_all("License", [""])[0])
+
+
+def all_of(licences: Iterable[str]) -> str:
+    """One expression for licences that all hold; the GNU lesser licences are read with the full one's text beside."""
+    found = dict.fromkeys(licences)
+    if any(one.startswith("LGPL-") for one in found):
+        found = {one: None for one in found if not one.startswith("GPL-")}
+    compound = len(found) > 1
+    return " AND ".join(f"({one})" if compound and " OR " in one else one for one in found)
+
+
+def licence_of_text(raw: bytes) -> str | None:
+    """The licence whose full text this is (at most 5 % edited), or None."""
+    if not raw or len(raw) > LARGEST_LICENCE_FILE:
+        return None
+    return _identified(raw)
+
+
+@lru_cache(maxsize=1024)
+def _identified(raw: bytes) -> str | None:
+    with tempfile.TemporaryDirectory(prefix="assay-") as folder:
+        path = Path(folder, "LICENSE")  # the library reads from a file, as UTF-8
+        path.write_text(raw.decode("utf-8", "replace"), "utf-8")
+        found = license_id(str(path))
+    return canonical_licence(found) if found else None
+
+
+def resolved(metadata: str | None, text: str, nearest: str | None) -> str:
+    """The licence of one file.
+
+    Args:
+        metadata: what the data set or host says of the repository.
+        text: of the file. Where its own tag names another licence than the metadata, both are told: nothing is hidden.
+        nearest: what the nearest folder up the tree states.
+
+    Returns:
+        An SPDX expression, or "unknown".
+    """
+    tag = licence_tag(text)
+    if metadata is None or metadata == UNKNOWN_LICENCE:
+        return tag or nearest or UNKNOWN_LICENCE
+    if tag is None or tag == UNKNOWN_LICENCE or identifiers(tag) <= identifiers(metadata):
+        return metadata
+    return all_of([metadata, tag])
+
+
+def identifiers(expression: str) -> frozenset[str]:
+    """The licences and exceptions that an SPDX expression names."""
+    return frozenset(word for word in re.findall(r"[\w.+:-]+", expression) if word not in _OPERATORS)

@@ -1,0 +1,343 @@
+"""Files of a git repository, at HEAD or in all of its history, through the git program; nothing is fetched."""
+
+import os
+import re
+import shutil
+import subprocess
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from functools import lru_cache
+from pathlib import Path
+from typing import IO
+from urllib.parse import urlsplit
+
+from assay.errors import DataError
+from assay.provenance.sources.entry import Entry, Facts, Found, Skipped
+from assay.provenance.sources.surroundings import LARGEST, Surroundings, tells_of_others
+
+# A repository is somebody else's: none of its settings starts a program, and a partial clone stays partial.
+_SAFELY = (
+    "--no-pager", "--no-optional-locks", "--no-replace-objects",
+    "-c", "protocol.allow=never", "-c", "core.fsmonitor=false", "-c", "core.hooksPath=/dev/null",
+    "-c", "log.showSignature=false", "-c", "core.quotePath=false",
+)  # fmt: skip
+_ENVIRONMENT = {"GIT_TERMINAL_PROMPT": "0", "GIT_NO_LAZY_FETCH": "1", "LC_ALL": "C"}
+
+_LINK, _SUBMODULE = "120000", "160000"
+_COMMIT = re.compile("\x01[0-9a-f]{40,64}")  # begins a commit in our log format
+_KNOWN_HOSTS = {"github.com": "blob", "gitlab.com": "-/blob", "codeberg.org": "src/commit", "bitbucket.org": "src"}
+
+
+@dataclass(frozen=True, slots=True)
+class Blob:
+    """The content of one version of a file."""
+
+    repository: Path
+    digest: str
+
+    def read(self, limit: int) -> bytes:
+        """See `Content`."""
+        return _reader(self.repository, os.getpid()).read(self.digest, limit)
+
+
+@dataclass(frozen=True, slots=True)
+class GitRepository:
+    """The files that a repository has committed.
+
+    Attributes:
+        path: of the repository, a work tree or bare.
+        name: see `CorpusSource`.
+        all_history: every version of every file on every branch and tag, each under the commit that brought it; else
+            the files at HEAD, each under the last commit that touched it.
+    """
+
+    path: Path
+    name: str
+    all_history: bool = False
+    indivisible: bool = field(default=False, init=False)
+
+    @property
+    def whole(self) -> bool:
+        """A history only grows: what a rewritten branch has lost stays until it is removed."""
+        return not self.all_history
+
+    @property
+    def stamp(self) -> str:
+        """What HEAD and all branches and tags point to."""
+        return " ".join(_output(self.path, "rev-parse", "HEAD", *(["--all"] if self.all_history else [])).split())
+
+    def found(self) -> Iterator[Found]:
+        """See `CorpusSource`.
+
+        Raises:
+            DataError: git is not installed, this is no repository, or it has no commit.
+        """
+        if not _output(self.path, "rev-list", "--max-count=1", "--all").strip():
+            raise DataError(f"{self.path}: a git repository without a commit, expected at least one")
+        web = _web_address(self.path)
+        surroundings = self._surroundings()
+        for mode, digest, size, path, commit in self._history() if self.all_history else self._head():
+            if mode == _SUBMODULE:
+                yield Skipped(path, "submodule")
+            elif mode == _LINK:
+                yield Skipped(path, "link")
+            else:
+                facts = _facts(web, path, commit).over(surroundings.facts_of(path))
+                version = digest if self.all_history else ""
+                yield Entry(path, digest, size, Blob(self.path, digest), facts, version)
+
+    def _tree(self) -> Iterator[tuple[str, str, int | None, str]]:
+        """Mode, digest, size and path of every file at HEAD."""
+        for line in _records(self.path, "ls-tree", "-r", "-z", "-l", "--full-tree", "HEAD"):
+            described, _, path = line.partition("\t")
+            mode, _, digest, size = described.split()
+            yield mode, digest, int(size) if size != "-" else None, path
+
+    def _surroundings(self) -> Surroundings:
+        found = Surroundings()
+        if _succeeds(self.path, "rev-parse", "--verify", "-q", "HEAD"):
+            for mode, digest, _, path in self._tree():
+                if mode not in {_LINK, _SUBMODULE} and tells_of_others(path):
+                    found.notice(path, Blob(self.path, digest).read(LARGEST))
+        return found
+
+    def _head(self) -> "Iterator[_Version]":
+        files = list(self._tree())
+        last = self._last_commits({path for *_, path in files})
+        for mode, digest, size, path in files:
+            yield mode, digest, size, path, last.get(path)
+
+    def _last_commits(self, paths: set[str]) -> dict[str, "_Commit"]:
+        """The last commit that touched each path, from one pass that ends when all are known."""
+        found: dict[str, _Commit] = {}
+        missing = set(paths)
+        for commit, path in _changes(self.path, "--name-only", "HEAD"):
+            if path in missing:
+                missing.discard(path)
+                found[path] = commit
+                if not missing:
+                    break
+        return found
+
+    def _history(self) -> "Iterator[_Version]":
+        """Every version of every file, oldest commit first, each once."""
+        seen: set[tuple[str, str]] = set()
+        sizes = _Reader(self.path, "--batch-check")
+        try:
+            for commit, change in _changes(self.path, "--raw", "--abbrev=64", "--reverse", "--all"):
+                described, _, path = change.partition("\0")
+                modes, _, digests = described.lstrip(":").partition(" ")
+                mode, digest = _new_side(modes, digests, described)
+                if set(digest) != {"0"} and (digest, path) not in seen:
+                    seen.add((digest, path))
+                    size = None if mode in {_LINK, _SUBMODULE} else sizes.size(digest)
+                    yield mode, digest, size, path, commit
+        finally:
+            sizes.close()
+
+
+@dataclass(frozen=True, slots=True)
+class _Commit:
+    digest: str
+    author: str
+
+
+_Version = tuple[str, str, int | None, str, _Commit | None]
+
+
+def is_repository(path: Path) -> bool:
+    """Whether git keeps a repository at this very path."""
+    return (path / ".git").exists() or (
+        (path / "HEAD").is_file() and (path / "objects").is_dir() and (path / "refs").is_dir()
+    )
+
+
+def _new_side(modes: str, digests: str, described: str) -> tuple[str, str]:
+    """Mode and digest after a change; of a merge (several parents, several colons) as well."""
+    parents = len(described) - len(described.lstrip(":"))
+    fields = f"{modes} {digests}".split()
+    return fields[parents], fields[2 * parents + 1]
+
+
+def _changes(repository: Path, *options: str) -> "Iterator[tuple[_Commit, str]]":
+    """Commit and changed path (with --raw: description, NUL, path), in the log's order; merges by what they added."""
+    shape = "--format=%x00%x01%H%x00%aN"
+    log = ("log", "-z", "-c", "--no-renames", "--no-ext-diff", "--no-textconv", "--no-show-signature", shape, *options)
+    commit, description = _Commit("", ""), ""
+    records = _records(repository, *log)
+    for record in records:
+        if _COMMIT.fullmatch(record):
+            # the first change after the header stands behind a line end, unless the commit is a merge
+            commit, record = _Commit(record[1:], next(records, "")), next(records, "").removeprefix("\n")  # noqa: PLW2901
+        if not record:
+            continue
+        if "--raw" not in options:
+            yield commit, record
+        elif not description:
+            description = record
+        else:
+            yield commit, f"{description}\0{record}"
+            description = ""
+
+
+def _facts(web: str | None, path: str, commit: _Commit | None) -> Facts:
+    url = repository = None
+    if web is not None:
+        host, _, repository = web.removeprefix("https://").partition("/")
+        if commit is not None and host in _KNOWN_HOSTS:
+            url = f"{web}/{_KNOWN_HOSTS[host]}/{commit.digest}/{path}"
+        repository, url = (repository if host in _KNOWN_HOSTS else web.removeprefix("https://")), url or web
+    return Facts(
+        repository=repository,
+        commit=commit.digest if commit else None,
+        author=(commit.author or None) if commit else None,
+        url=url,
+    )
+
+
+def _web_address(repository: Path) -> str | None:
+    """https://host/owner/name of the remote `origin`, without user names and passwords; None for a local one."""
+    process = _start(repository, "config", "--get", "remote.origin.url")
+    address = (process.communicate()[0]).decode("utf-8", "replace").strip()
+    if scp_like := re.match(r"^(?:[\w.-]+@)?([\w.-]+\.[a-z]+):(?!/)(.+)$", address):
+        host, path = scp_like[1], scp_like[2]
+    else:
+        parts = urlsplit(address)
+        if parts.scheme not in {"https", "http", "ssh", "git"} or not parts.hostname:
+            return None
+        host, path = parts.hostname, parts.path
+    return f"https://{host}/{path.strip('/').removesuffix('.git')}"
+
+
+class _Reader:
+    """`git cat-file`, asked for one object after the other."""
+
+    def __init__(self, repository: Path, mode: str = "--batch") -> None:
+        self._process = subprocess.Popen(  # noqa: S603  git, with our own arguments
+            _command(repository, "cat-file", mode),
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+            env=os.environ | _ENVIRONMENT,
+        )
+
+    def size(self, digest: str) -> int | None:
+        """Bytes of an object; None where the repository lacks it."""
+        fields = self._ask(digest).split()
+        return int(fields[2]) if len(fields) == 3 else None  # noqa: PLR2004  digest, type, size
+
+    def read(self, digest: str, limit: int) -> bytes:
+        """An object's first `limit` bytes.
+
+        Raises:
+            OSError: the repository lacks it.
+        """
+        size = self.size(digest)
+        if size is None:
+            raise OSError(f"object {digest} is missing")
+        out = self._pipe(self._process.stdout)
+        content = out.read(min(size, limit))
+        left = size - len(content) + 1  # a line end closes the object
+        while left:
+            left -= len(out.read(min(left, 1 << 20))) or left
+        return content
+
+    def close(self) -> None:
+        """End the process."""
+        self._pipe(self._process.stdin).close()
+        self._pipe(self._process.stdout).close()
+        self._process.wait()
+
+    def __del__(self) -> None:
+        self.close()
+
+    def _ask(self, digest: str) -> str:
+        given = self._pipe(self._process.stdin)
+        given.write(f"{digest}\n".encode())
+        given.flush()
+        return self._pipe(self._process.stdout).readline().decode("ascii", "replace")
+
+    @staticmethod
+    def _pipe(pipe: IO[bytes] | None) -> IO[bytes]:
+        assert pipe is not None  # noqa: S101  it was asked for above
+        return pipe
+
+
+@lru_cache(maxsize=4)
+def _reader(repository: Path, process: int) -> _Reader:  # noqa: ARG001  a forked process must not share its parent's pipes
+    return _Reader(repository)
+
+
+def _command(repository: Path, *arguments: str) -> list[str]:
+    git = shutil.which("git")
+    if git is None:
+        raise DataError(f"{repository}: a git repository, but the program git is not installed (or: --as folder)")
+    return [git, "-C", str(repository), *_SAFELY, *arguments]
+
+
+def _start(repository: Path, *arguments: str) -> subprocess.Popen[bytes]:
+    return subprocess.Popen(  # noqa: S603  git, with our own arguments
+        _command(repository, *arguments),
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        env=os.environ | _ENVIRONMENT,
+    )
+
+
+def _succeeds(repository: Path, *arguments: str) -> bool:
+    process = _start(repository, *arguments)
+    process.communicate()
+    return process.returncode == 0
+
+
+def _output(repository: Path, *arguments: str) -> str:
+    process = _start(repository, *arguments)
+    out, told = process.communicate()
+    if process.returncode:
+        raise _fault(repository, told)
+    return out.decode("utf-8", "replace")
+
+
+def _records(repository: Path, *arguments: str) -> Iterator[str]:
+    """What git prints, cut at NUL bytes, as it comes; git ends when the reader stops reading.
+
+    Raises:
+        DataError: git says that something is wrong.
+    """
+    with _running(repository, *arguments) as out:
+        rest = b""
+        while chunk := out.read1(1 << 16):  # type: ignore[attr-defined]  # the pipe of a Popen is buffered
+            *whole, rest = (rest + chunk).split(b"\0")
+            yield from (one.decode("utf-8", "backslashreplace") for one in whole)
+        if rest:
+            yield rest.decode("utf-8", "backslashreplace")
+
+
+@contextmanager
+def _running(repository: Path, *arguments: str) -> Iterator[IO[bytes]]:
+    process = _start(repository, *arguments)
+    assert process.stdout is not None  # noqa: S101  it was asked for
+    assert process.stderr is not None  # noqa: S101
+    try:
+        yield process.stdout
+        ended = process.wait()
+        if ended:
+            raise _fault(repository, process.stderr.read())
+    finally:
+        process.stdout.close()
+        process.stderr.close()
+        if process.poll() is None:
+            process.kill()
+            process.wait()
+
+
+def _fault(repository: Path, told: bytes) -> DataError:
+    lines = told.decode("utf-8", "replace").strip().splitlines() or ["it gave no reason"]
+    said = lines[0].removeprefix("fatal: ")
+    if "dubious ownership" in said:
+        said = (
+            "it belongs to another user; git config --global --add safe.directory allows it, --as folder does without"
+        )
+    return DataError(f"{repository}: git cannot read it: {said}")

@@ -1,0 +1,262 @@
+"""Rows of tables as files: JSON lines and Parquet in the columns of The Stack v1 and v2, or in any others."""
+
+import hashlib
+import io
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import IO, Any, Final
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from assay.datasets.sources.languages import language_named
+from assay.datasets.sources.stream import file_error
+from assay.errors import DataError
+from assay.provenance.filters import decoded
+from assay.provenance.licences import all_of, spelt_licence
+from assay.provenance.sources.archives import archive_form, file_stamp, unpacked
+from assay.provenance.sources.entry import Entry, Facts, Found, InMemory, Skipped
+
+PARQUET = b"PAR1"
+_BATCH = 256  # rows turned into Python objects at a time: some hold megabytes
+LONGEST_LINE = 64 * 2**20
+"""Bytes of a JSON line; a longer one is passed over without being held in memory."""
+
+COLUMNS: Final[Mapping[str, tuple[str, ...]]] = {
+    "text": ("content", "text", "code", "source", "func", "func_code_string", "whole_func_string"),
+    "path": ("max_stars_repo_path", "path", "file_path", "filename", "file_name", "func_path_in_repository"),
+    "repository": ("max_stars_repo_name", "repo_name", "repository_name", "repository", "repo"),
+    "licence": ("max_stars_repo_licenses", "detected_licenses", "licenses", "license", "licence"),
+    "commit": ("max_stars_repo_head_hexsha", "revision_id", "commit", "commit_id"),
+    "digest": ("blob_id", "hexsha", "content_id", "sha256", "sha"),
+    "language": ("lang", "language", "programming_language"),
+    "author": ("author",),
+    "url": ("url", "func_code_url"),
+    "encoding": ("src_encoding", "encoding"),
+}
+"""What a row may say → names of its column; the first one that is there is taken: The Stack v1, v2, usual names."""
+
+Columns = Mapping[str, str]
+
+
+@dataclass(frozen=True, slots=True)
+class Table:
+    """The rows of a JSON lines or Parquet file, packed or not.
+
+    Attributes:
+        path: of the file.
+        name: see `CorpusSource`.
+        columns: what the user says of the columns, by the keys of `COLUMNS`.
+    """
+
+    path: Path
+    name: str
+    columns: Columns = field(default_factory=dict)
+    whole: bool = field(default=True, init=False)
+    indivisible: bool = field(default=True, init=False)
+
+    @property
+    def stamp(self) -> str:
+        """Size and time of the file."""
+        return file_stamp(self.path)
+
+    def found(self) -> Iterator[Found]:
+        """See `CorpusSource`.
+
+        Raises:
+            DataError: the file is broken as a whole, or has no column of texts.
+        """
+        if is_parquet(self.path):
+            yield from _parquet(self.path, self.columns)
+            return
+        try:
+            with unpacked(self.path) as stream:
+                yield from json_lines(stream, str(self.path), self.path.name, self.columns)
+        except (OSError, EOFError, pa.ArrowException) as fault:
+            if isinstance(fault, OSError) and fault.errno is not None:
+                raise file_error(self.path, fault) from fault
+            raise DataError(f"{self.path}: corrupt or truncated ({fault}), expected JSON lines") from fault
+
+
+@dataclass(frozen=True, slots=True)
+class Stream:
+    """JSON lines, or one file, from a stream that can be read once, such as standard input.
+
+    Attributes:
+        stream: of bytes.
+        name: see `CorpusSource`.
+        columns: see `Table`.
+        form: "table" for JSON lines, "file" for one file, None to tell by the first line.
+        path: of the one file.
+        largest: bytes of the one file.
+    """
+
+    stream: IO[bytes]
+    name: str
+    largest: int
+    columns: Columns = field(default_factory=dict)
+    form: str | None = None
+    path: str = "stdin"
+    stamp: str | None = field(default=None, init=False)
+    whole: bool = field(default=False, init=False)
+    indivisible: bool = field(default=True, init=False)
+
+    def found(self) -> Iterator[Found]:
+        """See `CorpusSource`."""
+        first = self.stream.readline(LONGEST_LINE)
+        if self.form == "table" or (self.form is None and _is_row(first)):
+            yield from json_lines(_Prefixed(first, self.stream), self.name, self.name, self.columns)
+            return
+        raw = first + self.stream.read(max(0, self.largest + 1 - len(first)))
+        yield Entry(self.path, hashlib.sha256(raw).hexdigest(), len(raw), InMemory(raw))
+
+
+def is_parquet(path: Path) -> bool:
+    """Whether a file begins as Parquet does."""
+    with path.open("rb") as file:
+        return file.read(len(PARQUET)) == PARQUET
+
+
+def is_table(path: Path) -> bool:
+    """Whether a file is Parquet, or its first line, unpacked, is a JSON object."""
+    if is_parquet(path):
+        return True
+    form = archive_form(path)
+    named = {".jsonl", ".ndjson", ".json"} & {suffix.lower() for suffix in path.suffixes}
+    if form in {"zip", "tar"} or (form is None and not named):
+        return False
+    try:
+        with unpacked(path) as stream:
+            return bool(named) or _is_row(stream.readline(LONGEST_LINE))
+    except (OSError, EOFError, pa.ArrowException):
+        return bool(named)
+
+
+def json_lines(stream: Any, where: str, name: str, columns: Columns) -> Iterator[Found]:  # noqa: ANN401  any readable
+    """One entry a line; a line that is no whole JSON object is counted and passed over.
+
+    Raises:
+        DataError: no line has a column of texts.
+    """
+    lines = stream if hasattr(stream, "peek") else io.BufferedReader(stream) if hasattr(stream, "readinto") else stream
+    number = texts = 0
+    keys: set[str] = set()
+    while line := lines.readline(LONGEST_LINE):
+        number += 1
+        if not line.endswith(b"\n") and len(line) == LONGEST_LINE:
+            while (rest := lines.readline(LONGEST_LINE)) and not rest.endswith(b"\n"):
+                pass
+            yield Skipped(f"{name}:{number}", "too large")
+            continue
+        if not line.strip():
+            continue
+        row = _parsed(line)
+        if row is None:
+            yield Skipped(f"{name}:{number}", "broken row")
+            continue
+        if len(keys) < 100:  # noqa: PLR2004  enough for a message
+            keys.update(row)
+        entry = _entry(row, f"{name}:{number}", columns)
+        texts += isinstance(entry, Entry)
+        yield entry
+    if not texts and keys and not _column("text", keys, columns):
+        raise _no_text(where, keys, columns)
+
+
+def _parquet(path: Path, columns: Columns) -> Iterator[Found]:
+    try:
+        file = pq.ParquetFile(path)
+        names = set(file.schema_arrow.names)
+        if not _column("text", names, columns):
+            raise _no_text(str(path), names, columns)
+        taken = sorted({column for what in COLUMNS if (column := _column(what, names, columns))})
+        number = 0
+        for batch in file.iter_batches(batch_size=_BATCH, columns=taken):
+            for row in batch.to_pylist():
+                number += 1
+                yield _entry(row, f"{path.name}:{number}", columns)
+    except (pa.ArrowException, OSError) as fault:
+        if isinstance(fault, OSError) and fault.errno is not None:
+            raise file_error(path, fault) from fault
+        said = str(fault).split("\n", maxsplit=1)[0].rstrip(".")
+        raise DataError(f"{path}: truncated or broken Parquet file ({said})") from fault
+
+
+def _column(what: str, names: "set[str] | Mapping[str, object]", columns: Columns) -> str | None:
+    wanted = (columns[what],) if what in columns else COLUMNS[what]
+    return next((name for name in wanted if name in names), None)
+
+
+def _entry(row: Mapping[str, Any], where: str, columns: Columns) -> Found:
+    def cell(what: str) -> Any:  # noqa: ANN401  tables hold what they like
+        column = _column(what, row, columns)
+        return None if column is None else row[column]
+
+    def words(what: str) -> str | None:
+        return str(value) if (value := cell(what)) not in {None, ""} and not isinstance(value, list | dict) else None
+
+    repository, path = words("repository"), words("path")
+    shown = "/".join(part.strip("/") for part in (repository, path) if part) if path else where
+    content = cell("text")
+    if isinstance(content, bytes):
+        content = decoded(content, words("encoding"))[0]
+    if not isinstance(content, str):
+        return Skipped(shown, "no text in the row")
+    language = words("language")
+    facts = Facts(
+        metadata=_licence(cell("licence")),
+        repository=repository,
+        commit=words("commit"),
+        author=words("author"),
+        url=words("url"),
+        language=language_named(language) if language else None,
+    )
+    stamp = words("digest") or hashlib.sha256(content.encode("utf-8", "surrogatepass")).hexdigest()
+    return Entry(shown, stamp, len(content), InMemory(content), facts)
+
+
+def _licence(value: object) -> str | None:
+    """One SPDX expression from a cell: a word, a list of words, or a list written as JSON."""
+    if isinstance(value, str) and value.startswith("["):
+        try:
+            value = json.loads(value)
+        except ValueError:
+            return None
+    named: Sequence[object] = value if isinstance(value, list) else [value]
+    known = [spelt_licence(one) or one for one in named if isinstance(one, str) and one.strip()]
+    return all_of(known) or None
+
+
+def _parsed(line: bytes) -> dict[str, Any] | None:
+    try:
+        value = json.loads(line)
+    except (ValueError, RecursionError):  # UnicodeDecodeError is a ValueError
+        return None
+    return value if isinstance(value, dict) else None
+
+
+def _is_row(line: bytes) -> bool:
+    return line.lstrip().startswith(b"{") and _parsed(line) is not None
+
+
+def _no_text(where: str, names: "set[str]", columns: Columns) -> DataError:
+    wanted = columns.get("text")
+    expected = f"{wanted!r}" if wanted else f"one of {', '.join(COLUMNS['text'])}, or --column text=NAME"
+    hint = "; The Stack v2 gives ids, its contents have to be fetched first" if "blob_id" in names else ""
+    return DataError(f"{where}: columns {', '.join(sorted(names)[:12])}: expected a column of texts, {expected}{hint}")
+
+
+class _Prefixed:
+    """A stream with the line that was read from it already put back."""
+
+    def __init__(self, first: bytes, stream: IO[bytes]) -> None:
+        self._first, self._stream = first, stream
+
+    def readline(self, limit: int) -> bytes:
+        """As of any stream."""
+        if self._first:
+            first, self._first = self._first, b""
+            return first
+        return self._stream.readline(limit)

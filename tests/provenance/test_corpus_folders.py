@@ -1,0 +1,127 @@
+"""A folder gives its plain files, and a reason for everything else."""
+
+import os
+import socket
+
+import pytest
+
+from assay.errors import DataError
+from assay.provenance.sources.entry import Entry, Skipped
+from assay.provenance.sources.folders import Folder
+
+
+def make(root, **files):
+    for name, text in files.items():
+        path = root / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text)
+
+
+def read(root, **options):
+    found = list(Folder(root, str(root), **options).found())
+    paths = [one.path for one in found if isinstance(one, Entry)]
+    return paths, {one.path: one.reason for one in found if isinstance(one, Skipped)}
+
+
+def test_files_come_in_the_order_of_their_paths_with_forward_slashes(tmp_path):
+    make(tmp_path, **{"b/y.py": "1", "a.py": "1", "b/x.py": "1", "c/.git/config": "x", "z.py": "1"})
+    assert read(tmp_path) == (["a.py", "z.py", "b/x.py", "b/y.py"], {})
+
+
+def test_an_entry_reads_its_file(tmp_path):
+    make(tmp_path, **{"a.py": "x = 1"})
+    (entry,) = Folder(tmp_path, "c").found()
+    assert entry.content.read(100) == b"x = 1"
+    assert entry.content.read(1) == b"x"
+    assert entry.size == 5
+
+
+def test_a_touched_file_has_another_stamp(tmp_path):
+    make(tmp_path, **{"a.py": "x = 1"})
+    (before,) = Folder(tmp_path, "c").found()
+    os.utime(tmp_path / "a.py", ns=(1, 1))
+    (after,) = Folder(tmp_path, "c").found()
+    assert before.stamp != after.stamp
+
+
+def test_gitignore_holds_where_it_lies_and_the_deeper_one_has_the_last_word(tmp_path):
+    make(
+        tmp_path,
+        **{
+            ".gitignore": "build/\n*.log.py\n/top.py\n",
+            "build/x.py": "1",
+            "top.py": "1",
+            "deep/top.py": "1",
+            "deep/a.log.py": "1",
+            "deep/keep.log.py": "1",
+            "deep/.gitignore": "!keep.log.py\nlocal.py\n",
+            "deep/local.py": "1",
+            "local.py": "1",
+        },
+    )
+    paths, skipped = read(tmp_path)
+    assert [path for path in paths if path.endswith(".py")] == ["local.py", "deep/keep.log.py", "deep/top.py"]
+    assert skipped == dict.fromkeys(["build", "top.py", "deep/a.log.py", "deep/local.py"], "ignored")
+    assert len(read(tmp_path, honour_ignore=False)[0]) == 9
+
+
+def test_links_are_not_followed_so_no_loop_is_walked(tmp_path):
+    make(tmp_path, **{"a/x.py": "1"})
+    (tmp_path / "a" / "loop").symlink_to(tmp_path)
+    (tmp_path / "y.py").symlink_to(tmp_path / "a" / "x.py")
+    (tmp_path / "gone.py").symlink_to(tmp_path / "nowhere")
+    assert read(tmp_path) == (["a/x.py"], dict.fromkeys(["gone.py", "y.py", "a/loop"], "link"))
+
+
+def test_what_is_no_file_is_counted(tmp_path):
+    os.mkfifo(tmp_path / "pipe.py")
+    with socket.socket(socket.AF_UNIX) as one:
+        one.bind(os.path.relpath(tmp_path / "s.py"))
+        assert read(tmp_path) == ([], {"pipe.py": "not a plain file", "s.py": "not a plain file"})
+
+
+@pytest.mark.skipif(os.geteuid() == 0, reason="nothing is unreadable to root")
+def test_an_unreadable_folder_inside_is_passed_over(tmp_path):
+    make(tmp_path, **{"a.py": "1", "locked/b.py": "1"})
+    (tmp_path / "locked").chmod(0)
+    try:
+        assert read(tmp_path) == (["a.py"], {"locked": "unreadable"})
+    finally:
+        (tmp_path / "locked").chmod(0o700)
+
+
+def test_a_folder_that_cannot_be_listed_inside_is_passed_over(tmp_path, monkeypatch):
+    make(tmp_path, **{"a.py": "1", "locked/b.py": "1"})
+    listed = os.scandir
+
+    def scandir(path):
+        if os.fspath(path).endswith("locked"):
+            raise PermissionError(13, "Permission denied")
+        return listed(path)
+
+    monkeypatch.setattr(os, "scandir", scandir)
+    assert read(tmp_path) == (["a.py"], {"locked": "unreadable"})
+    with pytest.raises(DataError, match="Permission denied"):
+        read(tmp_path / "locked")
+
+
+def test_a_name_that_is_no_utf_8_is_shown_by_its_escape(tmp_path):
+    (tmp_path / os.fsdecode(b"\xff.py")).write_text("1")
+    assert read(tmp_path)[0] == ["\\udcff.py"]
+
+
+def test_one_file_is_a_source_too(tmp_path):
+    make(tmp_path, **{"a.py": "1"})
+    assert read(tmp_path / "a.py") == (["a.py"], {})
+
+
+def test_a_deep_tree_is_walked_without_recursion(tmp_path):
+    deepest = os.open(tmp_path, os.O_RDONLY)
+    for _ in range(300):
+        os.mkdir("d", dir_fd=deepest)
+        inner = os.open("d", os.O_RDONLY, dir_fd=deepest)
+        os.close(deepest)
+        deepest = inner
+    os.close(os.open("a.py", os.O_CREAT | os.O_WRONLY, dir_fd=deepest))
+    os.close(deepest)
+    assert read(tmp_path)[0] == ["d/" * 300 + "a.py"]

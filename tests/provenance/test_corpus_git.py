@@ -1,0 +1,207 @@
+"""A repository gives what it has committed, under the commit and author that brought it, and fetches nothing."""
+
+import os
+import subprocess
+
+import pytest
+
+from assay.errors import DataError
+from assay.provenance.sources.entry import Entry, Skipped
+from assay.provenance.sources.git import GitRepository, is_repository
+
+
+@pytest.fixture
+def repository(tmp_path):
+    """A function that commits files as an author; deletes those whose text is None."""
+    root = tmp_path / "repository"
+    root.mkdir()
+
+    def git(*arguments, **environment):
+        done = subprocess.run(
+            ["git", "-c", "init.defaultBranch=main", "-c", "commit.gpgSign=false", *arguments],
+            cwd=root,
+            env=os.environ | {"GIT_CONFIG_GLOBAL": os.devnull, "GIT_CONFIG_NOSYSTEM": "1"} | environment,
+            capture_output=True,
+            text=True,
+            check=True,
+        )
+        return done.stdout.strip()
+
+    def commit(author, **files):
+        for name, text in files.items():
+            path = root / name
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.unlink() if text is None else path.write_text(text)
+        who = {
+            f"GIT_{role}_{what}": value for role in ("AUTHOR", "COMMITTER") for what, value in author_of(author).items()
+        }
+        git("add", "-A")
+        git("commit", "-q", "--allow-empty", "-m", "change", **who)
+        return git("rev-parse", "HEAD")
+
+    git("init", "-q")
+    commit.git, commit.root = git, root
+    return commit
+
+
+def author_of(name):
+    return {"NAME": name, "EMAIL": f"{name}@example.org", "DATE": "2020-01-01T00:00:00Z"}
+
+
+def entries(repository, **options):
+    return [one for one in GitRepository(repository.root, "r", **options).found() if isinstance(one, Entry)]
+
+
+def test_each_file_at_head_stands_under_the_last_commit_that_touched_it(repository):
+    first = repository("Ann", **{"a.py": "a = 1\n", "d/b.py": "b = 1\n"})
+    repository("Nobody")
+    second = repository("Bob", **{"d/b.py": "b = 2\n"})
+    found = {one.path: one for one in entries(repository)}
+    assert {path: (one.facts.author, one.facts.commit) for path, one in found.items()} == {
+        "a.py": ("Ann", first),
+        "d/b.py": ("Bob", second),
+    }
+    assert found["d/b.py"].content.read(100) == b"b = 2\n"
+    assert found["d/b.py"].content.read(1) == b"b"
+    assert found["a.py"].content.read(100) == b"a = 1\n"
+    assert found["d/b.py"].size == 6
+
+
+def test_what_is_not_committed_is_not_there(repository):
+    repository("Ann", **{"a.py": "a = 1\n"})
+    (repository.root / "a.py").write_text("changed\n")
+    (repository.root / "new.py").write_text("new\n")
+    assert [one.content.read(100) for one in entries(repository)] == [b"a = 1\n"]
+
+
+def test_all_history_gives_every_version_once_under_the_commit_that_brought_it(repository):
+    first = repository("Ann", **{"a.py": "a = 1\n"})
+    second = repository("Bob", **{"a.py": "a = 2\n"})
+    repository("Cid", **{"a.py": None})
+    fourth = repository("Dan", **{"a.py": "a = 1\n", "b.py": "b\n"})
+    found = entries(repository, all_history=True)
+    assert [(one.path, one.content.read(9), one.facts.commit) for one in found] == [
+        ("a.py", b"a = 1\n", first),
+        ("a.py", b"a = 2\n", second),
+        ("b.py", b"b\n", fourth),
+    ]
+    assert len({one.key for one in found}) == 3
+
+
+def test_all_history_reads_every_branch_and_what_a_merge_itself_brought(repository):
+    repository("Ann", **{"a.py": "a = 1\n"})
+    repository.git("checkout", "-q", "-b", "side")
+    repository("Bob", **{"a.py": "a = 2\n"})
+    repository.git("checkout", "-q", "main")
+    repository("Cid", **{"a.py": "a = 3\n"})
+    subprocess.run(["git", "merge", "-q", "side"], cwd=repository.root, capture_output=True, check=False)
+    merge = repository("Dan", **{"a.py": "a = 4\n"})
+    found = {one.content.read(9): one.facts for one in entries(repository, all_history=True)}
+    assert {text: facts.author for text, facts in found.items()} == {
+        b"a = 1\n": "Ann", b"a = 2\n": "Bob", b"a = 3\n": "Cid", b"a = 4\n": "Dan",
+    }  # fmt: skip
+    assert entries(repository)[0].facts.commit == merge
+
+
+def test_names_that_git_would_quote_come_as_they_are(repository):
+    names = ["ä b.py", 'quo"te.py', "line\nend.py", "tab\t.py", ":colon.py"]
+    repository("Ann", **dict.fromkeys(names, "x = 1\n"))
+    for history in (False, True):
+        found = entries(repository, all_history=history)
+        assert {one.path for one in found} == set(names)
+        assert {one.facts.author for one in found} == {"Ann"}
+
+
+def test_links_and_submodules_are_counted(repository):
+    repository("Ann", **{"a.py": "x"})
+    (repository.root / "link.py").symlink_to("a.py")
+    repository("Ann")
+    repository.git("update-index", "--add", "--cacheinfo", f"160000,{'1' * 40},sub")
+    repository.git(
+        "commit",
+        "-q",
+        "-m",
+        "sub",
+        **{f"GIT_{r}_{k}": v for r in ("AUTHOR", "COMMITTER") for k, v in author_of("Ann").items()},
+    )
+    found = list(GitRepository(repository.root, "r").found())
+    assert {one.path: one.reason for one in found if isinstance(one, Skipped)} == {
+        "link.py": "link",
+        "sub": "submodule",
+    }
+
+
+def test_the_licence_is_that_of_the_commit(repository):
+    repository("Ann", **{"a.py": "x", "pyproject.toml": '[project]\nlicense = "MIT"\n'})
+    (repository.root / "pyproject.toml").write_text('[project]\nlicense = "0BSD"\n')
+    assert {one.facts.nearest for one in entries(repository)} == {"MIT"}
+
+
+@pytest.mark.parametrize(
+    ("remote", "repository_name", "url"),
+    [
+        ("https://user:secret@github.com/o/r.git", "o/r", "https://github.com/o/r/blob/{}/a.py"),
+        ("git@gitlab.com:group/sub/r.git", "group/sub/r", "https://gitlab.com/group/sub/r/-/blob/{}/a.py"),
+        ("ssh://git@example.org:22/o/r", "example.org/o/r", "https://example.org/o/r"),
+        ("/somewhere/local", None, None),
+    ],
+)
+def test_the_address_is_that_of_the_remote_without_its_password(repository, remote, repository_name, url):
+    commit = repository("Ann", **{"a.py": "x"})
+    repository.git("remote", "add", "origin", remote)
+    (entry,) = entries(repository)
+    assert entry.facts.repository == repository_name
+    assert entry.facts.url == (url and url.format(commit))
+
+
+def test_a_new_commit_changes_the_stamp(repository):
+    repository("Ann", **{"a.py": "x"})
+    before = GitRepository(repository.root, "r").stamp
+    repository("Ann", **{"a.py": "y"})
+    assert GitRepository(repository.root, "r").stamp != before
+
+
+def test_a_bare_repository_is_one(repository, tmp_path):
+    repository("Ann", **{"a.py": "x"})
+    repository.git("clone", "-q", "--bare", ".", str(tmp_path / "bare"))
+    assert is_repository(tmp_path / "bare")
+    assert [one.path for one in GitRepository(tmp_path / "bare", "b").found()] == ["a.py"]
+
+
+def test_no_commit_no_repository_no_git_are_one_line_each(repository, tmp_path, monkeypatch):
+    with pytest.raises(DataError, match="without a commit"):
+        list(GitRepository(repository.root, "r").found())
+    (tmp_path / "plain" / ".git").mkdir(parents=True)
+    with pytest.raises(DataError, match="git cannot read it: not a git repository"):
+        list(GitRepository(tmp_path / "plain", "r").found())
+    monkeypatch.setenv("PATH", str(tmp_path))
+    with pytest.raises(DataError, match="git is not installed"):
+        list(GitRepository(repository.root, "r").found())
+
+
+def test_a_missing_object_cannot_be_read(repository):
+    repository("Ann", **{"a.py": "x"})
+    (entry,) = entries(repository)
+    digest = entry.content.digest
+    (repository.root / ".git" / "objects" / digest[:2] / digest[2:]).unlink()
+    with pytest.raises(OSError, match="missing"):
+        entry.content.read(10)
+
+
+def test_settings_of_the_repository_start_no_program(repository, tmp_path):
+    repository("Ann", **{"a.py": "x", ".gitattributes": "*.py diff=evil\n"})
+    trap = tmp_path / "ran"
+    for name in (
+        "diff.evil.textconv",
+        "diff.evil.command",
+        "core.fsmonitor",
+        "core.pager",
+        "gpg.program",
+        "diff.external",
+    ):
+        repository.git("config", name, f"touch {trap}")
+    repository.git("config", "log.showSignature", "true")
+    for history in (False, True):
+        for one in entries(repository, all_history=history):
+            one.content.read(10)
+    assert not trap.exists()

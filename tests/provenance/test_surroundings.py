@@ -1,0 +1,84 @@
+"""What lies around a file says under which licence it stands."""
+
+import json
+
+import pytest
+from identify.vendor.licenses import LICENSES
+
+from assay.provenance.sources.surroundings import Surroundings, tells_of_others
+
+TEXTS = {name: text.encode() for name, text in LICENSES}
+METADATA = (
+    b"Metadata-Version: 2.4\nName: thing\nAuthor-email: Ann Other <ann@example.org>\nLicense-Expression: 0BSD\n"
+    b"Project-URL: Source, https://example.org/thing\n\nProse\n"
+)
+
+
+def around(**files):
+    found = Surroundings()
+    for path, raw in files.items():
+        found.notice(path, raw)
+    return found
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["LICENSE", "LICENCE.txt", "COPYING", "COPYING.LESSER", "LICENSE-MIT", "a/UNLICENSE", "license.md", "x/METADATA"],
+)
+def test_these_tell_of_others(name):
+    assert tells_of_others(name)
+
+
+@pytest.mark.parametrize(
+    "name", ["license.py", "licenses.json", "README", "LICENSE.html", "sublicensed", "a/license/b.c"]
+)
+def test_these_do_not(name):
+    assert not tells_of_others(name)
+
+
+def test_the_nearest_licence_up_the_tree_holds():
+    found = around(**{"LICENSE": TEXTS["MIT"], "vendor/LICENSE": TEXTS["MPL-2.0"]})
+    assert found.facts_of("a/b/c.py").nearest == "MIT"
+    assert found.facts_of("vendor/deep/c.py").nearest == "MPL-2.0"
+    assert found.facts_of("vendored/c.py").nearest == "MIT"
+
+
+def test_a_licence_that_nobody_can_name_does_not_hide_the_one_above():
+    """A collection of notices says less than the folder that it lies in."""
+    found = around(**{"LICENSE": TEXTS["MIT"], "vendor/LICENSE": b"Ask Bob."})
+    assert found.facts_of("vendor/c.py").nearest == "MIT"
+
+
+@pytest.mark.parametrize(
+    ("name", "raw", "licence"),
+    [
+        ("pyproject.toml", b'[project]\nlicense = "Apache-2.0 OR MIT"\n', "Apache-2.0 OR MIT"),
+        ("pyproject.toml", b'[project]\nlicense = {text = "BSD"}\n', "BSD-3-Clause"),
+        ("Cargo.toml", b'[package]\nlicense = "MIT/Apache-2.0"\n', "MIT OR Apache-2.0"),
+        ("package.json", json.dumps({"license": "ISC"}).encode(), "ISC"),
+        ("package.json", json.dumps({"licenses": [{"type": "MIT"}, {"type": "0BSD"}]}).encode(), "0BSD OR MIT"),
+        ("pyproject.toml", b"[project\n", None),
+        ("package.json", b"[" * 100_000, None),
+        ("package.json", b'{"license": 3}', None),
+    ],
+)
+def test_project_files_state_a_licence_and_broken_ones_nothing(name, raw, licence):
+    assert around(**{name: raw}).facts_of("a.py").nearest == licence
+
+
+def test_a_stated_field_outranks_a_text_and_a_text_a_loose_field():
+    loose = b"Name: thing\nClassifier: License :: OSI Approved :: BSD License\n"
+    assert (
+        around(**{"LICENSE": TEXTS["MIT"], "pyproject.toml": b'[project]\nlicense="0BSD"'}).facts_of("a").nearest
+        == "0BSD"
+    )
+    assert around(**{"LICENSE": TEXTS["BSD-2-Clause"], "PKG-INFO": loose}).facts_of("a").nearest == "BSD-2-Clause"
+    assert around(**{"PKG-INFO": loose}).facts_of("a").nearest == "BSD-3-Clause"
+
+
+def test_installed_files_belong_to_the_distribution_that_lists_them():
+    record = b"thing/__init__.py,sha256=x,3\nthing.py,,\n../../bin/run,,\nthing-1.dist-info/METADATA,,\n"
+    found = around(**{"thing-1.dist-info/METADATA": METADATA, "thing-1.dist-info/RECORD": record})
+    facts = found.facts_of("thing/__init__.py")
+    assert (facts.nearest, facts.author, facts.url) == ("0BSD", "Ann Other", "https://example.org/thing")
+    assert found.facts_of("other/__init__.py").nearest is None

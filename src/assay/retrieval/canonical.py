@@ -48,7 +48,7 @@ def characters(source: Source, regions: Regions) -> Canonical:
     end of a line, inside literals too. Case and Unicode form stay.
     """
     comments = regions.kinds == COMMENT
-    return Canonical(*_visible(source.letters, source.code_points, regions.starts[comments], regions.stops[comments]))
+    return Canonical(*visible(source.letters, source.code_points, regions.starts[comments], regions.stops[comments]))
 
 
 @compiled
@@ -58,7 +58,7 @@ def is_continuation(letters: Letters, at: int) -> bool:
 
 
 @compiled
-def _visible(letters: Letters, code_points: Units, starts: Offsets, stops: Offsets) -> tuple[Units, Offsets]:
+def visible(letters: Letters, code_points: Units, starts: Offsets, stops: Offsets) -> tuple[Units, Offsets]:
     """The visible code points outside the comments, and their offsets."""
     units = np.empty(len(letters) + 1, code_points.dtype)
     offsets = np.empty(len(letters) + 1, np.int64)

@@ -43,11 +43,12 @@ def mixed_64(units: Units, k: int) -> Hashes:
     Returns:
         uint64 [n - k + 1].
     """
-    return _mixed_grams(units, k, np.uint64(BASE))
+    return mixed_grams(units, k, np.uint64(BASE))
 
 
 @compiled
-def _mixed_grams(units: Units, k: int, base: np.uint64) -> Hashes:
+def mixed_grams(units: Units, k: int, base: np.uint64) -> Hashes:
+    """What `mixed_64` gives."""
     m = 1
     while 2 * m <= k:
         m *= 2

@@ -39,25 +39,26 @@ def tokens(source: Source, regions: Regions, grammar: Grammar) -> Canonical:
     An operator is one unit a character: `>>` and `> >` are the same, as they are for a formatter. A number is one unit
     with its point and exponent, a literal one unit with its prefix and whatever is interpolated into it.
     """
-    codes, starts, stops = _tokens(
+    codes, starts, stops = token_codes(
         source.letters,
         (regions.starts, regions.stops, regions.kinds),
-        _word_letters(grammar.word_marks),
-        (_spellings(grammar.reserved), _spellings(grammar.directives)),
+        word_table(grammar.word_marks),
+        (spellings(grammar.reserved), spellings(grammar.directives)),
         grammar.prefix,
     )
     return Canonical(mixed(codes), starts, stops)
 
 
 @cache
-def _word_letters(marks: str) -> Booleans:
+def word_table(marks: str) -> Booleans:
+    """Of each letter, whether it may stand in a word."""
     table = np.zeros(256, np.bool_)
     table[[*(string.ascii_letters + string.digits + "_" + marks).encode(), WORD]] = True
     return table
 
 
 @cache
-def _spellings(words: frozenset[str]) -> Hashes:
+def spellings(words: frozenset[str]) -> Hashes:
     """The spelling of each of these words, ascending."""
     letters = [np.frombuffer(word.encode(), np.uint8) for word in words]
     return np.array(sorted(spelling(one, 0, len(one)) for one in letters), np.uint64)
@@ -128,7 +129,7 @@ def word_end(letters: Letters, start: int, bound: int, word_letters: Booleans) -
 
 
 @compiled
-def _tokens(
+def token_codes(
     letters: Letters,
     regions: tuple[Offsets, Offsets, Letters],
     word_letters: Booleans,

@@ -41,7 +41,7 @@ def winnow(units: Units, *, k: int, w: int, gram_hash: GramHash, chunk: int = CH
     for start in range(0, windows, chunk):
         stop = min(start + chunk, windows)
         hashes = gram_hash(units[start : stop + w + k - 2], k)
-        chosen = _window_minima(hashes, w)
+        chosen = window_minima(hashes, w)
         parts.append((hashes[chosen], chosen + start))
     if len(parts) == 1:
         return parts[0]
@@ -52,7 +52,7 @@ def winnow(units: Units, *, k: int, w: int, gram_hash: GramHash, chunk: int = CH
 
 
 @compiled
-def _window_minima(hashes: Hashes, w: int) -> Offsets:
+def window_minima(hashes: Hashes, w: int) -> Offsets:
     """Positions of the distinct window minima.
 
     A window is looked through anew only where its minimum has just left it: of hashes once in (w + 1) / 2 windows.

@@ -1,12 +1,13 @@
-"""The inner loops: bisection in one segment, reading of lists, merging. Compiled once and kept on disk by numba.
+"""The inner loops: bisection in one segment, reading of lists, merging.
 
 All arrays of a segment are read-only views of its file. A list is the stretch of `documents` that belongs to one key;
 its documents ascend. `dead` holds the removed documents of the segment, ascending.
 """
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
+
+from assay.retrieval.compiled import compiled
 
 Documents = NDArray[np.uint32]
 Bounds = NDArray[np.int64]
@@ -14,7 +15,7 @@ Integer = int | np.int64
 """Never an unsigned one: mixed with a signed one it would become a float."""
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def below(values: Documents, low: Integer, high: Integer, value: Integer) -> Integer:
     """The first position from `low` on whose value is not below `value`; `high` if there is none."""
     while low < high:
@@ -26,7 +27,7 @@ def below(values: Documents, low: Integer, high: Integer, value: Integer) -> Int
     return low
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def find_lists(
     directory: Documents, remainders: Documents, keys: NDArray[np.uint64], remainder_bits: int
 ) -> tuple[Bounds, Bounds]:
@@ -55,14 +56,14 @@ def find_lists(
     return starts, stops
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def contains(values: Documents, value: Integer) -> bool:
     """Whether ascending values hold this one."""
     at = below(values, 0, len(values), value)
     return bool(at < len(values) and np.int64(values[at]) == value)
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def count_living(documents: Documents, starts: Bounds, stops: Bounds, dead: Documents, limit: int) -> Bounds:
     """How many documents of each list were not removed; counting stops above `limit`."""
     counts = np.empty(len(starts), np.int64)
@@ -80,7 +81,7 @@ def count_living(documents: Documents, starts: Bounds, stops: Bounds, dead: Docu
     return counts
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def read_lists(
     documents: Documents, starts: Bounds, stops: Bounds, wanted: NDArray[np.bool_], dead: Documents
 ) -> Documents:
@@ -100,7 +101,7 @@ def read_lists(
     return found[:count]
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def count_members(
     documents: Documents, starts: Bounds, stops: Bounds, wanted: NDArray[np.bool_], candidates: NDArray[np.int64]
 ) -> NDArray[np.int32]:
@@ -124,7 +125,7 @@ def count_members(
     return counts
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def merge_postings(
     keys: NDArray[np.uint64], documents: Documents, other_keys: NDArray[np.uint64], other_documents: Documents
 ) -> tuple[NDArray[np.uint64], Documents]:

@@ -1,0 +1,299 @@
+"""Postings answer as a dictionary of sets would, whatever was added, removed, committed, merged, reopened or lost."""
+
+import tempfile
+from contextlib import ExitStack
+from pathlib import Path
+from unittest import mock
+
+import numpy as np
+import pytest
+from hypothesis import settings
+from hypothesis import strategies as st
+from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
+
+from assay.errors import CorpusIndexError
+from assay.retrieval import DEFAULT, PAPER
+from assay.retrieval.generations import published
+from assay.retrieval.postings import Postings, memtable
+from assay.retrieval.postings.keys import keys_of
+from assay.retrieval.postings.overlap import REGION
+
+FORMS = ("characters", "tokens")
+
+numbers = st.integers(0, 40)
+hashes = st.lists(st.integers(0, 25), max_size=12)
+documents = st.fixed_dictionaries(dict.fromkeys(FORMS, hashes))
+queries = st.lists(st.integers(0, 30), max_size=40)
+
+
+def array(values):
+    return np.array(values, np.uint64) * np.uint64(0x2545F4914F6CDD1D)
+
+
+def key(value):
+    return int(keys_of(array([value]))[0])
+
+
+def expected(held, form, query, *, budget, common, reading, candidates):
+    """What the documents that are held say of a query: [(document, shared, size)], looked up, too common, absent."""
+    query = list(dict.fromkeys(query))
+    lists = {value: {number for number, one in held.items() if value in one[form]} for value in query}
+    most = min(reading, int(common * len(held)) if common is not None else reading)
+    regions = {}
+    for at, value in enumerate(query):
+        if 0 < len(lists[value]) <= most:
+            regions.setdefault(at // REGION, []).append(value)
+    turns = [
+        (turn, len(lists[value]), key(value), value)
+        for region in regions.values()
+        for turn, value in enumerate(sorted(region, key=lambda value: (len(lists[value]), key(value))))
+    ]
+    chosen, left = [], reading
+    for *_, value in sorted(turns)[:budget]:
+        if len(lists[value]) <= left:
+            chosen.append(value)
+            left -= len(lists[value])
+    counts = {}
+    for value in chosen:
+        for number in lists[value]:
+            counts[number] = counts.get(number, 0) + 1
+    size = {number: len(held[number][form]) for number in counts}
+    best = sorted(counts, key=lambda number: (-counts[number], size[number], number))[:candidates]
+    answer = [(number, len(held[number][form] & set(query)), size[number]) for number in best]
+    too_common = sum(len(one) > most for one in lists.values())
+    return answer, len(chosen), too_common, sum(not one for one in lists.values()), len(counts)
+
+
+class PostingsAgainstSets(RuleBasedStateMachine):
+    def __init__(self):
+        super().__init__()
+        self.stack = ExitStack()
+        folder = self.stack.enter_context(tempfile.TemporaryDirectory())
+        self.stack.enter_context(mock.patch("os.fsync"))  # nothing here asks whether a disk keeps its word
+        # small enough that segments are written between two commits
+        self.stack.enter_context(mock.patch.object(memtable, "MOST_FINGERPRINTS", 60))
+        self.folder = Path(folder) / "postings"
+        self.postings = Postings.create(self.folder, DEFAULT)
+        self.held, self.committed = {}, {}
+
+    def teardown(self):
+        self.stack.close()
+
+    @rule(number=numbers, document=documents)
+    def add(self, number, document):
+        self.postings.add(number, {form: array(values) for form, values in document.items()})
+        self.held[number] = {form: set(values) for form, values in document.items()}
+
+    @rule(many=st.dictionaries(numbers, documents, min_size=5, max_size=20))
+    def add_many(self, many):
+        for number, document in many.items():
+            self.add(number, document)
+
+    @rule(number=numbers)
+    def remove(self, number):
+        self.postings.remove(number)
+        self.held.pop(number, None)
+
+    @rule(several=st.sets(numbers, max_size=15))
+    def remove_many(self, several):
+        self.postings.remove_all(np.array(sorted(several), np.int64))
+        for number in several:
+            self.held.pop(number, None)
+
+    @rule()
+    def commit(self):
+        self.postings.commit()
+        self.committed = dict(self.held)
+
+    @rule()
+    def compact(self):
+        self.postings.compact()
+
+    @rule()
+    def compact_and_commit(self):
+        self.postings.compact()
+        self.commit()
+        assert self.postings.segments <= 1
+
+    @rule(writable=st.booleans(), debris=st.booleans())
+    def lose_what_was_not_committed(self, *, writable, debris):
+        if debris:
+            (self.folder / "0000099999.segment").write_bytes(b"half")
+            (self.folder / "manifest-0000099999.unfinished").write_bytes(b"half")
+        self.postings = Postings.open(self.folder, writable=True)
+        self.held = dict(self.committed)
+        if not writable:
+            Postings.open(self.folder).check()
+
+    @rule(
+        form=st.sampled_from(FORMS),
+        query=queries,
+        budget=st.none() | st.integers(0, 12),
+        common=st.none() | st.sampled_from([0.1, 0.5, 1.0]),
+        reading=st.sampled_from([5, 40, 6000]),
+        candidates=st.sampled_from([1, 4, 100]),
+    )
+    def look_up(self, form, query, **options):
+        self.compare(form, query, **options)
+
+    @invariant()
+    def every_fingerprint_is_counted_right(self):
+        for form in FORMS:
+            for reading in (3, 8):
+                self.compare(form, range(26), budget=20, common=None, reading=reading, candidates=10)
+
+    def compare(self, form, query, **options):
+        found = self.postings.overlap(form, array(query), **options)
+        answer = list(zip(found.documents.tolist(), found.shared.tolist(), found.sizes.tolist(), strict=True))
+        told = (answer, found.looked_up, found.too_common, found.absent, found.found)
+        assert told == expected(self.held, form, query, **options)
+        assert found.query == len(set(query)) == found.looked_up + found.too_common + found.absent + found.left
+
+    @invariant()
+    def holds_what_was_added(self):
+        assert self.postings.documents == len(self.held)
+        assert self.postings.ids().tolist() == sorted(self.held)
+
+    @invariant()
+    def sizes_are_those_of_the_sets(self):
+        for form in FORMS:
+            sizes = self.postings.sizes(form, np.arange(41))
+            assert sizes.tolist() == [len(self.held[at][form]) if at in self.held else 0 for at in range(41)]
+
+
+TestPostingsAgainstSets = PostingsAgainstSets.TestCase
+TestPostingsAgainstSets.settings = settings(max_examples=20, stateful_step_count=30)
+
+
+@pytest.fixture
+def folder(tmp_path):
+    return tmp_path / "postings"
+
+
+def filled(folder, profile=DEFAULT, count=30):
+    postings = Postings.create(folder, profile)
+    for number in range(count):
+        postings.add(number, {form: array(range(number, number + 5)) for form in FORMS})
+    postings.commit()
+    return postings
+
+
+def test_no_two_16_bit_hashes_share_a_key():
+    assert len(np.unique(keys_of(np.arange(1 << 16, dtype=np.uint64)))) == 1 << 16
+
+
+def test_rare_fingerprints_of_one_region_leave_the_look_ups_of_the_others(folder):
+    postings = Postings.create(folder, PAPER)
+    first, second = range(REGION), range(100, 100 + REGION)
+    for number in range(4):
+        postings.add(number, {"characters": array(second)})
+    postings.add(9, {"characters": array(first)})
+    found = postings.overlap("characters", array([*first, *second]), budget=4)
+    assert set(found.documents.tolist()) == {0, 1, 2, 3, 9}
+    assert found.shared.tolist() == [REGION] * 5
+
+
+def test_a_document_that_is_added_again_is_replaced(folder):
+    postings = filled(folder)
+    postings.add(3, {"tokens": array([500])})
+    for _ in range(2):
+        assert postings.overlap("tokens", array([500])).documents.tolist() == [3]
+        assert postings.sizes("characters", np.array([3])).tolist() == [0]
+        postings.commit()
+        postings.compact()
+
+
+def test_a_list_of_many_documents_is_found_from_end_to_end(folder):
+    postings = Postings.create(folder, DEFAULT)
+    for number in range(2_000):
+        postings.add(number, {"characters": array([1, 2 if number % 2 else 3, number + 10])})
+    postings.commit()
+    common = postings.overlap("characters", array([1]), candidates=5_000)
+    assert common.documents.tolist() == list(range(2_000))
+    # the list of 1 is not read, but the candidates that others give are looked for in it
+    rare = postings.overlap("characters", array([1, 2, 511]), reading=1_200)
+    assert (rare.too_common, rare.looked_up, rare.shared[0], rare.documents[0]) == (1, 2, 3, 501)
+    assert set(rare.shared[1:].tolist()) == {2}
+
+
+def test_nothing_is_rewritten_by_a_commit_without_a_change(folder):
+    postings = filled(folder)
+    before = published(folder)
+    postings.commit()
+    assert published(folder) == before
+
+
+def test_the_space_of_removed_documents_comes_back(folder):
+    postings = filled(folder)
+    before = postings.postings
+    for number in range(10):
+        postings.remove(number)
+    postings.commit()
+    assert postings.postings == before - 10 * 2 * 5
+
+
+def test_a_number_that_does_not_fit_is_refused(folder):
+    with pytest.raises(CorpusIndexError, match="expected a number from 0 to 4294967295"):
+        Postings.create(folder, DEFAULT).add(1 << 32, {})
+
+
+@pytest.mark.parametrize(
+    ("harm", "told"),
+    [
+        (lambda data: data[: len(data) // 2], "half-written"),
+        (lambda _: b"", "cannot be read"),
+        (lambda data: data[:-20] + data[-20:-12] + b"\x09\0\0\0" + data[-8:], "version 9: this assay reads version 1"),
+        (lambda data: data[:64] + b"\xff" + data[65:], "damaged: section"),
+        (lambda data: data[:-40] + b"\xff" + data[-39:], "list of contents"),
+    ],
+)
+def test_a_damaged_segment_is_named(folder, harm, told):
+    filled(folder)
+    (path,) = folder.glob("*.segment")
+    path.write_bytes(harm(path.read_bytes()))
+    with pytest.raises(CorpusIndexError, match=rf"{path.name}: segment .*{told}|{path.name}: .*{told}"):
+        Postings.open(folder)
+
+
+def test_a_damaged_segment_can_be_left_out(folder):
+    filled(folder)
+    (path,) = folder.glob("*.segment")
+    path.write_bytes(b"")
+    assert Postings.open(folder, damaged=True).documents == 0
+
+
+def test_a_large_section_is_checked_on_demand_and_before_merging(folder):
+    postings = filled(folder)
+    (path,) = folder.glob("*.segment")
+    data = bytearray(path.read_bytes())
+    data[64] ^= 1
+    path.write_bytes(data)
+    with mock.patch("assay.retrieval.postings.segment.CHECKED_ON_OPENING", 0):
+        postings = Postings.open(folder, writable=True)
+    with pytest.raises(CorpusIndexError, match=path.name):
+        postings.check()
+    postings.remove(1)
+    with pytest.raises(CorpusIndexError, match="damaged"):
+        postings.compact()
+
+
+@pytest.mark.parametrize("name", ["manifest", "dead"])
+def test_a_damaged_manifest_or_list_of_removed_documents_is_named(folder, name):
+    postings = filled(folder)
+    postings.remove(3)
+    postings.commit()
+    for path in folder.glob(f"*{name}*"):
+        path.write_bytes(path.read_bytes()[:-1] + b"?")
+    with pytest.raises(CorpusIndexError, match=rf"{name}.*: damaged"):
+        Postings.open(folder)
+
+
+def test_a_generation_that_is_gone_is_missing(folder):
+    filled(folder)
+    with pytest.raises(FileNotFoundError):
+        Postings.open(folder, 7)
+
+
+def test_a_folder_without_postings_is_refused(tmp_path):
+    with pytest.raises(CorpusIndexError, match="no postings here"):
+        Postings.open(tmp_path)

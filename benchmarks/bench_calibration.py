@@ -17,7 +17,7 @@ from subjects import frequencies_of
 from assay.cli.requested import computable, frequencies_for
 from assay.datasets import split_by_group
 from assay.evaluation.calibration import conformal_p_values
-from assay.models.open import open_model
+from assay.models.open import open_local
 from assay.scoring import plan, score_samples
 from assay.testbed.demo import CALIBRATION_SHARE, demo_functions
 from assay.types import Sample
@@ -48,7 +48,7 @@ def main() -> None:
     began = time.perf_counter()
     options = arguments(__doc__)
     samples = list(demo_functions(SMOKE_PER_DOSE if options.smoke else None).nonmembers)
-    model = open_model("builtin:small", device=options.device)
+    model = open_local("builtin:small", device=options.device)
     frequencies = frequencies_for(model, None) or frequencies_of(model, [sample.text for sample in samples])
     wanted, _ = computable("one-pass,lowercase", frequencies=True, reference=False)
     values = score_samples(samples, plan(wanted, {"target": model}, frequencies)).values

@@ -10,7 +10,7 @@ import numpy as np
 import torch
 from transformers import LlamaConfig, LlamaForCausalLM
 
-from assay.models import open_model
+from assay.models import open_local
 from assay.models.loading import Checkpoint
 from assay.models.transformers_backend import TransformersModel
 from assay.scores import FrequencyTable
@@ -30,7 +30,7 @@ SIZES = {
 def open_subject(name: str, device: str) -> TransformersModel:
     """`builtin:small`, or a model with random weights in which an amount of work is all that matters."""
     if name == SMALL:
-        return open_model(SMALL, device=device, dtype="float32")
+        return open_local(SMALL, device=device, dtype="float32")
     size = SIZES[name]
     sources = islice(library_sources(), 1 + size["vocabulary"] // 50)
     tokenizer = train_tokenizer(sources, vocabulary_size=size["vocabulary"], context=1024)

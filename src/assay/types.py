@@ -85,6 +85,30 @@ Indexed = tuple[int, TokenStatistics]
 
 
 @runtime_checkable
+class LogProbScorer(Protocol):
+    """A model that gives at least log-probabilities of a text's tokens, as some HTTP APIs do."""
+
+    @property
+    def name(self) -> str:
+        """What the user called the model."""
+        ...
+
+    @property
+    def digest(self) -> str:
+        """Hexadecimal digest of all that is known to change a log-probability."""
+        ...
+
+    @property
+    def tokenizer_digest(self) -> str:
+        """Hexadecimal digest of the tokenizer alone; frequency tables are keyed by it."""
+        ...
+
+    def completed(self, texts: Sequence[str]) -> Iterator[Sequence[tuple[int, TokenLogProbs]]]:
+        """Log-probabilities batch by batch, as they come, in any order: every index exactly once."""
+        ...
+
+
+@runtime_checkable
 class TokenScorer(Protocol):
     """A gray-box model: it gives token statistics."""
 

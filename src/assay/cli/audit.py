@@ -98,7 +98,9 @@ def audit_command(
     known = UnseenScores.load(calibration) if calibration is not None else None
     models = how.open_roles(model, reference)
     table = frequencies_for(models["target"], frequencies)
-    wanted, notes = computable(scores, frequencies=table is not None, reference=reference is not None)
+    wanted, notes = computable(
+        scores, frequencies=table is not None, reference=reference is not None, target=models["target"]
+    )
     if primary is not None and primary not in {one.name for one in wanted}:
         raise DataError(
             f"--primary {primary}: expected one of the scores asked for, {', '.join(o.name for o in wanted)}"

@@ -40,7 +40,9 @@ def calibrate_command(
     dataset = which.load(unseen)
     models = how.open_roles(model, reference)
     table = frequencies_for(models["target"], frequencies)
-    wanted, notes = computable(scores, frequencies=table is not None, reference=reference is not None)
+    wanted, notes = computable(
+        scores, frequencies=table is not None, reference=reference is not None, target=models["target"]
+    )
     todo = plan(wanted, models, table)
     small = unseen_note(len(dataset.samples))
     for note in (*dataset.notes, *notes, *([small] if small else [])):

@@ -11,16 +11,15 @@ from assay.errors import CacheError
 if TYPE_CHECKING:  # these import numpy and more; --help does not wait for them
     from assay.datasets import Dataset
     from assay.scores.definition import Role
-    from assay.types import TokenScorer
+    from assay.types import LogProbScorer
 
 MODEL = "Model"
 DATA = "Data"
 SCORES = "Scores"
 OUTPUT = "Output"
 
-ModelName = Annotated[
-    str, typer.Argument(metavar="MODEL", help="builtin:small, a folder, or a Hugging Face id.", show_default=False)
-]
+MODEL_HELP = "builtin:small, a folder, a Hugging Face id, vllm:ID, or openai:MODEL@URL."
+ModelName = Annotated[str, typer.Argument(metavar="MODEL", help=MODEL_HELP, show_default=False)]
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,31 +70,42 @@ class ModelOptions:
         int | None,
         typer.Option(min=1, help="Padded tokens per batch; halved on lack of memory.", rich_help_panel=MODEL),
     ] = None
+    concurrency: Annotated[
+        int, typer.Option(min=1, help="Requests at a time to an openai: model.", rich_help_panel=MODEL)
+    ] = 8
     no_cache: Annotated[
         bool, typer.Option("--no-cache", help="Neither read nor write the statistics cache.", rich_help_panel=MODEL)
     ] = False
 
-    def open(self, name: str) -> "TokenScorer":
+    def open(self, name: str) -> "LogProbScorer":
         """The model of that name, behind the statistics cache unless that is switched off.
 
         Raises:
             ModelError: the model cannot be opened.
+            MissingCapability: it only writes.
         """
         from assay.cli.terminal import warn
-        from assay.models.cache import CachedScorer, StatisticsCache
+        from assay.errors import MissingCapability
+        from assay.models.cache import CachedLogProbScorer, CachedScorer, StatisticsCache
         from assay.models.open import open_model
+        from assay.types import LogProbScorer, TokenScorer
 
         how = {key: value for key, value in asdict(self).items() if key != "no_cache"}
         model = open_model(name, **how)
+        if not isinstance(model, LogProbScorer):
+            raise MissingCapability(f"{name} only writes: expected a model with token probabilities")
         if self.no_cache:
             return model
         try:
-            return CachedScorer(model, StatisticsCache(), on_problem=warn)
+            cache = StatisticsCache()
+            if isinstance(model, TokenScorer):
+                return CachedScorer(model, cache, on_problem=warn)
+            return CachedLogProbScorer(model, cache, on_problem=warn)
         except CacheError as error:  # a cache is a convenience: its want costs time, not the run
             warn(f"{error}; going on without the cache")
             return model
 
-    def open_roles(self, target: str, reference: str | None) -> "dict[Role, TokenScorer]":
+    def open_roles(self, target: str, reference: str | None) -> "dict[Role, LogProbScorer]":
         """The audited model and, where one is named, the reference model.
 
         Revision and adapter are the target's own; all other settings hold for both.
@@ -103,7 +113,7 @@ class ModelOptions:
         Raises:
             ModelError: one of them cannot be opened.
         """
-        models: dict[Role, TokenScorer] = {"target": self.open(target)}
+        models: dict[Role, LogProbScorer] = {"target": self.open(target)}
         if reference is not None:
             models["reference"] = replace(self, revision=None, adapter=None).open(reference)
         return models

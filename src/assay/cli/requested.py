@@ -3,10 +3,10 @@
 from pathlib import Path
 
 from assay.scores import SCORES, FrequencyTable, ScoreRequest, requests
-from assay.types import TokenScorer
+from assay.types import LogProbScorer, TokenScorer
 
 
-def frequencies_for(scorer: TokenScorer, path: Path | None) -> FrequencyTable | None:
+def frequencies_for(scorer: LogProbScorer, path: Path | None) -> FrequencyTable | None:
     """The table at `path`; without one, the shipped table if it belongs to the model's tokenizer.
 
     Raises:
@@ -26,7 +26,9 @@ def with_variants(scores: str, n: int) -> str:
     return ",".join([scores, *(f"{name}:n={n}" if SCORES[name].defaults["n"] != n else name for name in compared)])
 
 
-def computable(scores: str, *, frequencies: bool, reference: bool) -> tuple[tuple[ScoreRequest, ...], tuple[str, ...]]:
+def computable(
+    scores: str, *, frequencies: bool, reference: bool, target: LogProbScorer | None = None
+) -> tuple[tuple[ScoreRequest, ...], tuple[str, ...]]:
     """The scores asked for; of a list's (`one-pass`, `all`) those that can be computed, and a note for each other.
 
     A score asked for by its own name stays, so that the plan can say what it lacks.
@@ -34,12 +36,15 @@ def computable(scores: str, *, frequencies: bool, reference: bool) -> tuple[tupl
     Raises:
         ScoreError: no such score.
     """
+    alone = target is not None and not isinstance(target, TokenScorer)
     explicit = {spec.strip() for spec in scores.split(",")}
     kept, notes = [], []
     for one in requests(scores):
         second_model = any(view.role == "reference" for view in one.definition.views.values())
         if one.name in explicit:
             kept.append(one)
+        elif one.definition.needs_full_statistics and alone:
+            notes.append(f"{one.name} was left out: the model gives log-probabilities alone.")
         elif one.definition.needs_frequencies and not frequencies:
             notes.append(f"{one.name} was left out: it needs token frequencies for this tokenizer (--frequencies).")
         elif second_model and not reference:

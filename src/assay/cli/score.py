@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from assay.cli.groups import grouped
-from assay.cli.options import DataOptions, Frequencies, ModelOptions, Reference, Scores, Variants
+from assay.cli.options import MODEL_HELP, DataOptions, Frequencies, ModelOptions, Reference, Scores, Variants
 from assay.errors import DataError
 
 if TYPE_CHECKING:
@@ -15,9 +15,7 @@ if TYPE_CHECKING:
 
 @grouped
 def score_command(
-    model: Annotated[
-        str | None, typer.Argument(metavar="MODEL", help="builtin:small, a folder, or a Hugging Face id.")
-    ] = None,
+    model: Annotated[str | None, typer.Argument(metavar="MODEL", help=MODEL_HELP)] = None,
     texts: Annotated[
         str | None, typer.Argument(metavar="DATA", help="A file or folder with texts, or a benchmark's name.")
     ] = None,
@@ -59,7 +57,9 @@ def score_command(
     dataset = which.load(texts)
     models = how.open_roles(model, reference)
     table = frequencies_for(models["target"], frequencies)
-    wanted, notes = computable(scores, frequencies=table is not None, reference=reference is not None)
+    wanted, notes = computable(
+        scores, frequencies=table is not None, reference=reference is not None, target=models["target"]
+    )
     todo = plan(wanted, models, table)
     for note in (*dataset.notes, *notes):
         warn(note)

@@ -4,7 +4,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from assay.leakage.results import SampleTokens
-from assay.types import Sample, TokenStatistics
+from assay.types import Sample, TokenLogProbs, TokenStatistics
 
 HELD_TOKENS = 4_000_000
 SHOWN_TOKENS = 400_000
@@ -18,8 +18,13 @@ class TokenKeeper:
         self._kept: dict[int, SampleTokens] = {}
         self._tokens = 0
 
-    def __call__(self, index: int, statistics: TokenStatistics) -> None:
-        """Keep one sample's tokens while there is room; samples beyond the audited ones are not kept."""
+    def __call__(self, index: int, statistics: TokenLogProbs) -> None:
+        """Keep one sample's tokens while there is room; samples beyond the audited ones are not kept.
+
+        Log-probabilities alone make no map: nobody knows where in the text they stand.
+        """
+        if not isinstance(statistics, TokenStatistics):
+            return
         if index < len(self._samples) and self._tokens + len(statistics) <= HELD_TOKENS:
             self._tokens += len(statistics)
             self._kept[index] = SampleTokens(

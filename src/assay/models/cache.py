@@ -17,7 +17,7 @@ import numpy as np
 
 from assay.errors import CacheError
 from assay.models.ordering import in_order
-from assay.types import Indexed, TokenScorer, TokenStatistics
+from assay.types import Indexed, LogProbScorer, TokenLogProbs, TokenScorer, TokenStatistics
 
 FORMAT = 1
 """Version of tables and blobs; a file of another version is refused, never guessed at."""
@@ -53,6 +53,8 @@ _ARRAYS = (
     ("top_log_probs", "<f4"),
 )
 _BYTES_PER_TOKEN = 4 * (len(_ARRAYS) + 2)
+_LOG_PROBS_ALONE = b"L"
+"""Before the two arrays of a model that gives no more: the length is odd, as that of whole statistics never is."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,7 +137,7 @@ class StatisticsCache:
         """Close the file; a second call does nothing."""
         self._connection.close()
 
-    def lookup(self, model: str, texts: Sequence[str]) -> dict[str, TokenStatistics]:
+    def lookup(self, model: str, texts: Sequence[str]) -> dict[str, TokenLogProbs]:
         """The statistics held of these texts under the model of that digest.
 
         A damaged entry counts as missing, and `store` replaces it.
@@ -144,7 +146,7 @@ class StatisticsCache:
             CacheError: the file cannot be read.
         """
         keys = {text_digest(text): text for text in texts}
-        found: dict[str, TokenStatistics] = {}
+        found: dict[str, TokenLogProbs] = {}
         damaged = 0
         pending = list(keys)
         try:
@@ -167,7 +169,7 @@ class StatisticsCache:
             LOG.warning("cache %s: %d damaged entries are computed again", self.path, damaged)
         return found
 
-    def store(self, model: str, name: str, statistics: Iterable[tuple[str, TokenStatistics]]) -> None:
+    def store(self, model: str, name: str, statistics: Iterable[tuple[str, TokenLogProbs]]) -> None:
         """Write statistics of texts under a model, in one transaction.
 
         Args:
@@ -284,8 +286,8 @@ class StatisticsCache:
         return CacheError(f"cache {self.path} {what}: {error}".replace("\n", " "))
 
 
-class CachedScorer:
-    """A `TokenScorer` that asks the cache first and runs the model for what is missing, each text once.
+class CachedLogProbScorer:
+    """A `LogProbScorer` that asks the cache first and runs the model for what is missing, each text once.
 
     Every batch is in the cache before anyone sees it, so a killed run starts again where it stopped. A cache
     that fails (disk full, file damaged) is told once to `on_problem` and no longer used: scoring goes on.
@@ -297,7 +299,7 @@ class CachedScorer:
 
     def __init__(
         self,
-        scorer: TokenScorer,
+        scorer: LogProbScorer,
         cache: StatisticsCache,
         *,
         on_problem: Callable[[str], None] = LOG.warning,
@@ -322,13 +324,8 @@ class CachedScorer:
         """The tokenizer's digest."""
         return self.scorer.tokenizer_digest
 
-    @property
-    def vocabulary_size(self) -> int:
-        """Number of token ids, V."""
-        return self.scorer.vocabulary_size
-
-    def completed(self, texts: Sequence[str]) -> Iterator[Sequence[Indexed]]:
-        """Statistics batch by batch: first what the cache holds, then what the model computes."""
+    def completed(self, texts: Sequence[str]) -> Iterator[Sequence[tuple[int, TokenLogProbs]]]:
+        """What is known of the texts, batch by batch: first what the cache holds, then what the model computes."""
         indexes: dict[str, list[int]] = {}
         for index, text in enumerate(texts):
             indexes.setdefault(text, []).append(index)
@@ -344,12 +341,7 @@ class CachedScorer:
             self._store([(missing[position], value) for position, value in batch])
             yield [(index, value) for position, value in batch for index in indexes[missing[position]]]
 
-    def token_statistics(self, texts: Sequence[str]) -> Iterator[TokenStatistics]:
-        """Statistics in the order of `texts`; no more than `BLOCK` of them are held."""
-        for start in range(0, len(texts), BLOCK):
-            yield from in_order(self.completed(texts[start : start + BLOCK]))
-
-    def _lookup(self, texts: Sequence[str]) -> Mapping[str, TokenStatistics]:
+    def _lookup(self, texts: Sequence[str]) -> Mapping[str, TokenLogProbs]:
         if not self._usable:
             return {}
         try:
@@ -358,7 +350,7 @@ class CachedScorer:
             self._give_up(error)
             return {}
 
-    def _store(self, statistics: Sequence[tuple[str, TokenStatistics]]) -> None:
+    def _store(self, statistics: Sequence[tuple[str, TokenLogProbs]]) -> None:
         if not self._usable:
             return
         try:
@@ -371,23 +363,64 @@ class CachedScorer:
         self._on_problem(f"{error}; going on without the cache")
 
 
-def pack(statistics: TokenStatistics) -> bytes:
-    """A CRC-32 of four bytes, then the arrays one after another, little-endian, 36 bytes a token."""
-    columns = [np.ascontiguousarray(getattr(statistics, name), dtype).tobytes() for name, dtype in _ARRAYS]
-    body = b"".join([*columns, np.ascontiguousarray(statistics.offsets, "<i4").tobytes()])
+class CachedScorer(CachedLogProbScorer):
+    """A `TokenScorer` behind the cache: as `CachedLogProbScorer`, with whole statistics."""
+
+    scorer: TokenScorer
+
+    def __init__(
+        self,
+        scorer: TokenScorer,
+        cache: StatisticsCache,
+        *,
+        on_problem: Callable[[str], None] = LOG.warning,
+    ) -> None:
+        super().__init__(scorer, cache, on_problem=on_problem)
+
+    @property
+    def vocabulary_size(self) -> int:
+        """Number of token ids, V."""
+        return self.scorer.vocabulary_size
+
+    def completed(self, texts: Sequence[str]) -> Iterator[Sequence[Indexed]]:
+        """Statistics batch by batch: first what the cache holds, then what the model computes."""
+        for batch in super().completed(texts):
+            yield [(index, value) for index, value in batch if isinstance(value, TokenStatistics)]
+
+    def token_statistics(self, texts: Sequence[str]) -> Iterator[TokenStatistics]:
+        """Statistics in the order of `texts`; no more than `BLOCK` of them are held."""
+        for start in range(0, len(texts), BLOCK):
+            yield from in_order(self.completed(texts[start : start + BLOCK]))
+
+
+def pack(statistics: TokenLogProbs) -> bytes:
+    """A CRC-32 of four bytes, then the arrays one after another, little-endian.
+
+    Whole statistics take 36 bytes a token, log-probabilities alone 8 and one byte that says so.
+    """
+    if isinstance(statistics, TokenStatistics):
+        columns = [np.ascontiguousarray(getattr(statistics, name), dtype).tobytes() for name, dtype in _ARRAYS]
+        body = b"".join([*columns, np.ascontiguousarray(statistics.offsets, "<i4").tobytes()])
+    else:
+        ids = np.ascontiguousarray(statistics.token_ids, "<i4").tobytes()
+        body = _LOG_PROBS_ALONE + ids + np.ascontiguousarray(statistics.log_probs, "<f4").tobytes()
     return zlib.crc32(body).to_bytes(4, "little") + body
 
 
-def unpack(blob: bytes) -> TokenStatistics:
+def unpack(blob: bytes) -> TokenLogProbs:
     """What `pack` packed.
 
     Raises:
         ValueError: the blob is not as it was written.
     """
     checksum, body = blob[:4], blob[4:]
-    count, rest = divmod(len(body), _BYTES_PER_TOKEN)
+    alone = len(body) % 2 == 1
+    count, rest = divmod(len(body) - alone, 8 if alone else _BYTES_PER_TOKEN)
     if rest or zlib.crc32(body).to_bytes(4, "little") != checksum:
         raise ValueError(f"an entry of {len(blob)} bytes does not agree with its checksum")
+    if alone:
+        ids, log_probs = np.frombuffer(body, "<i4", count, 1), np.frombuffer(body, "<f4", count, 1 + 4 * count)
+        return TokenLogProbs(ids.astype("i4", copy=False), log_probs.astype("f4", copy=False))
     arrays = {
         name: np.frombuffer(body, dtype, count, 4 * count * position).astype(dtype[1:], copy=False)
         for position, (name, dtype) in enumerate(_ARRAYS)

@@ -6,8 +6,10 @@ import re
 from collections.abc import Iterable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from transformers import PreTrainedTokenizerBase
+if TYPE_CHECKING:  # whoever asks a server waits for no transformers
+    from transformers import PreTrainedTokenizerBase
 
 DEFINITIONS = 1
 """Raised when the meaning of a statistic changes, so that no cache gives old values for new questions."""
@@ -23,7 +25,7 @@ def files_digest(folders: Iterable[Path]) -> str:
     return combined([[file.name, digest] for file, digest in zip(files, digests, strict=True)])
 
 
-def tokenizer_digest(tokenizer: PreTrainedTokenizerBase) -> str:
+def tokenizer_digest(tokenizer: "PreTrainedTokenizerBase") -> str:
     """SHA-256 of what the tokenizer does to text; padding and truncation, never used here, do not count."""
     if tokenizer.is_fast:
         state = json.loads(tokenizer.backend_tokenizer.to_str())
@@ -38,7 +40,7 @@ def combined(value: object) -> str:
     return hashlib.sha256(json.dumps(value, sort_keys=True).encode()).hexdigest()
 
 
-def model_digest(folders: Iterable[Path], tokenizer: PreTrainedTokenizerBase, settings: Mapping[str, object]) -> str:
+def model_digest(folders: Iterable[Path], tokenizer: "PreTrainedTokenizerBase", settings: Mapping[str, object]) -> str:
     """SHA-256 of weights, configurations, tokenizer and settings (dtype, windows, BOS), not of the device."""
     return combined([DEFINITIONS, files_digest(folders), tokenizer_digest(tokenizer), dict(settings)])
 

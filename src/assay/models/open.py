@@ -1,5 +1,6 @@
-"""One string → a model: `builtin:small`, a folder, or a hub id."""
+"""One string → a model: `builtin:small`, a folder, a hub id, `vllm:ID`, or `openai:MODEL@URL`."""
 
+from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -8,10 +9,14 @@ from assay.errors import ModelError
 
 if TYPE_CHECKING:
     from assay.models.encoding import Bos
+    from assay.models.openai_http import OpenAIChat, OpenAICompletions
     from assay.models.transformers_backend import TransformersModel
+    from assay.models.vllm_backend import VllmModel
 
 BUILTIN = Path(__file__).parent / "builtin"
 BUILTIN_PREFIX = "builtin:"
+SERVER_PREFIXES = ("openai:", "openai-chat:")
+VLLM_PREFIX = "vllm:"
 KINDS = "builtin:NAME, a model folder or a Hugging Face id"
 
 
@@ -28,8 +33,75 @@ def open_model(
     stride: int | None = None,
     max_length: int | None = None,
     batch_tokens: int | None = None,
+    concurrency: int = 8,
+) -> "TransformersModel | VllmModel | OpenAICompletions | OpenAIChat":
+    """Open a model by name; what it can do is its type.
+
+    Args:
+        name: what `open_local` takes, or `vllm:ID` (extra `vllm`), or `openai:MODEL@http://host:port/v1` for the
+            end point /completions of an OpenAI-compatible server, `openai-chat:…` for its /chat/completions.
+        revision: as `open_local`; vLLM takes it too.
+        dtype: likewise.
+        device: as `open_local`.
+        attention: likewise.
+        adapter: likewise.
+        trust_remote_code: as `open_local`; vLLM takes it too.
+        bos: as `open_local`.
+        stride: likewise.
+        max_length: as `open_local`; vLLM takes it too.
+        batch_tokens: as `open_local`.
+        concurrency: requests at a time to a server.
+
+    Raises:
+        ModelError: no such model, it does not work, or it does not take a setting; one line says why.
+        MissingExtra: an optional dependency is needed for it.
+    """
+    of_weights = {
+        "revision": revision,
+        "dtype": dtype,
+        "trust_remote_code": trust_remote_code,
+        "max_length": max_length,
+    }
+    of_network = {"device": device, "attention": attention, "adapter": adapter, "bos": bos, "stride": stride}
+    of_network |= {"batch_tokens": batch_tokens}
+    if name.startswith(SERVER_PREFIXES):
+        from assay.models.openai_http import open_openai  # noqa: PLC0415  httpx, for those who ask a server
+
+        _take_no(name, of_weights | of_network)
+        return open_openai(name, concurrency=concurrency)
+    if name.startswith(VLLM_PREFIX):
+        from assay.models.vllm_backend import open_vllm  # noqa: PLC0415  see open_local
+
+        _take_no(name, of_network)
+        return open_vllm(
+            name, revision=revision, dtype=dtype, trust_remote_code=trust_remote_code, max_length=max_length
+        )
+    return open_local(name, bos=bos, **of_weights, **{k: v for k, v in of_network.items() if k != "bos"})  # type: ignore[arg-type]  # the signature above
+
+
+def _take_no(name: str, settings: Mapping[str, object]) -> None:
+    """Raises ModelError where a setting was given that means nothing to this kind of model."""
+    given = [key for key, value in settings.items() if value not in (None, False, "auto")]
+    if given:
+        kind = name.partition(":")[0]
+        raise ModelError(f"model {name!r}: {kind} models take no {', '.join(given).replace('_', '-')}")
+
+
+def open_local(
+    name: str,
+    *,
+    revision: str | None = None,
+    dtype: str = "auto",
+    device: str = "auto",
+    attention: str | None = None,
+    adapter: str | None = None,
+    trust_remote_code: bool = False,
+    bos: "Bos" = "auto",
+    stride: int | None = None,
+    max_length: int | None = None,
+    batch_tokens: int | None = None,
 ) -> "TransformersModel":
-    """Open a model by name.
+    """Open a model from its weights, through transformers.
 
     Args:
         name: `builtin:small` (ships with assay), a folder as save_pretrained writes it, or a hub id.
@@ -79,8 +151,8 @@ def located(name: str) -> str:
         ModelError: no built-in model of that name, or a kind of model that this version does not open.
     """
     kind, colon, rest = name.partition(":")
-    if colon and kind in ("vllm", "openai"):
-        raise ModelError(f"model {name!r}: this version opens no {kind} models, only {KINDS}")
+    if colon and kind in ("vllm", "openai", "openai-chat"):
+        raise ModelError(f"model {name!r} gives neither weights nor a tokenizer: expected {KINDS}")
     return str(builtin_folder(rest)) if f"{kind}{colon}" == BUILTIN_PREFIX else name
 
 

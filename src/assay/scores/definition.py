@@ -52,9 +52,9 @@ class Inputs:
     """
 
     text: str
-    views: Mapping[View, TokenStatistics]
+    views: Mapping[View, TokenLogProbs]
     frequencies: FrequencyTable | None = None
-    variants: tuple[TokenStatistics, ...] = ()
+    variants: tuple[TokenLogProbs, ...] = ()
     no_variants: str | None = None
 
 

@@ -7,7 +7,7 @@ from assay.errors import MissingCapability, ScoreError
 from assay.scores.definition import Role, View
 from assay.scores.frequency import FrequencyTable
 from assay.scores.registry import ScoreRequest
-from assay.types import TokenScorer
+from assay.types import LogProbScorer, TokenScorer
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,7 +23,7 @@ class Plan:
 
     requests: tuple[ScoreRequest, ...]
     views: tuple[View, ...]
-    models: Mapping[Role, TokenScorer]
+    models: Mapping[Role, LogProbScorer]
     frequencies: FrequencyTable | None
 
     @property
@@ -39,13 +39,13 @@ class Plan:
 
 def plan(
     requests: Sequence[ScoreRequest],
-    models: Mapping[Role, TokenScorer],
+    models: Mapping[Role, LogProbScorer],
     frequencies: FrequencyTable | None = None,
 ) -> Plan:
     """The union of what the scores need.
 
     Raises:
-        MissingCapability: a score needs a model in a role that nobody plays.
+        MissingCapability: a score needs a model in a role that nobody plays, or more than its model gives.
         ScoreError: a score needs a token-frequency table and none, or one of another tokenizer, was given.
     """
     views = dict.fromkeys([View(), *(view for one in requests for view in one.definition.views.values())])
@@ -55,12 +55,26 @@ def plan(
                 raise MissingCapability(
                     f"score {one.name} needs a {view.role} model: give one with --{view.role} MODEL"
                 )
+            check_statistics(one, models[view.role])
         if one.definition.needs_frequencies:
             check_frequencies(one.name, models["target"], frequencies)
     return Plan(tuple(requests), tuple(views), models, frequencies)
 
 
-def check_frequencies(name: str, model: TokenScorer, frequencies: FrequencyTable | None) -> None:
+def check_statistics(request: ScoreRequest, model: LogProbScorer) -> None:
+    """A score of whole distributions needs a model that gives them.
+
+    Raises:
+        MissingCapability: it gives log-probabilities alone.
+    """
+    if request.definition.needs_full_statistics and not isinstance(model, TokenScorer):
+        raise MissingCapability(
+            f"score {request.name} needs ranks or entropies; {model.name} gives log-probabilities alone: expected "
+            "scores that need no more (`assay score --list`), or the model opened from its weights"
+        )
+
+
+def check_frequencies(name: str, model: LogProbScorer, frequencies: FrequencyTable | None) -> None:
     """A table must be there and must belong to the model's tokenizer.
 
     Raises:

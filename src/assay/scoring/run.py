@@ -18,20 +18,20 @@ from assay.scores.definition import Inputs, Role, View
 from assay.scores.registry import ScoreRequest
 from assay.scoring.plan import Plan
 from assay.scoring.views import Rewritten, rewritten, view_text
-from assay.types import Sample, Score, TokenStatistics
+from assay.types import Sample, Score, TokenLogProbs, TokenStatistics
 
 Pair = tuple[Role, str]
 Progress = Callable[[int, int], None]
 """Told after every batch: texts done so far, texts to be run in all."""
-Observer = Callable[[int, TokenStatistics], None]
-"""Shown the target's statistics of every sample, by its position in the input."""
+Observer = Callable[[int, TokenLogProbs], None]
+"""Shown what the target said of every sample, by its position in the input."""
 
 
 @dataclass(frozen=True, slots=True)
 class Variants:
     """What the model said of a sample's rewritings; `reason` where there are fewer than were asked for."""
 
-    statistics: tuple[TokenStatistics, ...] = ()
+    statistics: tuple[TokenLogProbs, ...] = ()
     reason: str | None = None
 
 
@@ -79,7 +79,7 @@ def score_stream(
     """
     uses = pairs_to_run(samples, plan)
     done = 0
-    held: dict[Pair, TokenStatistics] = {}
+    held: dict[Pair, TokenLogProbs] = {}
     size = max(1, block // (1 + plan.variants))
     for begin in range(0, len(samples), size):
         positions = range(begin, min(begin + size, len(samples)))
@@ -112,19 +112,21 @@ def score_stream(
                 del held[pair]
 
 
-def variants_of(found: Rewritten | None, held: Mapping[Pair, TokenStatistics]) -> Variants:
+def variants_of(found: Rewritten | None, held: Mapping[Pair, TokenLogProbs]) -> Variants:
     """The statistics of a sample's rewritings, and why there are too few."""
     return Variants(tuple(held["target", text] for text in found.texts), found.reason) if found else Variants()
 
 
 def score_sample(
-    index: int, sample: Sample, views: Mapping[View, TokenStatistics], plan: Plan, variants: Variants
+    index: int, sample: Sample, views: Mapping[View, TokenLogProbs], plan: Plan, variants: Variants
 ) -> ScoredSample:
     """Every requested score of one sample whose views and rewritings have been run."""
     inputs = Inputs(sample.text, views, plan.frequencies, variants.statistics, variants.reason)
+    own = views[View()]
     counts = {
-        (one.name, words): counted(views[View()])
+        (one.name, words): counted(own)
         for one in plan.requests
+        if isinstance(own, TokenStatistics)
         for words, counted in one.definition.counts.items()
     }
     return ScoredSample(index, tuple(one_score(sample.id, one, inputs) for one in plan.requests), counts)

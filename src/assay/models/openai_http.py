@@ -1,0 +1,257 @@
+"""Models behind an OpenAI-compatible HTTP API: OpenAI's own, vLLM's server, llama.cpp, and others.
+
+What a server can do is its type here. /completions continues text, and gives log-probabilities where the server can
+(`echo` with `logprobs`, or vLLM's `prompt_logprobs`). /chat/completions answers and gives none.
+"""
+
+import math
+import os
+import zlib
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+
+import numpy as np
+
+from assay.errors import MissingCapability, ModelError
+from assay.models.digest import combined
+from assay.models.endpoint import Endpoint, Json, Refused
+from assay.models.openai_names import openai_name
+from assay.models.ordering import in_order
+from assay.types import TokenLogProbs
+
+KEY = "OPENAI_API_KEY"
+_STOPS = 4  # OpenAI takes no more; the others are looked for here
+_SEEDS = 2**31
+_ROUNDING = 1e-3  # a sure token may come out a little above 0
+
+
+def open_openai(name: str, *, concurrency: int = 8) -> "OpenAICompletions | OpenAIChat":
+    """The model of that name; nothing is asked of the server yet. The key comes from $OPENAI_API_KEY alone.
+
+    Raises:
+        ModelError: the name does not say which model is where.
+    """
+    address = openai_name(name)
+    endpoint = Endpoint(address.url, key=os.environ.get(KEY) or None, concurrency=concurrency)
+    kind = OpenAIChat if address.way == "openai-chat" else OpenAICompletions
+    return kind(address.model, endpoint, name=name)
+
+
+class OpenAIChat:
+    """A `Generator`: each prompt is one message of the user, the continuation is the answer.
+
+    Attributes:
+        name: what the user called it.
+        model: as the server calls it.
+    """
+
+    path = "/chat/completions"
+
+    def __init__(self, model: str, endpoint: Endpoint, *, name: str | None = None) -> None:
+        self.model = model
+        self.name = name or f"{model}@{endpoint.url}"
+        self._endpoint = endpoint
+
+    @property
+    def digest(self) -> str:
+        """SHA-256 of address, model and end point: the server does not say which weights stand behind them."""
+        return combined(["openai", self._endpoint.url, self.path, self.model])
+
+    def generate(
+        self,
+        prompts: Sequence[str],
+        *,
+        max_new_tokens: int,
+        temperature: float = 0.0,
+        top_p: float = 1.0,
+        stop: Sequence[str] = (),
+        seed: int = 0,
+    ) -> Iterator[str]:
+        """Continuations in the order of `prompts`, see `assay.types.Generator`.
+
+        Each prompt has a seed of its own, so that equal prompts may get different replies; whether a server heeds
+        seeds is its own affair.
+
+        Raises:
+            ModelError: the server is not there, stays busy, refuses, or answers something else.
+        """
+        settings: dict[str, object] = {
+            "model": self.model,
+            "max_tokens": max_new_tokens,
+            "temperature": temperature,
+            "top_p": top_p,
+        }
+        if stop:
+            settings["stop"] = list(stop[:_STOPS])
+        bodies = (
+            {**settings, **self._asking(prompt), "seed": (seed * 1_000_003 + index) % _SEEDS}
+            for index, prompt in enumerate(prompts)
+        )
+        for reply in self._endpoint.in_order(self.path, bodies):
+            yield before_first(self._text(reply), stop)
+
+    def _asking(self, prompt: str) -> Json:
+        return {"messages": [{"role": "user", "content": prompt}]}
+
+    def _text(self, reply: Json) -> str:
+        message = self._choice(reply).get("message")
+        text = message.get("content", "") if isinstance(message, dict) else None
+        return self._textual("" if text is None and isinstance(message, dict) else text, reply)
+
+    def _choice(self, reply: Json) -> Mapping[str, object]:
+        choices = reply.get("choices")
+        first = choices[0] if isinstance(choices, list) and choices else None
+        if not isinstance(first, dict):
+            raise self._strange(reply, "a list of choices")
+        return first
+
+    def _textual(self, text: object, reply: Json) -> str:
+        if not isinstance(text, str):
+            raise self._strange(reply, "a choice with text")
+        return text
+
+    def _strange(self, reply: Json, expected: str) -> ModelError:
+        shown = ", ".join(map(str, reply)) or "nothing"
+        return ModelError(
+            f"{self._endpoint.url}{self.path}: expected {expected}, received an object with {shown[:100]}"
+        )
+
+
+class OpenAICompletions(OpenAIChat):
+    """A `Generator` that continues the prompt itself, and a `LogProbScorer` where the server gives log-probabilities.
+
+    Token ids: those of the server where it gives them (`prompt_logprobs`); from `echo` a hash of each token's text,
+    equal for equal tokens, and not the tokenizer's own.
+    """
+
+    path = "/completions"
+
+    def __init__(self, model: str, endpoint: Endpoint, *, name: str | None = None) -> None:
+        super().__init__(model, endpoint, name=name)
+        self._way: _Way | None = None
+
+    @property
+    def tokenizer_digest(self) -> str:
+        """SHA-256 of address and model; no frequency table has it, for nobody sees the tokenizer."""
+        return combined(["openai tokenizer", self._endpoint.url, self.model])
+
+    def completed(self, texts: Sequence[str]) -> Iterator[Sequence[tuple[int, TokenLogProbs]]]:
+        """Log-probabilities of each text's tokens, as the replies come. Tokens without a prediction are left out.
+
+        Raises:
+            MissingCapability: the server gives none.
+            ModelError: it is not there, stays busy, refuses a text, or answers something else.
+        """
+        asked = [index for index, text in enumerate(texts) if text]
+        if len(asked) < len(texts):  # servers refuse an empty prompt, and there is nothing to ask
+            nothing = TokenLogProbs(np.zeros(0, np.int32), np.zeros(0, np.float32))
+            yield [(index, nothing) for index, text in enumerate(texts) if not text]
+        if asked and self._way is None:
+            first, *asked = asked
+            self._way, known = self._way_that_works(texts[first])
+            yield [(first, known)]
+        if self._way is None:
+            return
+        bodies = (self._way.body((self.model, texts[index])) for index in asked)
+        for position, reply in self._endpoint.each(self.path, bodies):
+            text = texts[asked[position]]
+            yield [(asked[position], self._checked(self._way.read(self._choice(reply), text), text))]
+
+    def token_log_probs(self, texts: Sequence[str]) -> Iterator[TokenLogProbs]:
+        """As `completed`, in the order of `texts`."""
+        return in_order(self.completed(texts))
+
+    def _way_that_works(self, text: str) -> "tuple[_Way, TokenLogProbs]":
+        """The first way in which the server gives log-probabilities, and those of this text."""
+        said = []
+        for way in (_Echo(), _PromptLogProbs()):
+            try:
+                choice = self._choice(self._endpoint.post(self.path, way.body((self.model, text))))
+            except Refused as refusal:
+                said.append(str(refusal).removeprefix(f"{self._endpoint.url}{self.path}: "))
+                continue
+            found = way.read(choice, text)
+            if found is not None:
+                return way, self._checked(found, text)
+            said.append(f"{way.name} was passed over")
+        raise MissingCapability(
+            f"{self.name} gives no log-probabilities of a text's tokens ({'; '.join(said)}): expected a server that "
+            "does, as vLLM's, or scores of what the model writes"
+        )
+
+    def _checked(self, found: "tuple[list[int], list[object]] | None", text: str) -> TokenLogProbs:
+        """The arrays, without leading tokens that nothing predicts."""
+        ids, values = found or ([], [None])
+        start = next((index for index, value in enumerate(values) if value is not None), len(values))
+        numbers = [float(one) for one in values[start:] if isinstance(one, int | float) and not math.isnan(one)]
+        if (
+            found is None
+            or len(ids) != len(values)
+            or len(numbers) != len(values) - start
+            or max(numbers, default=0) > _ROUNDING
+        ):
+            raise ModelError(
+                f"{self._endpoint.url}{self.path}: expected one log-probability for each token of a text of "
+                f"{len(text)} characters, received something else"
+            )
+        log_probs = np.array(numbers, np.float32)
+        return TokenLogProbs(np.array(ids[start:], np.int32), np.minimum(log_probs, 0))
+
+    def _asking(self, prompt: str) -> Json:
+        return {"prompt": prompt}
+
+    def _text(self, reply: Json) -> str:
+        return self._textual(self._choice(reply).get("text"), reply)
+
+
+class _Echo:
+    """OpenAI's own way: the prompt comes back, with the log-probability of each of its tokens."""
+
+    name = "`echo` with `logprobs`"
+
+    def body(self, asked: tuple[str, str]) -> Json:
+        model, text = asked
+        return {"model": model, "prompt": text, "max_tokens": 0, "echo": True, "logprobs": 1, "temperature": 0}
+
+    def read(self, choice: Mapping[str, object], text: str) -> tuple[list[int], list[object]] | None:
+        found, echoed = choice.get("logprobs"), choice.get("text")
+        if not isinstance(found, dict) or not isinstance(echoed, str) or not echoed.startswith(text):
+            return None
+        tokens, values = found.get("tokens"), found.get("token_logprobs")
+        if not isinstance(tokens, list) or not isinstance(values, list):
+            return None
+        # a server that writes on although it was told not to: its own tokens stand behind the text
+        offsets = found.get("text_offset")
+        if len(echoed) > len(text) and isinstance(offsets, list) and len(offsets) == len(tokens):
+            kept = sum(1 for offset in offsets if isinstance(offset, int) and offset < len(text))
+            tokens, values = tokens[:kept], values[:kept]
+        return [zlib.crc32(str(one).encode("utf-8", "surrogatepass")) >> 1 for one in tokens], values
+
+
+class _PromptLogProbs:
+    """vLLM's way: a table for each token of the prompt, the token itself first."""
+
+    name = "`prompt_logprobs`"
+
+    def body(self, asked: tuple[str, str]) -> Json:
+        model, text = asked
+        return {"model": model, "prompt": text, "max_tokens": 1, "prompt_logprobs": 0, "temperature": 0}
+
+    def read(self, choice: Mapping[str, object], text: str) -> tuple[list[int], list[object]] | None:  # noqa: ARG002  one signature for both ways
+        positions = choice.get("prompt_logprobs")
+        if not isinstance(positions, list):
+            return None
+        ids: list[int] = []
+        values: list[object] = []
+        for one in positions:
+            token, entry = next(iter(one.items())) if isinstance(one, dict) and one else ("0", None)
+            ids.append(int(token) if str(token).isdigit() else 0)
+            values.append(entry.get("logprob") if isinstance(entry, dict) else None)
+        return ids, values
+
+
+_Way = _Echo | _PromptLogProbs
+
+
+def before_first(text: str, stop: Iterable[str]) -> str:
+    """The text up to the first place where one of `stop` begins."""
+    return text[: min((place for end in stop if end and (place := text.find(end)) >= 0), default=len(text))]

@@ -1,0 +1,55 @@
+"""A model behind a server, from the command line."""
+
+import json
+
+import pytest
+
+from assay.models import TableModel
+from support.openai_server import served, table_replies
+
+
+@pytest.fixture
+def server():
+    table = TableModel.trained([f"def f{i}(x):\n    return x + {i * i}\n" for i in range(24)], order=2)
+    with served(table_replies(table)) as (played, url):
+        played.url = url
+        yield played
+
+
+def test_scores_that_need_no_more_come_from_log_probabilities(assay, texts, server):
+    done = assay("score", f"openai:m@{server.url}", texts, "--concurrency", "2")
+    assert done.code == 0
+    rows = [json.loads(line) for line in done.out.splitlines()]
+    assert len(rows) == len(server.asked) == 24
+    assert {"loss", "min_k", "perplexity", "zlib"} <= set(rows[0]["scores"])
+    assert "mid_pit was left out: the model gives log-probabilities alone." in done.err
+
+
+def test_an_audit_of_a_server_ends_with_a_report(assay, texts, server, tmp_path):
+    done = assay("audit", f"openai:m@{server.url}", texts, "--scores", "loss,min_k", "--out", tmp_path / "run")
+    assert done.code == 0
+    manifest = (tmp_path / "run" / "manifest.json").read_text("utf-8")
+    assert server.url in manifest
+    assert (tmp_path / "run" / "report.html").is_file()
+
+
+def test_the_key_stands_in_no_manifest(assay, texts, server, tmp_path):
+    done = assay("audit", f"openai:m@{server.url}", texts, "--scores", "loss", OPENAI_API_KEY="sk-very-secret")
+    assert done.code == 0
+    assert server.headers[0]["Authorization"] == "Bearer sk-very-secret"
+    written = [path for path in tmp_path.rglob("*") if path.is_file()]
+    assert written
+    assert not [path for path in written if b"sk-very-secret" in path.read_bytes()]
+
+
+def test_a_score_that_needs_more_is_told_before_a_request(assay, texts, server):
+    done = assay("score", f"openai:m@{server.url}", texts, "--scores", "min_k_plus_plus")
+    assert done.code == 2
+    assert "min_k_plus_plus needs ranks or entropies" in done.err
+    assert server.asked == []
+
+
+def test_a_chat_model_gives_no_probabilities(assay, texts, server):
+    done = assay("score", f"openai-chat:m@{server.url}", texts)
+    assert done.code == 2
+    assert "only writes" in done.err

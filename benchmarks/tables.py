@@ -236,6 +236,7 @@ TABLES: Mapping[str, tuple[str, Callable[[File], str]]] = {
     "calibration": ("calibration", calibration),
     "fingerprints": ("fingerprints", fingerprints),
     "variants": ("variants", variants),
+    "variants-languages": ("variants_languages", variants),
 }
 """Name of a table in the page → file it is made from, and how."""
 

@@ -119,7 +119,7 @@ def test_every_rewriting_runs_once_and_no_text_that_has_none_is_lost():
     model = uniform()
     wanted = [
         Sample("a", PYTHON),
-        Sample("b", "int main() { return 0; }", language="c"),
+        Sample("b", "fn main() {}", language="rust"),
         Sample("c", "no program ("),
         Sample("d", PYTHON, language="python"),
     ]
@@ -127,7 +127,7 @@ def test_every_rewriting_runs_once_and_no_text_that_has_none_is_lost():
     made = rewritten(wanted[0], 4).texts
     assert len(made) == 4
     assert Counter(model.scored) == Counter({PYTHON, wanted[1].text, wanted[2].text, *made})
-    assert found.reasons["sr_gray:n=3"] == (None, "no rewriting of c", "no variants: does not parse as Python", None)
+    assert found.reasons["sr_gray:n=3"] == (None, "no rewriting of rust", "no variants: does not parse as Python", None)
     assert not any(found.reasons["loss"])
 
 

@@ -1,14 +1,17 @@
-"""Source code as such: verified variants of Python texts, and a sandbox to run them in."""
+"""Source code as such: verified variants of texts in six languages, and a sandbox to run them in."""
 
+from assay.code.languages import LANGUAGES, analysis, difference
+from assay.code.names import Analysis, Kind, Renamable
 from assay.code.neighbors import neighbors_of
 from assay.code.pools import DictionaryPool, NamePool, NeighborPool
-from assay.code.renamable import Analysis, Kind, Renamable, analysis, keywords_of
+from assay.code.renamable import keywords_of
 from assay.code.sandbox import DEFAULT_LIMITS, Execution, Limits, require_sandbox, run, run_python
 from assay.code.variants import Variant, VariantSet, variants
-from assay.code.verification import Verifier, difference
+from assay.code.verification import Verifier
 
 __all__ = [
     "DEFAULT_LIMITS",
+    "LANGUAGES",
     "Analysis",
     "DictionaryPool",
     "Execution",

@@ -6,24 +6,14 @@ from collections.abc import Collection, Iterator
 
 from assay.code.dynamic import reads_docstrings
 from assay.code.positions import Fragment, parsed
+from assay.code.prose import mentioned
 from assay.code.scopes import Scope, Scoped, Symbol
 from assay.code.tokens import comments
-
-# ruff: noqa: SIM905  a list of words reads best as words
 
 _WORD = re.compile(r"(?<![\w.])[^\W\d]\w*")
 _DIRECTIVE = re.compile(
     r"#\s*(?:!|-\*-|type:|noqa|nosec|pragma|pylint|mypy|pyright|fmt:|isort|ruff|flake8|yapf|(?:en)?coding[:=])"
 )
-_ENGLISH = frozenset(
-    (
-        "a am an and any are as at be but by can do each for from get go had has have he her him his how i if "
-        "in is it its let may me more my new no not now of off old on one only or other our out over own same "
-        "set she so some such than that the then there they this time to two under up us use was way we well "
-        "were what when where which who will with yes you "
-    ).split()
-)
-"""Words of comments that are names only where they stand like code."""
 _LISTED = (
     re.compile(
         r"^[ \t]*(?:[-*+•][ \t]+)?[`*]*(\w+)[`*]*[ \t]*(?:\([^()\n]*(?:\([^()\n]*\)[^()\n]*)*\))?[ \t]*:(?!:)",
@@ -59,16 +49,10 @@ class Mentions:
         for comment in comments(text):
             if _DIRECTIVE.match(comment.text):
                 continue
-            for word in _WORD.finditer(text, comment.start, comment.start + len(comment.text)):
-                if word[0] in self.names and (word[0].lower() not in _ENGLISH or self.like_code(word)):
-                    symbol = _scope_at(self.found.module, comment.start).lookup(word[0]) or self.only(word[0])
-                    if symbol in self.changing and symbol:
-                        yield symbol, word.start()
-
-    def like_code(self, word: re.Match[str]) -> bool:
-        """Whether a word stands like code: a[i], a = 1, `a`, a(b)."""
-        before, after = self.found.text[: word.start()].rstrip(" ")[-1:], self.found.text[word.end() :].lstrip(" ")[:1]
-        return before in "`'\"([{=<>+*/%" or after in "`'\"([{=<>+*/%"
+            for word in mentioned(text, comment.start, comment.start + len(comment.text), self.names):
+                symbol = _scope_at(self.found.module, comment.start).lookup(word[0]) or self.only(word[0])
+                if symbol in self.changing and symbol:
+                    yield symbol, word.start()
 
     def only(self, name: str) -> Symbol | None:
         """The symbol of a name that means something only further in, where there is one alone."""

@@ -7,8 +7,9 @@ import numpy as np
 from scipy import sparse
 
 from assay.code.casing import casing
+from assay.code.names import Kind
 from assay.code.pools import DictionaryPool, NamePool, NeighborPool
-from assay.code.renamable import RESERVED, Kind, analysis
+from assay.code.renamable import RESERVED, analysis
 from assay.code.tokens import tokens
 from assay.errors import DataError
 

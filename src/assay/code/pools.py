@@ -8,7 +8,7 @@ from typing import Protocol
 
 from assay.code import words
 from assay.code.casing import Identifier, identifier
-from assay.code.renamable import Kind
+from assay.code.names import Kind
 
 _PARTS: dict[str, tuple[str, ...]] = {
     "verb": words.VERBS,

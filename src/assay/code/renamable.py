@@ -8,16 +8,13 @@ import builtins
 import keyword
 import re
 from collections import defaultdict
-from collections.abc import Collection, Mapping
-from dataclasses import dataclass
-from typing import Literal
+from collections.abc import Collection
 
 from assay.code.dynamic import dynamic_names, opaque_module, opaque_names
 from assay.code.mentions import Mentions
+from assay.code.names import Analysis, Kind, Renamable
 from assay.code.positions import parsed
 from assay.code.scopes import Call, Definition, Scope, Scoped, Symbol, scoped
-
-Kind = Literal["function", "variable"]
 
 RESERVED = frozenset({*keyword.kwlist, *keyword.softkwlist, *dir(builtins), "self", "cls"})
 _BUILTINS = frozenset(dir(builtins))
@@ -42,42 +39,6 @@ _TRANSPARENT = frozenset(
 """Decorators that look neither at the name of a function nor at those of its parameters."""
 _OWN_BASES = frozenset({"object", "ABC", "Protocol", "Generic", "Enum", "Exception"})
 _KEPT_BINDINGS = {"import": "imported", "class": "a class", "type parameter": "a type parameter"}
-
-
-@dataclass(frozen=True, slots=True)
-class Renamable:
-    """One name that may change.
-
-    Attributes:
-        name: as it stands in the text.
-        kind: "function", or "variable" for variables and parameters.
-        places: offsets where it stands, ascending.
-        global_scope: it is a name of the module, which code after the text may use.
-    """
-
-    name: str
-    kind: Kind
-    places: tuple[int, ...]
-    global_scope: bool
-
-
-@dataclass(frozen=True, slots=True)
-class Analysis:
-    """What can be renamed in one text.
-
-    Attributes:
-        text: the text.
-        names: what may change.
-        kept: names bound in the text that may not change, and why.
-        words: every word of the text: a new name is none of these.
-        refused: why the text as a whole cannot be renamed, or None.
-    """
-
-    text: str
-    names: tuple[Renamable, ...]
-    kept: Mapping[str, str]
-    words: frozenset[str]
-    refused: str | None = None
 
 
 def analysis(text: str, *, keep: Collection[str] = ()) -> Analysis:

@@ -8,9 +8,9 @@ import random
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 
+from assay.code.languages import Holding, named
+from assay.code.names import Kind, Renamable
 from assay.code.pools import DictionaryPool, NamePool
-from assay.code.renamable import RESERVED, Kind, Renamable, analysis
-from assay.code.verification import Verifier
 
 KINDS: tuple[Kind, ...] = ("function", "variable")
 _ATTEMPTS = 12  # draws for each variant wanted before the pool counts as exhausted
@@ -24,18 +24,23 @@ class Variant:
         text: the whole text.
         functions: new names of functions by their old ones.
         variables: new names of variables and parameters by their old ones. One name can be in both.
-        aliases: names of the module, old by new: what code after the text may use.
+        aliases: names of the module, file or class, old by new: what code after the text may use.
+        language: of the text.
     """
 
     text: str
     functions: Mapping[str, str]
     variables: Mapping[str, str]
     aliases: Mapping[str, str]
+    language: str = "python"
 
     def followed_by(self, tests: str) -> str:
-        """The variant as a program with tests that call it by its old names."""
-        assignments = "".join(f"{old} = {new}\n" for new, old in self.aliases.items())
-        return f"{self.text}\n\n{assignments}\n{tests}"
+        """The variant as a program with tests that call it by its old names.
+
+        Raises:
+            ValueError: the tests have to be rewritten, as in Java, and do not parse.
+        """
+        return f"{self.text}\n\n{named(self.language).bridge(tests, self.aliases)}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,47 +66,50 @@ def variants(
     text: str,
     n: int = 10,
     *,
+    language: str = "python",
     seed: int = 0,
     kinds: Collection[Kind] = KINDS,
     pool: NamePool | None = None,
     keep: Collection[str] = (),
 ) -> VariantSet:
-    """At most n verified variants of a Python text, each with every name replaced that can be.
+    """At most n verified variants of a text, each with every name replaced that can be.
 
     The same text, seed and pool give the same variants, whatever else is rewritten before it.
 
     Args:
         text: a function, a script or a module that parses on its own.
         n: how many.
+        language: "python", "java", "c", "cpp", "javascript" or "go".
         seed: of the draws from the pool.
         kinds: "function", "variable" or both.
         pool: where names come from; dictionary words by default.
         keep: names to leave alone, for example parameters that tests pass by keyword (`keywords_of`).
 
     Raises:
-        ValueError: n is below 1, or there is no kind of that name.
+        ValueError: n is below 1, or there is no language or kind of that name.
     """
+    spoken = named(language)
     if n < 1:
         raise ValueError(f"received n = {n}, expected at least 1 variant")
     if not kinds or not set(kinds) <= set(KINDS):
         raise ValueError(f"received the kinds {sorted(kinds)}, expected some of {list(KINDS)}")
-    found = analysis(text, keep=keep)
+    found = spoken.analysis(text, keep)
     if found.refused:
         return VariantSet(text, (), found.refused, found.kept)
     names = [one for one in found.names if one.kind in kinds]
-    taken = found.words | RESERVED
+    taken = found.words | spoken.reserved
     choices = [_choices(one, pool or DictionaryPool(), taken) for one in names]
     names, choices = [one for one, has in zip(names, choices, strict=True) if has], [one for one in choices if one]
     if not names:
         return VariantSet(text, (), "no identifiers to rename", found.kept)
     try:
-        verifier = Verifier.of(text)
+        verifier = spoken.verifier(text)
     except SyntaxError as error:  # what only the compiler sees: a nonlocal that nothing binds, for example
         return VariantSet(text, (), f"does not compile as Python: {error.msg}", found.kept)
     except (RecursionError, MemoryError):
         return VariantSet(text, (), "nested too deeply to be read", found.kept)
     draw = random.Random(f"{seed}\n{text}")  # noqa: S311  reproducible, not secret
-    made, rejected = _made(n, _Writer.of(text, names), choices, verifier, draw)
+    made, rejected = _made(n, _Writer.of(text, names, language), choices, verifier, draw)
     reason = _shortfall(n, len(made), rejected, names, choices)
     return VariantSet(text, made, reason, found.kept, rejected)
 
@@ -110,7 +118,7 @@ def _made(
     wanted: int,
     writer: "_Writer",
     choices: Sequence[Sequence[str]],
-    verifier: Verifier,
+    verifier: Holding,
     draw: random.Random,
 ) -> tuple[tuple[Variant, ...], int]:
     """Distinct verified variants, at most as many as wanted, and how many did not pass."""
@@ -142,11 +150,18 @@ def _shortfall(
 
 
 def _choices(name: Renamable, pool: NamePool, taken: frozenset[str]) -> list[str]:
-    """Candidates that stand nowhere in the text, mean nothing to Python, and are no private names of a class."""
+    """Candidates that stand nowhere in the text, mean nothing to the language, and are no private names of a class.
+
+    The first letter keeps its case: in Go it decides who sees a name.
+    """
     return [
         one
         for one in pool.candidates(name.name, name.kind)
-        if one not in taken and one.isidentifier() and not one.startswith("__") and one.isascii() >= name.name.isascii()
+        if one not in taken
+        and one.isidentifier()
+        and not one.startswith("__")
+        and one.isascii() >= name.name.isascii()
+        and one[0].isupper() == name.name[0].isupper()
     ]
 
 
@@ -170,15 +185,16 @@ class _Writer:
     names: Sequence[Renamable]
     pieces: tuple[str, ...]  # between, before and behind the names
     order: tuple[int, ...]  # which name stands behind each piece
+    language: str
 
     @classmethod
-    def of(cls, text: str, names: Sequence[Renamable]) -> "_Writer":
+    def of(cls, text: str, names: Sequence[Renamable], language: str) -> "_Writer":
         places = sorted((place, index) for index, one in enumerate(names) for place in one.places)
         pieces, end = [], 0
         for place, index in places:
             pieces.append(text[end:place])
             end = place + len(names[index].name)
-        return cls(names, (*pieces, text[end:]), tuple(index for _place, index in places))
+        return cls(names, (*pieces, text[end:]), tuple(index for _place, index in places), language)
 
     def variant(self, drawn: Sequence[str]) -> Variant:
         """The text with these names."""
@@ -191,4 +207,5 @@ class _Writer:
             {one.name: new for one, new in changed if one.kind == "function"},
             {one.name: new for one, new in changed if one.kind == "variable"},
             {new: one.name for one, new in changed if one.global_scope},
+            self.language,
         )

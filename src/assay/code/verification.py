@@ -86,15 +86,6 @@ class Verifier:
         return _tables_differ(self.tables, tables, renaming)
 
 
-def difference(original: str, variant: str, renaming: Mapping[str, str]) -> str | None:
-    """What else than the names of `renaming` (old to new) differs between two Python texts; None where nothing does.
-
-    Raises:
-        SyntaxError, ValueError: the original does not parse.
-    """
-    return Verifier.of(original).difference(variant, frozenset(renaming.items()))
-
-
 def _beyond(changed: set[tuple[str, str]], renaming: Pairs) -> str | None:
     wrong = changed - renaming
     return f"{min(wrong)[0]} became {min(wrong)[1]}" if wrong else None

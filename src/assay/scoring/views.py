@@ -4,7 +4,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
 
-from assay.code import variants
+from assay.code import LANGUAGES, variants
+from assay.datasets.sources import language_named
 from assay.scores.definition import Form
 from assay.types import Sample
 
@@ -20,10 +21,14 @@ class Rewritten:
 
 
 def rewritten(sample: Sample, n: int) -> Rewritten:
-    """At most n verified rewritings of a sample in Python; the same for the same text, whatever else is rewritten."""
-    if sample.language not in (None, "python"):
+    """At most n verified rewritings of a sample; the same for the same text, whatever else is rewritten.
+
+    A sample without a language is taken for Python.
+    """
+    language = language_named(sample.language or "python")
+    if language not in LANGUAGES:
         return Rewritten((), f"no rewriting of {sample.language}")
-    found = variants(sample.text, n)
+    found = variants(sample.text, n, language=language)
     texts = tuple(one.text for one in found.variants)
     if found.reason is None:
         return Rewritten(texts, None)

@@ -1,0 +1,1 @@
+"""Names in languages other than Python, followed over tree-sitter's syntax trees: one table of rules a language."""

@@ -1,0 +1,161 @@
+"""Syntax trees of tree-sitter as plain nodes with offsets into the text."""
+
+import functools
+import importlib
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+import tree_sitter
+
+DEEPEST = 2000
+"""Levels of a tree; text nested deeper was not written by a person, and is refused."""
+
+
+@dataclass(slots=True, eq=False)
+class Node:
+    """One node; text[start:end] is what it covers.
+
+    Attributes:
+        kind: as the grammar calls it; of keywords and punctuation, what stands in the text.
+        role: the field of its parent that it fills, or "".
+        start: offset of its first character.
+        end: offset behind its last character.
+        parent: the node around it; None for the root.
+        children: in order.
+    """
+
+    kind: str
+    role: str
+    start: int
+    end: int
+    parent: "Node | None"
+    children: list["Node"] = field(default_factory=list)
+
+    def child(self, role: str) -> "Node | None":
+        """The first child that fills a field."""
+        return next((one for one in self.children if one.role == role), None)
+
+    def fill(self, role: str) -> list["Node"]:
+        """All children that fill a field."""
+        return [one for one in self.children if one.role == role]
+
+    def of_kind(self, *kinds: str) -> list["Node"]:
+        """All children of these kinds."""
+        return [one for one in self.children if one.kind in kinds]
+
+    def walk(self) -> Iterator["Node"]:
+        """This node and all below it, in the order of the text."""
+        waiting = [self]
+        while waiting:
+            node = waiting.pop()
+            yield node
+            waiting.extend(reversed(node.children))
+
+    def around(self) -> Iterator["Node"]:
+        """The nodes around it, innermost first."""
+        node = self.parent
+        while node is not None:
+            yield node
+            node = node.parent
+
+
+@dataclass(frozen=True, slots=True)
+class Tree:
+    """A text that parses.
+
+    Attributes:
+        text: the text.
+        root: its tree.
+        shape: the tree's named nodes and their fields in one line, without what they cover.
+    """
+
+    text: str
+    root: Node
+    shape: str
+
+    def of(self, node: Node) -> str:
+        """What a node covers."""
+        return self.text[node.start : node.end]
+
+
+_CONTINUATION = 0b1000_0000
+"""The upper two bits of the bytes of a character in UTF-8 that are not its first."""
+
+
+class Unparsable(ValueError):  # noqa: N818  what the text is
+    """The text does not follow the grammar; the message says where."""
+
+
+def parsed(text: str, module: str) -> Tree:
+    """The tree of a text.
+
+    Args:
+        text: the text.
+        module: of the grammar, for example "tree_sitter_java".
+
+    Raises:
+        Unparsable: some of it does not parse, or it is nested too deeply.
+    """
+    try:
+        encoded = text.encode()
+    except UnicodeEncodeError as error:
+        raise Unparsable("no valid Unicode") from error
+    encoded += b"" if encoded.endswith(b"\n") else b"\n"  # where Go and the preprocessor want their lines to end
+    found = tree_sitter.Parser(_language(module)).parse(encoded)
+    if found.root_node.has_error:
+        raise Unparsable(f"line {_first_error(found.root_node)}")
+    offsets = None if text.isascii() else _characters(encoded)
+    return Tree(text, _nodes(found, offsets), str(found.root_node))
+
+
+@functools.cache
+def _language(module: str) -> tree_sitter.Language:
+    return tree_sitter.Language(importlib.import_module(module).language())
+
+
+def _nodes(found: tree_sitter.Tree, offsets: list[int] | None) -> Node:
+    cursor = found.walk()
+    root = node = _node(cursor, None, offsets)
+    depth = 0
+    while True:
+        if cursor.goto_first_child():
+            depth += 1
+            if depth > DEEPEST:
+                raise Unparsable("nested too deeply to be read")
+            parent = node
+        else:
+            while not cursor.goto_next_sibling():
+                if not cursor.goto_parent():
+                    return root
+                depth -= 1
+                node = node.parent or root
+            parent = node.parent or root
+        node = _node(cursor, parent, offsets)
+        parent.children.append(node)
+
+
+def _node(cursor: tree_sitter.TreeCursor, parent: Node | None, offsets: list[int] | None) -> Node:
+    at = cursor.node
+    if at is None:
+        raise Unparsable("a tree without nodes")
+    start, end = at.start_byte, at.end_byte
+    if offsets:
+        start, end = offsets[start], offsets[end]
+    return Node(at.type, cursor.field_name or "", start, end, parent)
+
+
+def _first_error(root: tree_sitter.Node) -> int:
+    """The line, counted from 1, of the first node that is wrong or missing."""
+    node = root
+    while not (node.is_error or node.is_missing):
+        node = next(one for one in node.children if one.has_error or one.is_missing)
+    return node.start_point[0] + 1
+
+
+def _characters(encoded: bytes) -> list[int]:
+    """For every byte of UTF-8, and the end, the number of characters that start before it."""
+    found, count = [], 0
+    for byte in encoded:
+        found.append(count)
+        count += byte & 0b1100_0000 != _CONTINUATION
+    return [*found, count]

@@ -1,0 +1,43 @@
+"""What the analysis of a text says, in whatever language: which names may change, and where each of them stands."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Literal
+
+Kind = Literal["function", "variable"]
+
+
+@dataclass(frozen=True, slots=True)
+class Renamable:
+    """One name that may change.
+
+    Attributes:
+        name: as it stands in the text.
+        kind: "function", or "variable" for variables and parameters.
+        places: offsets where it stands, ascending.
+        global_scope: it is a name of the module, file or class, which code after the text may use.
+    """
+
+    name: str
+    kind: Kind
+    places: tuple[int, ...]
+    global_scope: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Analysis:
+    """What can be renamed in one text.
+
+    Attributes:
+        text: the text.
+        names: what may change.
+        kept: names bound in the text that may not change, and why.
+        words: every word of the text: a new name is none of these.
+        refused: why the text as a whole cannot be renamed, or None.
+    """
+
+    text: str
+    names: tuple[Renamable, ...]
+    kept: Mapping[str, str]
+    words: frozenset[str]
+    refused: str | None = None

@@ -1,0 +1,93 @@
+"""One door for all languages."""
+
+import pytest
+
+from assay.code import LANGUAGES, DictionaryPool, NeighborPool, analysis, difference, variants
+
+TEXTS = {
+    "python": "def mean_of(values):\n    total = sum(values)\n    return total / len(values)\n",
+    "java": "class S {\n    int meanOf(int[] values) { int total = 0; return total / values.length; }\n}\n",
+    "c": "int mean_of(int *values) { int total = *values; return total; }\n",
+    "cpp": "int mean_of(vector<int> values) { int total = values[0]; return total; }\n",
+    "javascript": "const meanOf = (values) => { let total = values[0]; return total; };\n",
+    "go": "func MeanOf(values []int) int { total := values[0]; return total }\n",
+}
+
+
+def test_every_language_is_here():
+    assert set(TEXTS) == set(LANGUAGES)
+
+
+@pytest.mark.parametrize("language", TEXTS)
+def test_ten_verified_variants(language):
+    found = variants(TEXTS[language], language=language)
+    assert found.reason is None
+    assert len({one.text for one in found.variants}) == 10
+    for one in found.variants:
+        assert set(one.variables) == {"values", "total"}
+        assert len(one.functions) == 1
+        renaming = {**one.functions, **one.variables}
+        assert difference(found.original, one.text, renaming, language=language) is None
+
+
+@pytest.mark.parametrize("language", TEXTS)
+def test_one_kind_alone_and_names_to_keep(language):
+    for one in variants(TEXTS[language], 3, language=language, kinds=["function"]).variants:
+        assert one.functions
+        assert not one.variables
+    for one in variants(TEXTS[language], 3, language=language, keep=["total"]).variants:
+        assert set(one.variables) == {"values"}
+
+
+@pytest.mark.parametrize("language", TEXTS)
+def test_the_seed_decides(language):
+    first = variants(TEXTS[language], 3, language=language, seed=4)
+    assert first == variants(TEXTS[language], 3, language=language, seed=4)
+    assert first.variants != variants(TEXTS[language], 3, language=language, seed=5).variants
+
+
+def test_an_unknown_language_is_named():
+    for ask in (lambda: variants("x", language="cobol"), lambda: analysis("x", language="cobol")):
+        with pytest.raises(ValueError, match=r"received the language 'cobol', expected one of .*'java'"):
+            ask()
+
+
+def test_the_same_text_means_another_thing_in_another_language():
+    text = "a = 1\nb = a\n"
+    assert variants(text, 1).variants
+    assert variants(text, 1, language="javascript").reason == "no identifiers to rename"
+
+
+def test_a_pool_serves_every_language():
+    pool = NeighborPool({"variable": {"total": ("count", "range", "Sum")}}, fallback=None)
+    found = variants(TEXTS["go"], 5, language="go", pool=pool, kinds=["variable"])
+    assert [one.variables for one in found.variants] == [{"total": "count"}]
+    assert found.reason.startswith("only 1 distinct variants")
+    assert (
+        len(variants("int xs(void) { int x = 1; return x; }", 30, language="c", pool=DictionaryPool(8)).variants) == 30
+    )
+
+
+TESTS = {
+    "c": ("int twice(int a) { return a * 2; }\n", "int main(void) { return twice(2) - 4; }\n", "#define twice "),
+    "javascript": ("const twice = (a) => a * 2;\n", "console.assert(twice(2) === 4);\n", "var twice = "),
+    "go": ("func twice(a int) int { return a * 2 }\n", "func TestTwice(t *testing.T) { twice(2) }\n", "var twice = "),
+}
+
+
+@pytest.mark.parametrize("language", TESTS)
+def test_tests_reach_what_has_another_name(language):
+    text, tests, line = TESTS[language]
+    one = variants(text, 1, language=language).variants[0]
+    program = one.followed_by(tests)
+    assert program.startswith(one.text)
+    assert program.endswith(tests)
+    assert f"\n{line}{one.functions['twice']}" in program
+
+
+def test_tests_in_java_are_respelled():
+    text = "class S { int twice(int a) { return a * 2; } }\n"
+    tests = 'class Main { void f() { new S().twice(2); /* twice */ print("twice"); } }\n'
+    one = variants(text, 1, language="java").variants[0]
+    spelled = tests.replace(".twice(", f".{one.functions['twice']}(")
+    assert one.followed_by(tests) == f"{one.text}\n\n{spelled}"

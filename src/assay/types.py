@@ -244,6 +244,7 @@ class Match:
         origins: number of places where this very text was found.
         confidence: 1 - the rate at which unrelated code of the query's length reaches this similarity; None where
             that was not measured.
+        cosine: similarity of the two vectors, -1 to 1; None where it is not among the nearest by vector.
     """
 
     document_id: int
@@ -259,3 +260,4 @@ class Match:
     name: str | None = None
     origins: int = 1
     confidence: float | None = None
+    cosine: float | None = None

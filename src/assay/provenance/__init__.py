@@ -3,6 +3,7 @@
 from assay.provenance.document import UNKNOWN_LICENCE, Document, Origin
 from assay.provenance.index import CodeIndex
 from assay.provenance.stored import AddCounts, IndexInfo, SeenFile, StoredDocument
+from assay.provenance.trace import Trace, trace
 
 __all__ = [
     "UNKNOWN_LICENCE",
@@ -13,4 +14,6 @@ __all__ = [
     "Origin",
     "SeenFile",
     "StoredDocument",
+    "Trace",
+    "trace",
 ]

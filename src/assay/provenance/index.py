@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Self
 
 import numpy as np
+from numpy.typing import NDArray
 
 from assay.errors import CorpusIndexError
 from assay.provenance.catalogue import Catalogue
@@ -258,6 +259,26 @@ class CodeIndex:
         budget, common = (PAPER_BUDGET, PAPER_COMMON) if self.profile.name == "paper" else (None, None)
         with self.snapshot():
             return self._postings.overlap(form, hashes, budget=budget, common=common, candidates=candidates)
+
+    def shared(self, form: Form, hashes: Hashes, documents: Ids) -> NDArray[np.int32]:
+        """|Q ∩ D|, [documents]: how many distinct ones of these hashes each document has, however common they are."""
+        with self.snapshot():
+            return self._postings.shared(form, hashes, documents)
+
+    def sizes(self, form: Form, documents: Ids) -> NDArray[np.int32]:
+        """|D|, [documents]: how many distinct fingerprints each document has; 0 for one that is not there."""
+        with self.snapshot():
+            return self._postings.sizes(form, documents)
+
+    def frequencies(self, form: Form, hashes: Hashes) -> NDArray[np.int64]:
+        """In how many documents each of these hashes stands."""
+        with self.snapshot():
+            return self._postings.frequencies(form, hashes)
+
+    @property
+    def finds_by_vector(self) -> bool:
+        """Whether `candidates_by_vector` can answer: the index has vectors and was opened with its encoder."""
+        return self._encoder is not None
 
     def candidates_by_vector(self, text: str, n: int = CANDIDATES) -> tuple[Ids, Floats]:
         """The n documents whose vectors are nearest to that of a text: numbers and cosine similarities, nearest first.

@@ -16,7 +16,7 @@ from assay.retrieval.hashing import Hashes
 from assay.retrieval.postings.keys import distinct, keys_of
 from assay.retrieval.postings.memtable import Memtable
 from assay.retrieval.postings.merging import merge_segments
-from assay.retrieval.postings.overlap import Overlap, overlap_of, sizes_of
+from assay.retrieval.postings.overlap import Overlap, frequencies_of, overlap_of, shared_of, sizes_of
 from assay.retrieval.postings.policy import to_merge
 from assay.retrieval.postings.segment import VERSION, Segment
 from assay.retrieval.profiles import Channel, Profile
@@ -221,6 +221,14 @@ class Postings:
             reading=reading,
             candidates=candidates,
         )
+
+    def shared(self, form: Form, hashes: Hashes, documents: NDArray[np.int64]) -> NDArray[np.int32]:
+        """|Q ∩ D|, how many distinct ones of these hashes each document has; exact, however common they are."""
+        return shared_of(self._visible(), form, distinct(keys_of(hashes)), documents)
+
+    def frequencies(self, form: Form, hashes: Hashes) -> NDArray[np.int64]:
+        """In how many documents each of these hashes stands."""
+        return frequencies_of(self._visible(), form, keys_of(hashes))
 
     def sizes(self, form: Form, documents: NDArray[np.int64]) -> NDArray[np.int32]:
         """|D|, the number of distinct fingerprints of each document; 0 for one that is not there."""

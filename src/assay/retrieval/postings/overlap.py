@@ -111,6 +111,27 @@ def overlap_of(
     )
 
 
+def shared_of(segments: Sequence[Segment], form: Form, keys: Keys, documents: NDArray[np.int64]) -> NDArray[np.int32]:
+    """How many of these distinct keys each document has; 0 for one that no segment holds."""
+    shared = np.zeros(len(documents), np.int32)
+    ascending = np.argsort(documents, kind="stable")
+    every = np.ones(len(keys), np.bool_)
+    for segment in segments:
+        mine = ascending[segment.holds(documents[ascending])]
+        if len(mine):
+            of_form = segment.forms[form]
+            shared[mine] = count_members(of_form.postings, *of_form.lists(keys), every, documents[mine])
+    return shared
+
+
+def frequencies_of(segments: Sequence[Segment], form: Form, keys: Keys) -> Bounds:
+    """In how many documents each key stands, int64 [n]."""
+    frequencies = np.zeros(len(keys), np.int64)
+    for segment in segments:
+        frequencies += segment.frequencies(form, segment.forms[form].lists(keys), np.iinfo(np.int64).max)
+    return frequencies
+
+
 def choose(frequencies: Bounds, keys: Keys, *, most: int, budget: int | None, reading: int) -> Booleans:
     """Which lists are read: the rarest of every region first, then the next of every region, until the budget is spent.
 

@@ -1,0 +1,89 @@
+"""Which lines of a query stand in which lines of a document."""
+
+import numpy as np
+from numpy.typing import NDArray
+
+from assay.retrieval import Fingerprints
+from assay.types import Span
+
+REPEATS = 64
+"""Occurrences of one fingerprint in a document that are looked at; code that says one thing more often says it here."""
+
+JOINED = 1
+"""Lines between two spans, on both sides, over which they become one."""
+
+Pairs = NDArray[np.int64]
+
+
+def spans(query: Fingerprints, document: Fingerprints, first_line: int = 1) -> tuple[Span, ...]:
+    """Matched stretches in query order; no line range of the query is explained twice by the same fingerprint.
+
+    A shared run of code gives fingerprints at a constant distance between both sides, not further apart than a window.
+    The longest runs are taken first, then what is left of the others.
+
+    Args:
+        query: of one channel.
+        document: of the same channel.
+        first_line: line of its file at which the document begins.
+    """
+    pairs = _pairs(query, document)
+    if not len(pairs):
+        return ()
+    free = np.ones(len(query), np.bool_)
+    chosen: list[tuple[int, int, int, int]] = []
+    for run in sorted(_runs(query, document, pairs), key=lambda run: (-len(run), int(run[0, 0]), int(run[0, 1]))):
+        left = run[free[run[:, 0]]]
+        if len(left):
+            free[left[:, 0]] = False
+            chosen.append(_lines(query, document, left))
+    return tuple(
+        Span(first, last, start + first_line - 1, stop + first_line - 1) for first, last, start, stop in _joined(chosen)
+    )
+
+
+def _pairs(query: Fingerprints, document: Fingerprints) -> Pairs:
+    """[p, 2], numbers of a query's and a document's fingerprint with one hash."""
+    order = np.argsort(document.hashes, kind="stable")
+    ascending = document.hashes[order]
+    starts = np.searchsorted(ascending, query.hashes, side="left")
+    counts = np.minimum(np.searchsorted(ascending, query.hashes, side="right") - starts, REPEATS)
+    of_query = np.repeat(np.arange(len(query)), counts)
+    within = np.arange(len(of_query)) - np.repeat(np.cumsum(counts) - counts, counts)
+    return np.stack([of_query, order[np.repeat(starts, counts) + within]], axis=1)
+
+
+def _runs(query: Fingerprints, document: Fingerprints, pairs: Pairs) -> list[Pairs]:
+    """Pairs on one diagonal, cut where a window lies between two without a common fingerprint."""
+    at = query.positions[pairs[:, 0]]
+    diagonal = document.positions[pairs[:, 1]] - at
+    order = np.lexsort((at, diagonal))
+    pairs, at, diagonal = pairs[order], at[order], diagonal[order]
+    cuts = np.flatnonzero((np.diff(diagonal) != 0) | (np.diff(at) > query.channel.w)) + 1
+    return np.split(pairs, cuts)
+
+
+def _lines(query: Fingerprints, document: Fingerprints, run: Pairs) -> tuple[int, int, int, int]:
+    of_query, of_document = run[:, 0], run[:, 1]
+    return (
+        int(query.lines[of_query[0]]),
+        int(query.last_lines[of_query].max()),
+        int(document.lines[of_document[0]]),
+        int(document.last_lines[of_document].max()),
+    )
+
+
+def _joined(chosen: list[tuple[int, int, int, int]]) -> list[tuple[int, int, int, int]]:
+    """Neighbours on both sides as one stretch."""
+    joined: list[tuple[int, int, int, int]] = []
+    for one in sorted(chosen):
+        if joined and _follows(joined[-1], one):
+            before = joined.pop()
+            one = (before[0], max(before[1], one[1]), before[2], max(before[3], one[3]))  # noqa: PLW2901  grows
+        joined.append(one)
+    return joined
+
+
+def _follows(before: tuple[int, int, int, int], after: tuple[int, int, int, int]) -> bool:
+    near = after[0] <= before[1] + 1 + JOINED and before[2] <= after[2] <= before[3] + 1 + JOINED
+    inside = before[0] <= after[0] and after[1] <= before[1] and before[2] <= after[2] and after[3] <= before[3]
+    return near or inside

@@ -14,6 +14,7 @@ from assay.cli.calibrate import calibrate_command
 from assay.cli.compare import compare_command
 from assay.cli.demo import demo_command
 from assay.cli.frequencies import frequencies_app
+from assay.cli.index import index_app
 from assay.cli.report import report_command
 from assay.cli.score import score_command
 from assay.cli.testbed import testbed_app
@@ -41,6 +42,7 @@ app.command("compare")(compare_command)
 app.add_typer(benchmarks_app)
 app.add_typer(frequencies_app)
 app.add_typer(cache_app)
+app.add_typer(index_app)
 app.add_typer(testbed_app)
 
 

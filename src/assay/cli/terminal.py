@@ -1,6 +1,6 @@
 """What the person at the terminal sees while a command runs: warnings and a progress bar, both on standard error."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
@@ -8,6 +8,7 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 
 if TYPE_CHECKING:
+    from assay.provenance.build import BuildCounts
     from assay.scoring.run import Progress as Report
 
 ERRORS = Console(stderr=True)
@@ -36,3 +37,29 @@ def progress_bar(what: str) -> "Iterator[Report | None]":
     with Progress(*columns, console=ERRORS, transient=True) as bar:
         task = bar.add_task(what, total=None)
         yield lambda done, total: bar.update(task, completed=done, total=total)
+
+
+@contextmanager
+def files_bar(what: str, count: "Callable[[], int | None]") -> "Iterator[Callable[[BuildCounts], None] | None]":
+    """A bar with files, rates and time left on a terminal; nothing in a pipe, where `count` is not called either."""
+    if not ERRORS.is_terminal:
+        yield None
+        return
+    columns = (
+        TextColumn("{task.description}"),
+        BarColumn(),
+        MofNCompleteColumn(),
+        TextColumn("files, {task.fields[rates]}"),
+        TimeElapsedColumn(),
+        TextColumn("left"),
+        TimeRemainingColumn(),
+    )
+    with Progress(*columns, console=ERRORS, transient=True) as bar:
+        task = bar.add_task(what, total=count(), rates="")
+
+        def report(counts: "BuildCounts") -> None:
+            seconds = max(counts.seconds, 0.1)
+            rates = f"{counts.files / seconds:,.0f}/s, {counts.bytes / seconds / 1e6:.1f} MB/s"
+            bar.update(task, completed=counts.files, rates=f"{rates}, {counts.documents:,} documents")
+
+        yield report

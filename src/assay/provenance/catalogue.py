@@ -136,9 +136,10 @@ class Catalogue:
         return sum(one.stat().st_size for one in files if one.exists())
 
     def count(self) -> tuple[int, int, int]:
-        """Documents, origins and files seen."""
+        """Documents, origins and files seen; an empty path stands for a source itself."""
         documents, origins, seen = self._row(
-            "SELECT (SELECT count(*) FROM documents), (SELECT count(*) FROM origins), (SELECT count(*) FROM seen)"
+            "SELECT (SELECT count(*) FROM documents), (SELECT count(*) FROM origins), "
+            "(SELECT count(*) FROM seen WHERE path != '')"
         )
         return documents, origins, seen
 
@@ -227,6 +228,28 @@ class Catalogue:
         """What the documents came from, in the order of adding."""
         with told(self.path):
             return [name for (name,) in self._connection.execute("SELECT name FROM sources ORDER BY id")]
+
+    def paths(self, source: str) -> list[str]:
+        """The files of a source that documents were found in, ascending."""
+        with told(self.path):
+            rows = self._connection.execute(
+                "SELECT DISTINCT path FROM files JOIN sources ON sources.id = source WHERE sources.name = ?"
+                " ORDER BY path",
+                (storable(source),),
+            )
+            return [path for (path,) in rows]
+
+    def languages(self) -> dict[str | None, int]:
+        """Documents by language, the most frequent first."""
+        query = "SELECT language, count(*) FROM documents GROUP BY language ORDER BY 2 DESC, 1"
+        with told(self.path):
+            return dict(self._connection.execute(query).fetchall())
+
+    def licences(self) -> dict[str, int]:
+        """Files by licence, the most frequent first."""
+        query = "SELECT licence, count(*) FROM files GROUP BY licence ORDER BY 2 DESC, 1"
+        with told(self.path):
+            return dict(self._connection.execute(query).fetchall())
 
     def mark_seen(self, source: str, files: Iterable[SeenFile]) -> None:
         """Remember files; the last word on a path counts."""

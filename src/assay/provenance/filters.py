@@ -111,6 +111,9 @@ class Filters:
         return None if language is not None or self.all_text else "no known language"
 
 
+DEFAULT_FILTERS = Filters()
+
+
 def _told_by_name(name: str) -> Reason | None:
     if name in _LOCK_FILES or _GENERATED_NAME.search(name):
         return "generated"

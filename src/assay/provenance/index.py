@@ -308,6 +308,21 @@ class CodeIndex:
         with self.snapshot():
             return {one.path: one for one in self._catalogue.seen(source)}
 
+    def paths(self, source: str) -> list[str]:
+        """The files of a source that documents were found in, ascending."""
+        with self.snapshot():
+            return self._catalogue.paths(source)
+
+    def languages(self) -> dict[str | None, int]:
+        """Documents by language, the most frequent first; None where it is not known."""
+        with self.snapshot():
+            return self._catalogue.languages()
+
+    def licences(self) -> dict[str, int]:
+        """Files by licence, the most frequent first."""
+        with self.snapshot():
+            return self._catalogue.licences()
+
     def info(self) -> IndexInfo:
         """What the index holds."""
         with self.snapshot():

@@ -1,0 +1,334 @@
+"""`assay index`: corpora into an index of code."""
+
+import json
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Literal
+
+import typer
+from rich.console import Console
+from rich.filesize import decimal
+from rich.table import Table
+
+from assay.cli.groups import grouped
+from assay.cli.options import AsJson
+from assay.errors import DataError
+
+if TYPE_CHECKING:  # these import numpy and more; --help does not wait for them
+    from assay.provenance import CodeIndex
+    from assay.provenance.build import BuildCounts
+    from assay.provenance.filters import Filters
+    from assay.provenance.sources.open import Reading
+
+READING = "What is read"
+INDEX = "The index"
+
+index_app = typer.Typer(name="index", help="Corpora into an index of code.", no_args_is_help=True)
+
+At = Annotated[
+    Path, typer.Option("--index", metavar="DIR", help="Folder of the index.", rich_help_panel=INDEX, show_default=False)
+]
+Corpora = Annotated[
+    list[str],
+    typer.Argument(metavar="CORPUS …", help="Folders, git repositories, archives, tables, or - for standard input."),
+]
+Granular = Annotated[
+    Literal["both", "file", "function"],
+    typer.Option(help="Whole files, their functions, or both.", rich_help_panel=READING),
+]
+Jobs = Annotated[
+    int | None, typer.Option(min=1, metavar="N", help="Processes that read (all cores).", rich_help_panel=INDEX)
+]
+
+
+@index_app.callback()
+def index() -> None:
+    """Corpora into an index of code: where does a snippet come from?"""
+
+
+@dataclass(frozen=True, slots=True)
+class ReadingOptions:
+    """Which files are read of which corpora."""
+
+    form: Annotated[
+        Literal["folder", "git", "archive", "table", "file"] | None,
+        typer.Option("--as", help="What the corpora are, if looking at them tells otherwise.", rich_help_panel=READING),
+    ] = None
+    name: Annotated[
+        str | None,
+        typer.Option(help="What the index calls the one corpus (its full path).", rich_help_panel=READING),
+    ] = None
+    all_history: Annotated[
+        bool,
+        typer.Option("--all-history", help="Of git repositories: every version, not HEAD.", rich_help_panel=READING),
+    ] = False
+    language: Annotated[
+        list[str] | None,
+        typer.Option(metavar="NAME", help="This language only; may be given several times.", rich_help_panel=READING),
+    ] = None
+    include: Annotated[
+        list[str] | None,
+        typer.Option(metavar="PATTERN", help="Only paths that match, as in .gitignore.", rich_help_panel=READING),
+    ] = None
+    exclude: Annotated[
+        list[str] | None,
+        typer.Option(metavar="PATTERN", help="No paths that match, as in .gitignore.", rich_help_panel=READING),
+    ] = None
+    no_ignore: Annotated[
+        bool, typer.Option("--no-ignore", help="Read what .gitignore files leave out.", rich_help_panel=READING)
+    ] = False
+    max_file_size: Annotated[
+        str, typer.Option(metavar="SIZE", help="Larger files are passed over.", rich_help_panel=READING)
+    ] = "1MB"
+    all_text: Annotated[
+        bool,
+        typer.Option("--all-text", help="Read text of no known programming language too.", rich_help_panel=READING),
+    ] = False
+    generated: Annotated[
+        bool, typer.Option("--generated", help="Read generated and minified files too.", rich_help_panel=READING)
+    ] = False
+    column: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="WHAT=NAME",
+            help="Of tables: where text, path, language, licence, repository, commit, author, url stand.",
+            rich_help_panel=READING,
+        ),
+    ] = None
+
+    def filters(self) -> "Filters":
+        """What is read, and what is left out.
+
+        Raises:
+            DataError: no such language, or a size that is none.
+        """
+        from assay.provenance.filters import Filters, languages_named, size_named
+
+        return Filters(
+            include=tuple(self.include or ()),
+            exclude=tuple(self.exclude or ()),
+            languages=languages_named(self.language or ()),
+            all_text=self.all_text,
+            generated=self.generated,
+            largest=size_named(self.max_file_size),
+        )
+
+    def reading(self) -> "Reading":
+        """How corpora are read.
+
+        Raises:
+            DataError: a --column that is no assignment, or a size that is none.
+        """
+        from assay.provenance.filters import size_named
+        from assay.provenance.sources.open import Reading
+
+        columns = dict(one.partition("=")[::2] for one in self.column or ())
+        if "" in columns.values():
+            raise DataError(f"--column {next(iter(columns))}: expected WHAT=NAME, for example text=content")
+        largest = size_named(self.max_file_size)
+        return Reading(self.form, self.name, self.all_history, not self.no_ignore, largest, columns)
+
+
+@index_app.command("build")
+@grouped
+def build_command(
+    corpora: Corpora,
+    *,
+    at: At,
+    granularity: Granular = "both",
+    profile: Annotated[
+        str, typer.Option(metavar="default|paper", help="How fingerprints are made.", rich_help_panel=INDEX)
+    ] = "default",
+    jobs: Jobs = None,
+    as_json: AsJson = False,
+    which: ReadingOptions,
+) -> None:
+    """Build an index of corpora. A build that was stopped goes on where it was: give the same command again.
+
+    Corpora are folders, git repositories, archives (wheels, sdists, tar, zip), JSON lines or Parquet in the columns of
+    The Stack, or - for standard input. Nothing is fetched from a network.
+
+    **Example**: `assay index build ~/src/project vendor.tar.gz --index code.index`
+    """
+    from assay.provenance import CodeIndex
+    from assay.provenance.index_folder import DESCRIPTION
+
+    filters, reading = which.filters(), which.reading()
+    if (at / DESCRIPTION).is_file():
+        with CodeIndex.open(at, writable=True) as found:
+            if found.profile.name != profile:
+                raise DataError(
+                    f"{at}: an index of profile {found.profile.name!r}, not {profile!r}: expected a new folder"
+                )
+            _build(corpora, found, filters, reading, granularity=granularity, jobs=jobs, as_json=as_json)
+        return
+    from assay.provenance.sources.open import open_sources
+
+    open_sources(corpora, reading)  # a path that is not there is told before a folder is made
+    with CodeIndex.create(at, profile=profile) as made:
+        _build(corpora, made, filters, reading, granularity=granularity, jobs=jobs, as_json=as_json)
+
+
+@index_app.command("add")
+@grouped
+def add_command(
+    corpora: Corpora,
+    *,
+    at: At,
+    granularity: Granular = "both",
+    jobs: Jobs = None,
+    as_json: AsJson = False,
+    which: ReadingOptions,
+) -> None:
+    """Add corpora to an index, or bring it up to what they hold now: only what changed is read.
+
+    Files that are in a corpus no more are removed from the index.
+
+    **Example**: `assay index add ~/src/project --index code.index`
+    """
+    from assay.provenance import CodeIndex
+
+    filters, reading = which.filters(), which.reading()
+    with CodeIndex.open(at, writable=True) as found:
+        _build(corpora, found, filters, reading, granularity=granularity, jobs=jobs, as_json=as_json)
+
+
+@index_app.command("remove")
+def remove_command(
+    corpora: Annotated[
+        list[str] | None, typer.Argument(metavar="CORPUS …", help="Corpora, or names from `index info`.")
+    ] = None,
+    *,
+    at: At,
+    path: Annotated[
+        list[str] | None,
+        typer.Option(metavar="PATTERN", help="Only files that match, as in .gitignore.", rich_help_panel=INDEX),
+    ] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Remove corpora from an index, or those of their files that match a pattern.
+
+    A document that was found elsewhere too stays with its other origins.
+
+    **Example**: `assay index remove --path 'vendor/' --index code.index`
+    """
+    from assay.provenance import CodeIndex
+    from assay.provenance.removal import remove
+
+    if not corpora and not path:
+        raise DataError("nothing to remove was named: expected a corpus or --path PATTERN")
+    with CodeIndex.open(at, writable=True) as found:
+        removed = remove(found, corpora or [], tuple(path or ()))
+        found.commit()
+    if as_json:
+        typer.echo(json.dumps(asdict(removed), indent=1))
+    else:
+        typer.echo(f"{removed.files:,} files and {removed.documents:,} documents removed")
+
+
+@index_app.command("info")
+def info_command(*, at: At, as_json: AsJson = False) -> None:
+    """Say what an index holds: documents, sources, languages, licences, what was passed over and why, sizes.
+
+    **Example**: `assay index info --index code.index`
+    """
+    from assay.provenance import CodeIndex
+
+    with CodeIndex.open(at) as found, found.snapshot():
+        described = asdict(found.info()) | {
+            "folder": str(at),
+            "languages": {language or "unknown": number for language, number in found.languages().items()},
+            "licences": found.licences(),
+        }
+    if as_json:
+        typer.echo(json.dumps(described, indent=1))
+    else:
+        _show(described)
+
+
+@index_app.command("compact")
+def compact_command(*, at: At) -> None:
+    """Merge the files of an index into as few as there can be; removed documents then take no room.
+
+    **Example**: `assay index compact --index code.index`
+    """
+    from assay.provenance import CodeIndex
+
+    with CodeIndex.open(at, writable=True) as found:
+        before = sum(found.info().bytes.values())
+        found.compact()
+        typer.echo(f"{decimal(before)} before, {decimal(sum(found.info().bytes.values()))} now")
+
+
+def _build(
+    corpora: list[str],
+    into: "CodeIndex",
+    filters: "Filters",
+    reading: "Reading",
+    *,
+    granularity: Literal["both", "file", "function"],
+    jobs: int | None,
+    as_json: bool,
+) -> None:
+    from assay.cli.terminal import files_bar, warn
+    from assay.provenance.build import build
+    from assay.provenance.reading import Settings
+    from assay.provenance.sources.open import open_sources
+    from assay.provenance.sources.size import expected_files
+
+    sources = open_sources(corpora, reading)
+    settings = Settings(filters, granularity, into.profile)
+    with files_bar("indexing", lambda: expected_files(sources)) as progress:
+        counts = build(sources, into, settings, jobs=jobs, progress=progress)
+    if as_json:
+        typer.echo(json.dumps(asdict(counts), indent=1))
+    else:
+        _tell(counts, into.folder)
+    for fault in counts.faults[:-1]:
+        warn(fault)
+    if counts.faults:
+        raise DataError(counts.faults[-1])
+
+
+def _tell(counts: "BuildCounts", folder: Path) -> None:
+    rate = f", {counts.bytes / counts.seconds / 1e6:.1f} MB/s" if counts.bytes else ""
+    typer.echo(
+        f"{counts.files:,} files: {counts.read:,} read, {counts.unchanged:,} unchanged, {counts.gone:,} gone, "
+        f"{sum(counts.skipped.values()):,} passed over; {counts.documents:,} new documents, "
+        f"{counts.duplicates:,} known ones; {counts.seconds:.1f} s{rate}"
+    )
+    for counted in (counts.skipped, counts.notes):
+        for reason, number in sorted(counted.items(), key=lambda pair: -pair[1]):
+            typer.echo(f"  {number:,} {reason}")
+    typer.echo(f"Index: {folder}")
+
+
+def _show(described: Mapping[str, object]) -> None:
+    console = Console()
+    sizes = described["bytes"]
+    assert isinstance(sizes, dict)  # noqa: S101  made above
+    profile = described["profile"]
+    assert isinstance(profile, dict)  # noqa: S101
+    typer.echo(
+        f"{described['folder']}: {described['documents']:,} documents at {described['origins']:,} places, "
+        f"{described['postings']:,} postings in {described['segments']:,} segments, {described['vectors']:,} vectors; "
+        f"profile {profile['name']}, encoder {described['encoder'] or 'none'}"
+    )
+    typer.echo(", ".join(f"{part} {decimal(size)}" for part, size in sizes.items()))
+    for title, head, key in (
+        ("Sources", "source", "sources"),
+        ("Languages", "documents", "languages"),
+        ("Licences", "files", "licences"),
+        ("Passed over", "files", "skipped"),
+    ):
+        rows = described[key]
+        if isinstance(rows, dict) and rows:
+            table = Table(title=title, title_justify="left")
+            table.add_column(title.lower().removesuffix("s") if title != "Passed over" else "reason")
+            table.add_column(head, justify="right")
+            for name, number in rows.items():
+                table.add_row(str(name), f"{number:,}")
+            console.print(table)
+        elif isinstance(rows, tuple):
+            typer.echo("\n".join([f"{title}:", *(f"  {name}" for name in rows)]))

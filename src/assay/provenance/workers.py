@@ -1,0 +1,144 @@
+"""Files read by all cores: batches go out, what was read comes back in order, and no more is under way than fits."""
+
+import multiprocessing
+import os
+import signal
+from collections import deque
+from collections.abc import Iterable, Iterator, Sequence
+from concurrent.futures import Future, ProcessPoolExecutor
+from concurrent.futures.process import BrokenProcessPool
+from dataclasses import replace
+from typing import Self
+
+from assay.provenance.reading import FileRead, Settings, read_entries, stamp_before
+from assay.provenance.sources.entry import Entry
+from assay.retrieval.batches import fingerprint_hashes
+
+Work = tuple[str, Entry, str | None]
+"""Source, entry, and the stamp that the index remembers."""
+
+BATCH_FILES = 64
+BATCH_BYTES = 1_000_000
+AHEAD = 3
+"""Batches that are under way for each process."""
+
+_settings: Settings | None = None
+
+
+class Readers:
+    """Processes that read; with one job the calling process reads itself."""
+
+    def __init__(self, settings: Settings, jobs: int | None = None) -> None:
+        self.jobs = jobs or os.cpu_count() or 1
+        self._settings = settings
+        self._pool: ProcessPoolExecutor | None = None
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        if self._pool is not None:
+            self._pool.shutdown(wait=True, cancel_futures=True)
+
+    def read(self, work: Iterable[Work | FileRead]) -> Iterator[list[FileRead]]:
+        """What was read of each piece of work, in its order, in batches; a `FileRead` among the work passes through."""
+        batches = _batches(work)
+        if self.jobs == 1:
+            for batch in batches:
+                yield _in_order(batch, read_entries(_to_read(batch), self._settings))
+            return
+        under_way: deque[tuple[list[Work | FileRead], Future[list[FileRead]] | None]] = deque()
+        try:
+            for batch in batches:
+                under_way.append((batch, self._submit(batch)))
+                if len(under_way) > AHEAD * self.jobs:
+                    yield self._finish(under_way)
+            while under_way:
+                yield self._finish(under_way)
+        finally:
+            for _, future in under_way:
+                if future is not None:
+                    future.cancel()
+
+    def _submit(self, batch: "list[Work | FileRead]") -> "Future[list[FileRead]] | None":
+        if not (work := _to_read(batch)):
+            return None
+        try:
+            return self._processes().submit(_read_here, work)
+        except BrokenProcessPool:
+            self._pool = None
+            return self._processes().submit(_read_here, work)
+
+    def _finish(
+        self, under_way: "deque[tuple[list[Work | FileRead], Future[list[FileRead]] | None]]"
+    ) -> list[FileRead]:
+        batch, future = under_way.popleft()
+        if future is None:
+            return _in_order(batch, [])
+        try:
+            return _in_order(batch, future.result())
+        except BrokenProcessPool:
+            # one file of some batch took its process down, and the pool with it: find out which, one by one
+            self._pool = None
+            return _in_order(batch, self._one_by_one(_to_read(batch)))
+
+    def _one_by_one(self, work: Sequence[Work]) -> list[FileRead]:
+        found: list[FileRead] = []
+        pool = _pool(1, self._settings)
+        for one in work:
+            try:
+                found += pool.submit(_read_here, [one]).result()
+            except BrokenProcessPool:
+                pool = _pool(1, self._settings)
+                stamp = f"{stamp_before(one[1], self._settings.digest)}:"
+                found.append(FileRead(replace(one[1]), stamp, skipped="crashes the reader"))
+        pool.shutdown()
+        return found
+
+    def _processes(self) -> ProcessPoolExecutor:
+        if self._pool is None:
+            self._pool = _pool(self.jobs, self._settings)
+        return self._pool
+
+
+def _pool(jobs: int, settings: Settings) -> ProcessPoolExecutor:
+    # what is compiled at first use is compiled here, once, and found in its cache by every process
+    list(fingerprint_hashes(["def compiled(at, first, use):\n    return at\n"], "python", settings.profile))
+    methods = multiprocessing.get_all_start_methods()
+    context = multiprocessing.get_context("forkserver" if "forkserver" in methods else "spawn")
+    if "forkserver" in methods:
+        context.set_forkserver_preload(["assay.provenance.workers"])
+    return ProcessPoolExecutor(jobs, mp_context=context, initializer=_begin, initargs=(settings,))
+
+
+def _begin(settings: Settings) -> None:
+    global _settings  # noqa: PLW0603  a process of the pool has one task
+    _settings = settings
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the writer, who lets us finish
+
+
+def _read_here(work: Sequence[Work]) -> list[FileRead]:
+    assert _settings is not None  # noqa: S101  the initializer has run
+    return read_entries(work, _settings)
+
+
+def _batches(work: Iterable[Work | FileRead]) -> Iterator[list[Work | FileRead]]:
+    batch: list[Work | FileRead] = []
+    size = 0
+    for one in work:
+        batch.append(one)
+        size += 0 if isinstance(one, FileRead) else one[1].size or 0
+        if len(batch) >= BATCH_FILES or size >= BATCH_BYTES:
+            yield batch
+            batch, size = [], 0
+    if batch:
+        yield batch
+
+
+def _to_read(batch: Iterable[Work | FileRead]) -> list[Work]:
+    return [one for one in batch if not isinstance(one, FileRead)]
+
+
+def _in_order(batch: Iterable[Work | FileRead], read: Sequence[FileRead]) -> list[FileRead]:
+    remaining = iter(read)
+    return [one if isinstance(one, FileRead) else next(remaining) for one in batch]

@@ -1,0 +1,123 @@
+"""`assay index` as a person meets it."""
+
+import io
+import json
+import sys
+import zipfile
+
+import pytest
+
+FUNCTION = "def {0}(values):\n    return sorted(value * 2 for value in values if value != '{0}')\n"
+
+
+@pytest.fixture
+def corpus(tmp_path):
+    folder = tmp_path / "corpus"
+    (folder / "vendor").mkdir(parents=True)
+    (folder / "pyproject.toml").write_text('[project]\nlicense = "MIT"\n')
+    (folder / "notes.md").write_text("# Notes\n")
+    for name in ("alpha", "vendor/beta"):
+        (folder / f"{name}.py").write_text(f'"""{name}."""\n\n' + FUNCTION.format(name[-4:]))
+    return folder
+
+
+def info(assay):
+    return json.loads(assay("index", "info", "--index", "i", "--json").out)
+
+
+def test_build_add_remove_info_compact(assay, corpus):
+    built = assay("index", "build", corpus, "--index", "i", "--jobs", 1)
+    assert built.code == 0
+    assert "4 files: 2 read, 0 unchanged, 0 gone, 2 passed over; 4 new documents, 0 known ones" in built.out
+    assert "2 no known language" in built.out
+    assert "\r" not in built.err
+    found = info(assay)
+    assert (found["documents"], found["languages"], found["licences"]) == (4, {"python": 4}, {"MIT": 2})
+    assert found["sources"] == [str(corpus)]
+    assert found["skipped"] == {"no known language": 2}
+
+    (corpus / "gamma.py").write_text('"""New."""\n\n' + FUNCTION.format("gamma"))
+    added = json.loads(assay("index", "add", corpus, "--index", "i", "--jobs", 1, "--json").out)
+    assert (added["unchanged"], added["read"], added["documents"]) == (2, 1, 2)
+
+    removed = assay("index", "remove", corpus, "--path", "vendor/", "--index", "i")
+    assert removed.out == "1 files and 2 documents removed\n"
+    assert "now" in assay("index", "compact", "--index", "i").out
+    assert info(assay)["documents"] == 4
+    shown = assay("index", "info", "--index", "i").out
+    assert "4 documents at 4 places" in shown
+    assert "MIT" in shown
+
+
+def test_a_build_given_again_goes_on(assay, corpus):
+    assay("index", "build", corpus, "--index", "i", "--jobs", 1)
+    again = assay("index", "build", corpus, "--index", "i", "--jobs", 1)
+    assert (again.code, "2 unchanged" in again.out) == (0, True)
+    other = assay("index", "build", corpus, "--index", "i", "--profile", "paper")
+    assert (other.code, other.err.count("\n")) == (2, 1)
+    assert "an index of profile 'default', not 'paper'" in other.err
+
+
+def test_options_choose_what_is_read(assay, corpus):
+    def taken(*options):
+        counts = json.loads(
+            assay("index", "build", corpus, "--index", "-".join(options), "--jobs", 1, "--json", *options).out
+        )
+        return counts["read"], counts["documents"]
+
+    assert taken("--granularity", "file") == (2, 2)
+    assert taken("--granularity", "function") == (2, 2)
+    assert taken("--exclude", "vendor/") == (1, 2)
+    assert taken("--include", "vendor/") == (1, 2)
+    assert taken("--all-text", "--exclude", "*.toml") == (2, 4)
+    assert taken("--max-file-size", "50B") == (0, 0)
+    assert taken("--language", "go") == (0, 0)
+
+
+def test_a_stream_of_rows_and_a_name(assay, monkeypatch):
+    rows = json.dumps({"body": FUNCTION.format("alpha"), "content": "x", "lang": "Python"}) + "\n{half"
+    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(rows.encode())))
+    done = assay("index", "build", "-", "--name", "clipboard", "--column", "text=body", "--index", "i", "--jobs", 1)
+    assert (done.code, "1 broken row" in done.out) == (0, True)
+    assert info(assay)["sources"] == ["clipboard"]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["build", "nowhere", "--index", "i"], "nowhere: No such file or directory"),
+        (["build", "empty", "--index", "i"], "without a single file"),
+        (["build", "broken.zip", "--index", "i"], "corrupt or truncated archive"),
+        (["build", "bomb.zip", "--index", "i"], "over 200 to 1, refused"),
+        (["build", "corpus", "--index", "i", "--language", "klingon"], "language 'klingon'"),
+        (["build", "corpus", "--index", "i", "--max-file-size", "much"], "size 'much'"),
+        (["build", "corpus", "--index", "i", "--column", "text"], "expected WHAT=NAME"),
+        (["build", "corpus", "--index", "i", "--as", "git"], "git cannot read it"),
+        (["build", "corpus", "--index", "corpus"], "holds something already"),
+        (["add", "corpus", "--index", "empty"], "empty"),
+        (["info", "--index", "nowhere"], "nowhere"),
+        (["remove", "--index", "i"], "nothing to remove was named"),
+    ],
+)
+def test_bad_input_is_one_line_and_code_2(assay, corpus, tmp_path, arguments, said):
+    (tmp_path / "empty").mkdir()
+    (tmp_path / "broken.zip").write_bytes(b"PK\x03\x04 no")
+    with zipfile.ZipFile(tmp_path / "bomb.zip", "w", zipfile.ZIP_DEFLATED) as bomb:
+        bomb.writestr("a.py", b"0" * 80_000_000)
+    done = assay("index", *arguments)
+    assert (done.code, done.err.count("\n")) == (2, 1)
+    assert said in done.err
+
+
+def test_a_corpus_that_fails_leaves_the_others_and_is_told(assay, corpus, tmp_path):
+    (tmp_path / "broken.zip").write_bytes(b"PK\x03\x04 no")
+    done = assay("index", "build", "broken.zip", corpus, "--index", "i", "--jobs", 1)
+    assert (done.code, "corrupt" in done.err) == (2, True)
+    assert info(assay)["documents"] == 4
+
+
+def test_a_sparse_file_of_2_gb_costs_nothing(assay, corpus):
+    with (corpus / "large.py").open("wb") as file:
+        file.truncate(2 * 10**9)
+    done = assay("index", "build", corpus, "--index", "i", "--jobs", 1)
+    assert (done.code, "1 too large" in done.out) == (0, True)

@@ -1,0 +1,157 @@
+"""Copies that are no longer letter for letter: fragments, renamed (Type 2) or edited (Type 3), for training and trial.
+
+What can be said in every language: names and literals are found by the lexical rules of the fingerprints, statements
+are lines. A rewriting that has to run as before is what `assay.code.variants` is for.
+"""
+
+import random
+import re
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from assay.code.words import ADJECTIVES, NOUNS
+from assay.provenance.adaptation import drawing
+from assay.retrieval.canonical import Canonical
+from assay.retrieval.grammars import grammar_of
+from assay.retrieval.hashing import mixed
+from assay.retrieval.regions import COMMENT, find_regions
+from assay.retrieval.source import Source
+from assay.retrieval.tokens import NAME, tokens
+
+A_NAME = mixed(np.array([NAME]))[0]
+
+
+@dataclass(frozen=True, slots=True)
+class Cut:
+    """A text at whose token boundaries fragments can be cut.
+
+    A token is a name, a reserved word, a number, a literal or one character of an operator; comments are none.
+    """
+
+    text: str
+    canonical: Canonical
+
+    @classmethod
+    def of(cls, text: str, language: str | None) -> "Cut":
+        """Read a text by the rules of its language; None: by neutral ones."""
+        return cls(text, _tokens(text, language))
+
+    def __len__(self) -> int:
+        return len(self.canonical)
+
+    def fragment(self, first: int, count: int) -> str:
+        """The text from token `first` on, `count` tokens long, with whatever stands between them.
+
+        Raises:
+            ValueError: the text has no such tokens.
+        """
+        if not 0 <= first <= first + count - 1 < len(self):
+            raise ValueError(f"received tokens {first} to {first + count - 1}, expected some of {len(self)}")
+        stops = self.canonical.stops_of(np.array([first + count - 1]))
+        return self.text[int(self.canonical.starts[first]) : int(stops[0])]
+
+
+def bare(text: str, language: str | None) -> str:
+    """The text without comments, docstrings and empty lines: what is left of code when a model says it again."""
+    source, grammar = Source.of(text), grammar_of(language)
+    regions = find_regions(source, grammar)
+    pieces, end = [], 0
+    for start, stop, kind in zip(regions.starts.tolist(), regions.stops.tolist(), regions.kinds.tolist(), strict=True):
+        if kind == COMMENT or (grammar.name == "python" and _is_docstring(text, start, stop)):
+            pieces.append(text[end:start])
+            end = stop
+    pieces.append(text[end:])
+    return "".join(line.rstrip() + "\n" for line in "".join(pieces).split("\n") if line.strip())
+
+
+def renamed(text: str, language: str | None, *, seed: int, spare: Collection[str] = ()) -> str:
+    """The text with EVERY name replaced, each everywhere by one other: names of others, attributes and built-ins too.
+
+    Reserved words, literals and comments stay. More than any renaming that keeps a program running would change: what
+    survives it is structure alone.
+
+    Args:
+        text: source code.
+        language: whose rules tell names; None: neutral ones.
+        seed: of the new names.
+        spare: names that stay.
+    """
+    canonical = _tokens(text, language)
+    draw = drawing(seed, text)
+    new: dict[str, str] = {}
+    taken = set(re.findall(r"\w+", text))
+    pieces, end = [], 0
+    at = np.flatnonzero(canonical.units == A_NAME)
+    for start, stop in zip(canonical.starts[at].tolist(), canonical.stops_of(at).tolist(), strict=True):
+        name = text[start:stop]
+        if name in spare:
+            continue
+        if name not in new:
+            new[name] = _name(taken, draw)
+            taken.add(new[name])
+        pieces += [text[end:start], new[name]]
+        end = stop
+    return "".join([*pieces, text[end:]])
+
+
+def edited(text: str, donors: Sequence[str], *, seed: int, share: float = 0.25) -> str:
+    """The text with statements added, removed and reordered (Type 3); a line counts as a statement.
+
+    Each edit is drawn anew: a line goes, a line of a donor comes in, or two neighbours change places. A text of one
+    line only gains. The first line keeps whatever stands before it.
+
+    Args:
+        text: source code.
+        donors: texts whose lines may be added, at least one with a line that is not empty.
+        seed: of the draws.
+        share: of the lines that are edited, rounded up.
+
+    Raises:
+        ValueError: no donor has a line.
+    """
+    lines = text.split("\n")
+    foreign = [line.strip() for donor in donors for line in donor.split("\n") if line.strip()]
+    if not foreign:
+        raise ValueError("received no line to add, expected at least one donor that is not empty")
+    draw = drawing(seed, text)
+    for _ in range(max(1, round(share * len(lines) + 0.5))):
+        at = draw.randrange(len(lines))
+        edit = draw.choice(("add", "remove", "swap")) if len(lines) > 1 else "add"
+        if edit == "add":
+            indent = re.match(r"[ \t]*", lines[at])
+            lines.insert(at + 1, (indent[0] if indent else "") + draw.choice(foreign))
+        elif edit == "remove":
+            del lines[at]
+        else:
+            other = at - 1 if at else 1
+            lines[at], lines[other] = lines[other], lines[at]
+    return "\n".join(lines)
+
+
+def _tokens(text: str, language: str | None) -> Canonical:
+    source, grammar = Source.of(text), grammar_of(language)
+    return tokens(source, find_regions(source, grammar), grammar)
+
+
+def _is_docstring(text: str, start: int, stop: int) -> bool:
+    """A triple-quoted string that is the first statement after a colon, all by itself."""
+    if text[start : start + 3] not in ('"""', "'''"):
+        return False
+    before = text[:start].rstrip("rRuU")
+    line = before.rpartition("\n")[2]
+    return not line.strip() and before.rstrip().endswith(":") and not text[stop:].partition("\n")[0].strip()
+
+
+def _name(taken: Collection[str], draw: random.Random) -> str:
+    while True:
+        parts = [draw.choice(ADJECTIVES), draw.choice(NOUNS)][draw.randrange(2) :]
+        name = "_".join(parts)
+        if name not in taken:
+            return name
+        if len(parts) == 1:
+            continue
+        name = f"{name}_{draw.randrange(1000)}"
+        if name not in taken:
+            return name

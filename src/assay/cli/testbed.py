@@ -12,6 +12,7 @@ from rich.table import Table
 
 from assay.cli.options import OUTPUT, AsJson
 from assay.cli.terminal import ERRORS
+from assay.cli.train_encoder import train_encoder_command
 from assay.errors import DataError
 
 if TYPE_CHECKING:
@@ -175,3 +176,6 @@ def _export(out: Path, recipe: "TrainingRecipe", hardware: str) -> "TrainingReco
     from assay.testbed.export_base import export_base
 
     return export_base(out, out / "model", recipe, hardware=hardware)
+
+
+testbed_app.command("train-encoder")(train_encoder_command)

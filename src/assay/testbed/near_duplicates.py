@@ -71,6 +71,14 @@ class ShingleIndex:
             most = np.maximum(most, self.shared(shingles(other, self._crc_of)))
         return most / np.maximum(self.sizes, 1)
 
+    def near_any(self, others: Iterable[str], threshold: float) -> NDArray[np.bool_]:
+        """Marks the texts that share `threshold` or more of the smaller one's shingles with any of `others`."""
+        near = np.zeros(len(self.sizes), dtype=np.bool_)
+        for other in others:
+            query = shingles(other, self._crc_of)
+            near |= self.shared(query) >= threshold * np.maximum(np.minimum(self.sizes, len(query)), 1)
+        return near
+
     def first_of_each_kind(self, threshold: float) -> NDArray[np.bool_]:
         """Marks a subset in which no two texts share `threshold` or more of the smaller one's shingles.
 

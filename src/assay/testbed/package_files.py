@@ -80,13 +80,14 @@ def requirements_closure(roots: Iterable[str]) -> list[Distribution]:
     return [found[name] for name in sorted(found) if name != "assay"]
 
 
-def package_sources(roots: Iterable[str] = ROOTS, *, seed: int, cap: int) -> PackageSources:
+def package_sources(roots: Iterable[str] = ROOTS, *, seed: int, cap: int, also: tuple[str, ...] = ()) -> PackageSources:
     """Source files of `roots` and their requirements, in an order given by hash.
 
     Args:
         roots: names of distributions.
         seed: part of the hash that orders the files.
         cap: the most characters taken from one distribution.
+        also: folders whose files are taken whatever their suffix; elsewhere only Python is.
     """
     files: dict[str, PackageFile] = {}
     left_out = []
@@ -96,7 +97,7 @@ def package_sources(roots: Iterable[str] = ROOTS, *, seed: int, cap: int) -> Pac
             left_out.append(found.metadata["Name"])
             continue
         taken = 0
-        for file in sorted(_files(found, licence), key=lambda file: _order(seed, file)):
+        for file in sorted(_files(found, licence, also), key=lambda file: _order(seed, file)):
             if taken + len(file.text) <= cap and file.digest not in files:
                 taken += len(file.text)
                 files[file.digest] = file
@@ -104,10 +105,11 @@ def package_sources(roots: Iterable[str] = ROOTS, *, seed: int, cap: int) -> Pac
     return PackageSources(files=tuple(ordered), left_out=tuple(left_out))
 
 
-def _files(found: Distribution, licence: str) -> Iterable[PackageFile]:
+def _files(found: Distribution, licence: str, also: tuple[str, ...]) -> Iterable[PackageFile]:
     for entry in found.files or []:
         path = PurePosixPath(entry)
-        if path.suffix != ".py" or ".." in path.parts or any(_COPIES.match(part) for part in path.parts[:-1]):
+        wanted = path.suffix == ".py" or str(path).startswith(also)
+        if not wanted or ".." in path.parts or any(_COPIES.match(part) for part in path.parts[:-1]):
             continue
         try:
             text = entry.read_text(encoding="utf-8")

@@ -1,0 +1,6 @@
+"""Encoders: text → one vector, near that of the function it was cut from."""
+
+from assay.retrieval.encoding.bag import BagEncoder
+from assay.retrieval.encoding.open import for_queries, open_encoder
+
+__all__ = ["BagEncoder", "for_queries", "open_encoder"]

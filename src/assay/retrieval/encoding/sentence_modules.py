@@ -1,0 +1,161 @@
+"""What a sentence-transformers model adds to a transformers model: modules.json and the folders it names.
+
+Read by ourselves: four small files, and no further package needed. A module that is none of these four kinds is refused
+rather than left out.
+"""
+
+import json
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import torch
+from safetensors.torch import load_file
+from torch import nn
+
+from assay.errors import ModelError
+
+Find = Callable[[str], Path | None]
+"""A file of the model by its path within it, or None where there is none."""
+
+MODES = {
+    "pooling_mode_cls_token": "cls",
+    "pooling_mode_max_tokens": "max",
+    "pooling_mode_mean_tokens": "mean",
+    "pooling_mode_mean_sqrt_len_tokens": "mean_sqrt",
+    "pooling_mode_weightedmean_tokens": "weighted_mean",
+    "pooling_mode_lasttoken": "last",
+}
+"""Switches of a pooling configuration, in the order in which several are joined."""
+
+SPELLINGS = {"lasttoken": "last", "weightedmean": "weighted_mean", "mean_sqrt_len_tokens": "mean_sqrt"}
+"""What newer configurations call a mode, where it is not our name."""
+
+
+@dataclass(frozen=True, slots=True)
+class SentenceModules:
+    """How a sentence-transformers model goes on after its transformer.
+
+    Attributes:
+        folder: of the transformer within the model; "" for the model itself.
+        poolings: names of poolings, whose results are joined.
+        dense: layers after pooling.
+        max_length: in tokens, if stated.
+        lower_case: texts are lower-cased first.
+        prompts: what stands before a text, by "query" and "document".
+        files: all files that were read, for the digest.
+    """
+
+    folder: str
+    poolings: tuple[str, ...]
+    dense: tuple[nn.Module, ...]
+    max_length: int | None
+    lower_case: bool
+    prompts: Mapping[str, str]
+    files: tuple[Path, ...]
+
+
+def read_modules(name: str, find: Find) -> SentenceModules | None:
+    """The modules of a model; None where it is no sentence-transformers model.
+
+    Raises:
+        ModelError: a module of another kind, or a file that is missing or damaged.
+    """
+    reader = _Reader(name, find, [])
+    listing = reader.path("modules.json")
+    if listing is None:
+        return None
+    modules = [(str(one["type"]).rpartition(".")[2], str(one["path"]).rstrip("/")) for one in reader.json(listing)]
+    for kind, _ in modules:
+        if kind not in ("Transformer", "Pooling", "Dense", "Normalize"):
+            raise ModelError(
+                f"{name}: module {kind!r} of modules.json; expected Transformer, Pooling, Dense, Normalize"
+            )
+    folders = dict(modules)
+    if "Pooling" not in folders:
+        raise ModelError(f"{name}: modules.json names no pooling; expected a Pooling module")
+    folder = folders.get("Transformer", "")
+    pooling = reader.settings(f"{folders['Pooling']}/config.json")
+    limits = reader.settings(f"{folder}/sentence_bert_config.json" if folder else "sentence_bert_config.json")
+    prompts = reader.settings("config_sentence_transformers.json").get("prompts") or {}
+    if not pooling.get("include_prompt", True) and any(prompts.values()):
+        raise ModelError(f"{name}: pooling leaves its prompts out; expected a model that pools over all tokens")
+    return SentenceModules(
+        folder=folder,
+        poolings=_poolings(name, pooling),
+        dense=tuple(_dense(reader, path) for kind, path in modules if kind == "Dense"),  # vectors get length 1 anyway
+        max_length=limits.get("max_seq_length"),
+        lower_case=bool(limits.get("do_lower_case")),
+        prompts={key: prompts.get(key) or prompts.get(other) or "" for key, other in PROMPTS.items()},
+        files=tuple(reader.files),
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class _Reader:
+    """Reads files of one model, and remembers which."""
+
+    name: str
+    find: Find
+    files: list[Path]
+
+    def path(self, path: str) -> Path | None:
+        """Where a file is, if there is one."""
+        file = self.find(path)
+        if file is not None:
+            self.files.append(file)
+        return file
+
+    def settings(self, path: str) -> dict[str, Any]:
+        """A JSON object; empty where there is no such file."""
+        file = self.path(path)
+        content = self.json(file) if file else {}
+        return content if isinstance(content, dict) else {}
+
+    def json(self, file: Path) -> Any:  # noqa: ANN401  whatever stands there; the caller looks
+        """What stands in a JSON file."""
+        try:
+            return json.loads(file.read_text("utf-8"))
+        except ValueError as error:
+            raise ModelError(f"{self.name}: {file.name} is no JSON: {error}") from error
+
+
+PROMPTS = {"query": "query", "document": "passage"}
+"""The two roles, and another word that models use for the same."""
+
+
+def _poolings(name: str, settings: Mapping[str, Any]) -> tuple[str, ...]:
+    named = settings.get("pooling_mode")
+    if named is not None:
+        modes = [named] if isinstance(named, str) else list(named)
+        chosen = tuple(SPELLINGS.get(mode, mode) for mode in modes)
+    else:
+        chosen = tuple(mode for switch, mode in MODES.items() if settings.get(switch))
+    if not chosen or not set(chosen) <= set(MODES.values()):
+        raise ModelError(f"{name}: pooling {chosen or 'of no mode'}; expected some of {', '.join(MODES.values())}")
+    return chosen
+
+
+def _dense(reader: _Reader, path: str) -> nn.Module:
+    weights = reader.path(f"{path}/model.safetensors")
+    if weights is None:
+        raise ModelError(f"{reader.name}: {path} has no model.safetensors; expected its weights in that format")
+    settings = reader.settings(f"{path}/config.json")
+    activation = str(settings.get("activation_function", "Tanh")).rpartition(".")[2]
+    if activation not in ("Identity", "Tanh", "ReLU", "GELU", "Sigmoid"):
+        raise ModelError(f"{reader.name}: activation {activation!r} of a dense layer; expected a common one")
+    state = {key.rpartition(".")[2]: value.float() for key, value in load_file(weights).items()}
+    if "weight" not in state:
+        raise ModelError(f"{weights}: expected linear.weight, found {', '.join(state)}")
+    rows, columns = state["weight"].shape
+    layer = nn.Linear(columns, rows, bias="bias" in state)
+    layer.load_state_dict(state)
+    return nn.Sequential(layer, getattr(nn, activation)()).eval().requires_grad_(requires_grad=False)
+
+
+def apply_dense(layers: tuple[nn.Module, ...], pooled: torch.Tensor) -> torch.Tensor:
+    """The pooled vectors after every dense layer."""
+    for layer in layers:
+        pooled = layer.to(pooled.device)(pooled)
+    return pooled

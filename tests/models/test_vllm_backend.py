@@ -1,4 +1,4 @@
-"""vLLM as it is documented, played by a small module of the same shape: what it is asked, and what becomes of answers."""
+"""vLLM as it is documented, played by a small module of its shape: what it is asked, and what becomes of answers."""
 
 import sys
 from dataclasses import dataclass, field

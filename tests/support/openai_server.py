@@ -38,8 +38,6 @@ def served(reply):
     played = Played(reply)
 
     class Handler(BaseHTTPRequestHandler):
-        protocol_version = "HTTP/1.1"
-
         def do_POST(self):
             request = json.loads(self.rfile.read(int(self.headers["content-length"])))
             status, body, headers = played.answer(self.path, request, dict(self.headers))
@@ -54,8 +52,13 @@ def served(reply):
         def log_message(self, *_):
             """Quiet."""
 
-    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-    server.daemon_threads = True
+    class Server(ThreadingHTTPServer):
+        daemon_threads = True
+
+        def handle_error(self, *_):
+            """A client that went away is part of the play."""
+
+    server = Server(("127.0.0.1", 0), Handler)
     thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01}, daemon=True)
     thread.start()
     try:

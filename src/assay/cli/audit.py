@@ -17,6 +17,7 @@ from assay.cli.options import (
     ModelOptions,
     Reference,
     Scores,
+    VariantEngine,
     Variants,
 )
 from assay.errors import DataError
@@ -34,6 +35,7 @@ def audit_command(
         str | None, typer.Option(metavar="SCORE", help="Score of the headline (mid_pit).", rich_help_panel=SCORES)
     ] = None,
     variants: Variants = 0,
+    variant_engine: VariantEngine = "deterministic",
     reference: Reference = None,
     frequencies: Frequencies = None,
     unseen: Annotated[
@@ -80,7 +82,7 @@ def audit_command(
     """
     from assay.cli.manifest import Stopwatch, manifest
     from assay.cli.present import present
-    from assay.cli.requested import computable, frequencies_for, with_variants
+    from assay.cli.requested import computable, frequencies_for, tell_rejections, with_variants
     from assay.cli.terminal import progress_bar
     from assay.datasets import load
     from assay.leakage import UnseenScores, audit, rule
@@ -105,7 +107,7 @@ def audit_command(
         raise DataError(
             f"--primary {primary}: expected one of the scores asked for, {', '.join(o.name for o in wanted)}"
         )
-    todo = plan(wanted, models, table)
+    todo = plan(wanted, models, table, rewriter=how.rewriter(variant_engine))
     if known is not None and calibration is not None:
         known.check(todo, calibration)
     with progress_bar(f"auditing {dataset.name}") as report:
@@ -122,7 +124,14 @@ def audit_command(
             notes=(*dataset.notes, *(fresh.notes if fresh else ()), *notes),
             progress=report,
         )
-    settings = {"alpha": alpha, "seed": seed, "unseen": unseen, "calibration": calibration and str(calibration)}
+    tell_rejections(todo.rewriter)
+    settings = {
+        "variant_engine": todo.rewriter.name,
+        "alpha": alpha,
+        "seed": seed,
+        "unseen": unseen,
+        "calibration": calibration and str(calibration),
+    }
     folder = out or Path("assay-runs") / f"{slug(model)}-{slug(benchmark)}"
     present(found, manifest(todo, dataset, watch, **settings), folder, as_json=as_json)
     fired = [one.text for one in rules if one.fires(found)]

@@ -6,7 +6,16 @@ from typing import Annotated
 import typer
 
 from assay.cli.groups import grouped
-from assay.cli.options import DataOptions, Frequencies, ModelName, ModelOptions, Reference, Scores, Variants
+from assay.cli.options import (
+    DataOptions,
+    Frequencies,
+    ModelName,
+    ModelOptions,
+    Reference,
+    Scores,
+    VariantEngine,
+    Variants,
+)
 
 
 @grouped
@@ -19,6 +28,7 @@ def calibrate_command(
     output: Annotated[Path, typer.Option("-o", "--output", metavar="FILE", help="The calibration file to write.")],
     scores: Scores = "one-pass",
     variants: Variants = 0,
+    variant_engine: VariantEngine = "deterministic",
     reference: Reference = None,
     frequencies: Frequencies = None,
     which: DataOptions,
@@ -28,7 +38,7 @@ def calibrate_command(
 
     **Example**: `assay calibrate builtin:small fresh_functions.jsonl -o fresh.json`
     """
-    from assay.cli.requested import computable, frequencies_for, with_variants
+    from assay.cli.requested import computable, frequencies_for, tell_rejections, with_variants
     from assay.cli.terminal import progress_bar, warn
     from assay.evaluation.calibration import unseen_note
     from assay.leakage import UnseenScores
@@ -43,11 +53,12 @@ def calibrate_command(
     wanted, notes = computable(
         scores, frequencies=table is not None, reference=reference is not None, target=models["target"]
     )
-    todo = plan(wanted, models, table)
+    todo = plan(wanted, models, table, rewriter=how.rewriter(variant_engine))
     small = unseen_note(len(dataset.samples))
     for note in (*dataset.notes, *notes, *([small] if small else [])):
         warn(note)
     with progress_bar(f"scoring {dataset.name}") as report:
         found = UnseenScores.measure(dataset.samples, todo, source=dataset.source, progress=report)
+    tell_rejections(todo.rewriter)
     found.save(output)
     typer.echo(f"{output}: {len(dataset.samples)} unseen texts under {model}, {len(wanted)} scores")

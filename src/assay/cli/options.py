@@ -11,6 +11,7 @@ from assay.errors import CacheError
 if TYPE_CHECKING:  # these import numpy and more; --help does not wait for them
     from assay.datasets import Dataset
     from assay.scores.definition import Role
+    from assay.scoring.rewriters import Rewriter
     from assay.types import LogProbScorer
 
 MODEL = "Model"
@@ -105,6 +106,21 @@ class ModelOptions:
             warn(f"{error}; going on without the cache")
             return model
 
+    def rewriter(self, engine: str) -> "Rewriter":
+        """Who makes rewritings: "deterministic", or the model of that name, on the target's device.
+
+        Raises:
+            ModelError: the model cannot be opened.
+        """
+        from assay.models.open import open_model
+        from assay.scoring.rewriters import Deterministic, Written
+
+        if engine == "deterministic":
+            return Deterministic()
+        if engine.startswith(("openai:", "openai-chat:", "vllm:")):
+            return Written(open_model(engine, concurrency=self.concurrency))
+        return Written(open_model(engine, device=self.device, dtype=self.dtype))
+
     def open_roles(self, target: str, reference: str | None) -> "dict[Role, LogProbScorer]":
         """The audited model and, where one is named, the reference model.
 
@@ -189,6 +205,14 @@ Variants = Annotated[
         min=0,
         metavar="N",
         help="Rewrite each Python sample N times under other names, and score it against that: sr_gray, sr_z.",
+        rich_help_panel=SCORES,
+    ),
+]
+VariantEngine = Annotated[
+    str,
+    typer.Option(
+        metavar="deterministic|MODEL",
+        help="Who rewrites: our own engine, or a model that follows instructions, such as openai-chat:MODEL@URL.",
         rich_help_panel=SCORES,
     ),
 ]

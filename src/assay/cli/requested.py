@@ -3,6 +3,7 @@
 from pathlib import Path
 
 from assay.scores import SCORES, FrequencyTable, ScoreRequest, requests
+from assay.scoring.rewriters import Rewriter, Written
 from assay.types import LogProbScorer, TokenScorer
 
 
@@ -52,3 +53,11 @@ def computable(
         else:
             kept.append(one)
     return tuple(kept), tuple(notes)
+
+
+def tell_rejections(rewriter: Rewriter) -> None:
+    """Say on standard error which versions of a model's did not count as rewritings, and why."""
+    from assay.cli.terminal import warn
+
+    for reason, count in rewriter.rejections.most_common() if isinstance(rewriter, Written) else ():
+        warn(f"rewritings by {rewriter.name}: {count} rejected: {reason}")

@@ -6,7 +6,16 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from assay.cli.groups import grouped
-from assay.cli.options import MODEL_HELP, DataOptions, Frequencies, ModelOptions, Reference, Scores, Variants
+from assay.cli.options import (
+    MODEL_HELP,
+    DataOptions,
+    Frequencies,
+    ModelOptions,
+    Reference,
+    Scores,
+    VariantEngine,
+    Variants,
+)
 from assay.errors import DataError
 
 if TYPE_CHECKING:
@@ -29,6 +38,7 @@ def score_command(
         bool, typer.Option("--list", help="Print every score and what it needs; then stop.")
     ] = False,
     variants: Variants = 0,
+    variant_engine: VariantEngine = "deterministic",
     reference: Reference = None,
     frequencies: Frequencies = None,
     which: DataOptions,
@@ -40,7 +50,7 @@ def score_command(
     """
     from rich.console import Console
 
-    from assay.cli.requested import computable, frequencies_for, with_variants
+    from assay.cli.requested import computable, frequencies_for, tell_rejections, with_variants
     from assay.cli.score_files import Row, check_output, write_scores
     from assay.cli.terminal import progress_bar, warn
     from assay.scores import requests
@@ -60,13 +70,14 @@ def score_command(
     wanted, notes = computable(
         scores, frequencies=table is not None, reference=reference is not None, target=models["target"]
     )
-    todo = plan(wanted, models, table)
+    todo = plan(wanted, models, table, rewriter=how.rewriter(variant_engine))
     for note in (*dataset.notes, *notes):
         warn(note)
     with progress_bar(f"scoring {dataset.name}") as report:
         found = score_stream(dataset.samples, todo, progress=report)
         rows = (Row.of(dataset.samples[one.index].id, one.scores) for one in found)
         write_scores(rows, output, [one.name for one in wanted])
+    tell_rejections(todo.rewriter)
 
 
 def score_list() -> "Table":

@@ -4,10 +4,12 @@ from assay.code.languages import LANGUAGES, analysis, difference
 from assay.code.names import Analysis, Kind, Renamable
 from assay.code.neighbors import neighbors_of
 from assay.code.pools import DictionaryPool, NamePool, NeighborPool
+from assay.code.proposed_names import ProposedPool, names_proposed_by
 from assay.code.renamable import keywords_of
 from assay.code.sandbox import DEFAULT_LIMITS, Execution, Limits, require_sandbox, run, run_python
 from assay.code.variants import Variant, VariantSet, variants
 from assay.code.verification import Verifier
+from assay.code.writing import WrittenVariants, written_variants
 
 __all__ = [
     "DEFAULT_LIMITS",
@@ -19,16 +21,20 @@ __all__ = [
     "Limits",
     "NamePool",
     "NeighborPool",
+    "ProposedPool",
     "Renamable",
     "Variant",
     "VariantSet",
     "Verifier",
+    "WrittenVariants",
     "analysis",
     "difference",
     "keywords_of",
+    "names_proposed_by",
     "neighbors_of",
     "require_sandbox",
     "run",
     "run_python",
     "variants",
+    "written_variants",
 ]

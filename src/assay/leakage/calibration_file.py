@@ -11,10 +11,12 @@ from numpy.typing import NDArray
 
 from assay.errors import DataError
 from assay.scoring import Plan, score_samples
+from assay.scoring.rewriters import Deterministic
 from assay.scoring.run import Progress
 from assay.types import Sample
 
 FORMAT = "assay calibration 1"
+VARIANTS = "variants"
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -44,7 +46,12 @@ class UnseenScores:
         Raises:
             DataError: when they do not.
         """
-        for role, digest in digests(plan).items():
+        rewriter, mine = self.digests.get(VARIANTS, ""), digests(plan)
+        if plan.variants and rewriter != mine.pop(VARIANTS, ""):
+            raise DataError(
+                f"{path} compares rewritings by {rewriter or 'the deterministic engine'}, expected {plan.rewriter.name}"
+            )
+        for role, digest in mine.items():
             if self.digests.get(role) != digest:
                 raise DataError(
                     f"{path} calibrates {self.model} ({self.digests.get(role, 'no model')[:12]} as {role}), "
@@ -93,5 +100,6 @@ class UnseenScores:
 
 
 def digests(plan: Plan) -> dict[str, str]:
-    """Role → model digest, for the roles that the plan runs."""
-    return {role: plan.models[role].digest for role in plan.roles}
+    """Role → model digest, for the roles that the plan runs; and who made rewritings, where a model did."""
+    found: dict[str, str] = {role: plan.models[role].digest for role in plan.roles}
+    return found | ({VARIANTS: plan.rewriter.name} if plan.variants and plan.rewriter != Deterministic() else {})

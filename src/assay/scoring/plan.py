@@ -1,12 +1,13 @@
 """The plan: the union of what all requested scores need, checked before a model runs."""
 
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from assay.errors import MissingCapability, ScoreError
 from assay.scores.definition import Role, View
 from assay.scores.frequency import FrequencyTable
 from assay.scores.registry import ScoreRequest
+from assay.scoring.rewriters import Deterministic, Rewriter
 from assay.types import LogProbScorer, TokenScorer
 
 
@@ -19,12 +20,14 @@ class Plan:
         views: the plain view and every other that at least one score needs, once.
         models: role → model, for the roles that the views name.
         frequencies: token-frequency table of the target's tokenizer, if one was given.
+        rewriter: who makes the rewritings of each text.
     """
 
     requests: tuple[ScoreRequest, ...]
     views: tuple[View, ...]
     models: Mapping[Role, LogProbScorer]
     frequencies: FrequencyTable | None
+    rewriter: Rewriter = field(default_factory=Deterministic)
 
     @property
     def roles(self) -> Collection[Role]:
@@ -41,6 +44,8 @@ def plan(
     requests: Sequence[ScoreRequest],
     models: Mapping[Role, LogProbScorer],
     frequencies: FrequencyTable | None = None,
+    *,
+    rewriter: Rewriter | None = None,
 ) -> Plan:
     """The union of what the scores need.
 
@@ -58,7 +63,7 @@ def plan(
             check_statistics(one, models[view.role])
         if one.definition.needs_frequencies:
             check_frequencies(one.name, models["target"], frequencies)
-    return Plan(tuple(requests), tuple(views), models, frequencies)
+    return Plan(tuple(requests), tuple(views), models, frequencies, rewriter or Deterministic())
 
 
 def check_statistics(request: ScoreRequest, model: LogProbScorer) -> None:

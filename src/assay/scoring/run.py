@@ -17,7 +17,7 @@ from assay.errors import Unscorable
 from assay.scores.definition import Inputs, Role, View
 from assay.scores.registry import ScoreRequest
 from assay.scoring.plan import Plan
-from assay.scoring.views import Rewritten, rewritten, view_text
+from assay.scoring.views import Rewritten, view_text
 from assay.types import Sample, Score, TokenLogProbs, TokenStatistics
 
 Pair = tuple[Role, str]
@@ -86,7 +86,8 @@ def score_stream(
         texts: list[Pair] = [
             (view.role, view_text(samples[position].text, view.form)) for position in positions for view in plan.views
         ]
-        variants = {position: rewritten(samples[position], plan.variants) for position in positions if plan.variants}
+        made = plan.rewriter([samples[position] for position in positions], plan.variants) if plan.variants else ()
+        variants = dict(zip(positions, made, strict=False))
         further: list[Pair] = [("target", text) for one in variants.values() for text in one.texts]
         uses.update(further)
         texts += further

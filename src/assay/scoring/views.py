@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
 
-from assay.code import LANGUAGES, variants
+from assay.code import LANGUAGES, VariantSet, variants
 from assay.datasets.sources import language_named
 from assay.scores.definition import Form
 from assay.types import Sample
@@ -28,7 +28,11 @@ def rewritten(sample: Sample, n: int) -> Rewritten:
     language = language_named(sample.language or "python")
     if language not in LANGUAGES:
         return Rewritten((), f"no rewriting of {sample.language}")
-    found = variants(sample.text, n, language=language)
+    return in_words(variants(sample.text, n, language=language), n)
+
+
+def in_words(found: VariantSet, n: int) -> Rewritten:
+    """The texts of a set of variants, and in few words why there are fewer than n."""
     texts = tuple(one.text for one in found.variants)
     if found.reason is None:
         return Rewritten(texts, None)

@@ -1,0 +1,59 @@
+"""Rewritings by a language model, from the command line: the same scores, counted rejections."""
+
+import json
+import re
+
+import pytest
+
+from assay.code import variants
+from support.openai_server import answer, served
+
+CODE = re.compile(r"snippet: (.*)\nTask: ", re.DOTALL)
+
+
+@pytest.fixture
+def server():
+    """A model that renames well, behind one version that changes what the code does."""
+
+    def reply(_path, request):
+        code = CODE.search(request["messages"][0]["content"])[1]
+        made = [one.text for one in variants(code, 5, seed=request["seed"]).variants]
+        return answer(json.dumps([code.replace("return", "yield"), *made]))
+
+    with served(reply) as (played, url):
+        played.url = url
+        yield played
+
+
+def test_a_model_rewrites_and_what_does_not_count_is_told(assay, texts, server):
+    engine = f"openai-chat:m@{server.url}"
+    done = assay("score", "builtin:small", texts, "--limit", "4", "--scores", "sr_gray:n=4", "--variant-engine", engine)
+    assert done.code == 0
+    rows = [json.loads(line) for line in done.out.splitlines()]
+    assert all(row["scores"]["sr_gray:n=4"] is not None for row in rows)
+    assert len(server.asked) == 4
+    assert f"rewritings by {engine}: 4 rejected: a name changed that may not" in done.err
+
+
+def test_the_manifest_names_who_rewrote(assay, texts, server, tmp_path):
+    engine = f"openai-chat:m@{server.url}"
+    options = ("--limit", "4", "--scores", "sr_gray:n=4", "--variant-engine", engine, "--out", tmp_path / "run")
+    assert assay("audit", "builtin:small", texts, *options).code == 0
+    manifest = json.loads((tmp_path / "run" / "manifest.json").read_text("utf-8"))
+    assert manifest["settings"]["variant_engine"] == engine
+
+
+def test_a_calibration_by_another_engine_is_refused(assay, texts, server, tmp_path):
+    engine = ("--variant-engine", f"openai-chat:m@{server.url}", "--scores", "sr_gray:n=4")
+    assert assay("calibrate", "builtin:small", texts, *engine, "-o", tmp_path / "c.json").code == 0
+    options = ("--scores", "sr_gray:n=4", "--calibration", tmp_path / "c.json")
+    refused = assay("audit", "builtin:small", texts, *options)
+    assert refused.code == 2
+    assert f"compares rewritings by openai-chat:m@{server.url}, expected deterministic" in refused.err
+    assert assay("audit", "builtin:small", texts, *options, *engine).code == 0
+
+
+def test_an_engine_that_is_not_there_is_told(assay, texts):
+    done = assay("score", "builtin:small", texts, "--variants", "2", "--variant-engine", "openai:m@nowhere")
+    assert done.code == 2
+    assert "expected openai:MODEL@http://host:port/v1" in done.err

@@ -1,0 +1,171 @@
+"""Variants that a language model writes: what counts, what does not and why, and how often it is asked."""
+
+import json
+
+import pytest
+
+from assay.code import names_proposed_by, variants, written_variants
+from assay.code.prompts import RENAMING, renaming_prompt
+from assay.code.replies import strings_in
+from assay.code.word_changes import word_changes
+from assay.types import Generator
+
+TEXT = """def total(prices, start=0):  # sum of prices
+    result = start
+    for one in prices:
+        result += one
+    print("total: ", result)
+    return result
+"""
+
+
+def renamed(**names):
+    """TEXT with other names at all places where they may change."""
+    text = TEXT.replace('"total: "', '"@"')
+    for old, new in names.items():
+        text = text.replace(old, new)
+    return text.replace('"@"', '"total: "')
+
+
+class Scripted:
+    """A model that says what it was told to say, and remembers what it was asked."""
+
+    name = "scripted"
+
+    def __init__(self, *replies):
+        self.replies = list(replies)
+        self.asked = []
+
+    def generate(self, prompts, *, seed=0, **_):
+        self.asked += [(prompt, seed) for prompt in prompts]
+        for _ in prompts:
+            yield self.replies.pop(0) if self.replies else "[]"
+
+
+def of(*replies, n=2, **settings):
+    model = Scripted(*replies)
+    (found,) = written_variants([TEXT], model, n, **settings)
+    return found, model
+
+
+GOOD = [renamed(prices="costs", result="amount"), renamed(total="add_up", start="first")]
+
+
+def test_a_scripted_model_is_a_generator():
+    assert isinstance(Scripted(), Generator)
+
+
+def test_the_prompt_is_the_papers_with_the_code_in_it():
+    prompt = renaming_prompt("x = '{python}'", addition="")
+    assert prompt == RENAMING.replace("{python_code_snippet}", "x = '{python}'")
+    assert prompt.endswith(r"Return each version as a single string, using \n for newlines.")
+
+
+def test_good_versions_become_variants_with_their_names():
+    found, model = of(json.dumps(GOOD))
+    assert [one.text for one in found.variants] == GOOD
+    assert (found.reason, found.rejected, found.replies) == (None, 0, 1)
+    first, second = found.variants
+    assert (first.variables, first.functions) == ({"prices": "costs", "result": "amount"}, {})
+    assert (second.functions, second.aliases) == ({"total": "add_up"}, {"add_up": "total"})
+    assert len(model.asked) == 1
+
+
+@pytest.mark.parametrize(
+    ("version", "reason"),
+    [
+        (TEXT, "the version is the original"),
+        (renamed(prices="costs").replace("+= one", "+= one + 0"), "more than names changed"),
+        (renamed(prices="costs").replace("    result", "   result", 1), "more than names changed"),
+        (renamed(prices="costs").replace('"total: "', '"sum: "'), "a name changed that may not"),
+        (TEXT.replace("print", "show"), "a name changed that may not"),
+        (TEXT.replace("prices", "costs", 1), "a name changed at some of its places only"),
+        (renamed(prices="costs").replace("of costs", "of prices"), "a name changed at some of its places only"),
+        (renamed(prices="result"), "a new name is taken, reserved or no identifier"),
+        (renamed(prices="list"), "a new name is taken, reserved or no identifier"),
+        (renamed(prices="lambda"), "a new name is taken, reserved or no identifier"),
+        (renamed(prices="same", start="same"), "a new name is taken, reserved or no identifier"),
+    ],
+)
+def test_a_version_that_is_no_renaming_is_counted_by_its_reason(version, reason):
+    found, _ = of(json.dumps([version, *GOOD]))
+    assert found.rejections == {reason: 1}
+    assert [one.text for one in found.variants] == GOOD
+
+
+def test_a_version_that_was_there_before_counts_once():
+    found, _ = of(json.dumps([GOOD[0], GOOD[0], GOOD[1]]))
+    assert found.rejections == {"the version was there before": 1}
+
+
+def test_a_missing_last_line_end_is_forgiven():
+    found, _ = of(json.dumps([one.rstrip("\n") for one in GOOD]))
+    assert [one.text for one in found.variants] == GOOD
+
+
+def test_bad_replies_are_asked_for_again_with_other_seeds():
+    found, model = of("Sure! Here they are.", json.dumps(GOOD[:1]), json.dumps(GOOD[1:]), seed=5)
+    assert [one.text for one in found.variants] == GOOD
+    assert found.rejections == {"the reply is no list of strings": 1}
+    assert [seed for _, seed in model.asked] == [5, 6, 7]
+
+
+def test_the_budget_ends_the_asking_and_the_reason_says_so():
+    found, model = of("no", "no", json.dumps(GOOD), rounds=2)
+    assert len(model.asked) == found.replies == 2
+    assert found.reason == "only 0 distinct variants in 2 replies: 2 × the reply is no list of strings"
+
+
+def test_what_cannot_be_renamed_is_not_asked_for():
+    model = Scripted()
+    found = written_variants(["print(1)", "def f(:"], model, 2)
+    assert [one.reason.partition(":")[0] for one in found] == ["no identifiers to rename", "does not parse as Python"]
+    assert model.asked == []
+
+
+def test_a_parameter_that_tests_pass_by_keyword_stays():
+    found, _ = of(json.dumps(GOOD), keep={"prices"}, n=1)
+    assert found.rejections == {"a name changed that may not": 1}
+
+
+@pytest.mark.parametrize(
+    "reply",
+    [
+        r'["a\nb", "c"]',
+        '```json\n["a\\nb", "c"]\n```',
+        '"a\\nb"\n"c"',
+        "1. 'a\\nb'\n2. 'c'",
+        '- "a\\nb",\n- "c"\n',
+    ],
+)
+def test_lists_of_strings_are_read(reply):
+    assert strings_in(reply) == ("a\nb", "c")
+
+
+@pytest.mark.parametrize(
+    "reply", ["", "[]", "Here: ['a']", '["a", 1]', '["a"', '1. "a"\n"b"', "a\nb", '"a" + "b"', '{"a": "b"}', "[" * 9999]
+)
+def test_anything_else_is_no_list_of_strings(reply):
+    assert strings_in(reply) is None
+
+
+def test_words_that_differ_are_told_by_their_place():
+    assert word_changes("ab = cd(ab)", "ab = x(y)") == {5: "x", 8: "y"}
+    assert word_changes("a + b", "a - b") is None
+    assert word_changes("a b", "a b c") is None
+
+
+def test_proposed_names_make_variants_of_our_own_writing():
+    reply = {"total": ["accumulate", "Total", "2x"], "prices": ["costs", "fees"], "nobody": ["x"]}
+    pool = names_proposed_by(Scripted("thinking…", json.dumps(reply)), TEXT)
+    assert pool.proposals == {"total": ("accumulate",), "prices": ("costs", "fees")}
+    assert (pool.rejected, pool.reason) == (3, None)
+    made = variants(TEXT, 4, pool=pool).variants
+    assert {one.functions["total"] for one in made} == {"accumulate"}
+    assert {one.variables["prices"] for one in made} <= {"costs", "fees"}
+
+
+def test_a_model_that_proposes_nothing_leaves_the_dictionary():
+    pool = names_proposed_by(Scripted("no", "[1]", '{"total": "x"}'), TEXT)
+    assert pool.reason == "none of 3 replies was a JSON object of lists of names"
+    assert len(variants(TEXT, 3, pool=pool).variants) == 3

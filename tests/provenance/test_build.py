@@ -12,17 +12,19 @@ import zipfile
 from dataclasses import dataclass
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from assay.errors import DataError
 from assay.provenance import CodeIndex
 from assay.provenance.build import build
 from assay.provenance.filters import Filters
-from assay.provenance.reading import Settings
+from assay.provenance.reading import Settings, read_entries
 from assay.provenance.removal import remove
 from assay.provenance.sources.entry import Entry, InMemory
 from assay.provenance.sources.open import Reading, open_sources
 from assay.provenance.workers import Readers
+from assay.retrieval.encoding import open_encoder
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -169,6 +171,21 @@ def test_all_cores_give_the_same_index_as_one(tmp_path, corpus):
         assert one.info().postings == two.info().postings
 
 
+def test_vectors_are_the_encoders_whoever_computes_them(tmp_path, corpus):
+    encoder = open_encoder("builtin:fragments")
+    with CodeIndex.create(tmp_path / "vectors", encoder=encoder) as found:
+        add(found, corpus)
+        assert found.info().vectors == 6
+        document = next(one for one in found.documents(found.ids()) if one.name == "gamma")
+        ids, similarities = found.candidates_by_vector(document.text, 1)
+        assert ids[0] == document.id
+        assert similarities[0] > 0.98
+    (source,) = open_sources([str(corpus / "alpha.py")], Reading())
+    (entry,) = source.found()
+    (read,) = read_entries([("s", entry, None)], Settings(), encoder)
+    assert np.allclose(np.stack(read.vectors), encoder.encode([one.text for one in read.documents]), atol=1e-6)
+
+
 def archive_of(path, *names):
     with zipfile.ZipFile(path, "w") as archive:
         for name in names:
@@ -243,7 +260,7 @@ def test_a_build_that_was_stopped_goes_on_where_it_was(tmp_path, form):
         assert held(index) == held(whole)
 
 
-def run_build(tmp_path, corpus):
+def run_build(tmp_path, corpus, jobs=1):
     """A build in a process of its own, that says when its first commit is done and then waits."""
     script = textwrap.dedent(f"""
         import sys, threading
@@ -260,7 +277,7 @@ def run_build(tmp_path, corpus):
         if __name__ == "__main__":
             with CodeIndex.create({str(tmp_path / "index")!r}) as index:
                 sources = open_sources([{str(corpus)!r}], Reading())
-                build(sources, index, Settings(), jobs=1, progress=told, commit_seconds=0)
+                build(sources, index, Settings(), jobs={jobs}, progress=told, commit_seconds=0)
     """)
     (tmp_path / "script.py").write_text(script)
     return subprocess.Popen(
@@ -276,10 +293,10 @@ def run_build(tmp_path, corpus):
 def test_a_killed_build_leaves_a_good_index_that_goes_on(tmp_path):
     names = [f"m{number:03}" for number in range(300)]
     write(tmp_path / "corpus", *names)
-    with run_build(tmp_path, tmp_path / "corpus") as process:
+    with run_build(tmp_path, tmp_path / "corpus", jobs=2) as process:
         assert process.stdout.readline() == "under way\n"
         process.send_signal(signal.SIGKILL)
-        process.wait()
+        assert process.stdout.read() == "", "the readers end too, or this would wait for ever"
     with CodeIndex.open(tmp_path / "index", writable=True) as index:
         index.check()
         before = len(index.ids())

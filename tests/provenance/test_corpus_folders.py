@@ -65,6 +65,14 @@ def test_gitignore_holds_where_it_lies_and_the_deeper_one_has_the_last_word(tmp_
     assert len(read(tmp_path, honour_ignore=False)[0]) == 9
 
 
+def test_an_excluded_folder_is_not_entered(tmp_path):
+    make(tmp_path, **{"a.py": "1", "deep/vendor/x/y.py": "1", "deep/b_test.py": "1"})
+    assert read(tmp_path, exclude=("vendor/", "*_test.py")) == (
+        ["a.py"],
+        {"deep/vendor": "excluded", "deep/b_test.py": "excluded"},
+    )
+
+
 def test_links_are_not_followed_so_no_loop_is_walked(tmp_path):
     make(tmp_path, **{"a/x.py": "1"})
     (tmp_path / "a" / "loop").symlink_to(tmp_path)

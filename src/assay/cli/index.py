@@ -127,7 +127,9 @@ class ReadingOptions:
         if "" in columns.values():
             raise DataError(f"--column {next(iter(columns))}: expected WHAT=NAME, for example text=content")
         largest = size_named(self.max_file_size)
-        return Reading(self.form, self.name, self.all_history, not self.no_ignore, largest, columns)
+        return Reading(
+            self.form, self.name, self.all_history, not self.no_ignore, largest, tuple(self.exclude or ()), columns
+        )
 
 
 @index_app.command("build")
@@ -140,6 +142,14 @@ def build_command(
     profile: Annotated[
         str, typer.Option(metavar="default|paper", help="How fingerprints are made.", rich_help_panel=INDEX)
     ] = "default",
+    encoder: Annotated[
+        str,
+        typer.Option(
+            metavar="NAME|none",
+            help="builtin:fragments, a model folder or a Hugging Face id: each document gets a vector.",
+            rich_help_panel=INDEX,
+        ),
+    ] = "builtin:fragments",
     jobs: Jobs = None,
     as_json: AsJson = False,
     which: ReadingOptions,
@@ -153,21 +163,21 @@ def build_command(
     """
     from assay.provenance import CodeIndex
     from assay.provenance.index_folder import DESCRIPTION
+    from assay.provenance.sources.open import open_sources
+    from assay.retrieval.encoding import open_encoder
 
     filters, reading = which.filters(), which.reading()
-    if (at / DESCRIPTION).is_file():
-        with CodeIndex.open(at, writable=True) as found:
-            if found.profile.name != profile:
-                raise DataError(
-                    f"{at}: an index of profile {found.profile.name!r}, not {profile!r}: expected a new folder"
-                )
-            _build(corpora, found, filters, reading, granularity=granularity, jobs=jobs, as_json=as_json)
-        return
-    from assay.provenance.sources.open import open_sources
-
     open_sources(corpora, reading)  # a path that is not there is told before a folder is made
-    with CodeIndex.create(at, profile=profile) as made:
-        _build(corpora, made, filters, reading, granularity=granularity, jobs=jobs, as_json=as_json)
+    opened = None if encoder == "none" else open_encoder(encoder)
+    if not (at / DESCRIPTION).is_file():
+        found = CodeIndex.create(at, profile=profile, encoder=opened)
+    elif (was := _made_with(at)) == (profile, encoder):
+        found = CodeIndex.open(at, writable=True, encoder=opened)
+    else:
+        told = "profile {!r} and encoder {!r}"
+        raise DataError(f"{at}: an index of {told.format(*was)}, not {told.format(profile, encoder)}")
+    with found:
+        _build(corpora, found, filters, reading, granularity=granularity, jobs=jobs, as_json=as_json)
 
 
 @index_app.command("add")
@@ -187,10 +197,8 @@ def add_command(
 
     **Example**: `assay index add ~/src/project --index code.index`
     """
-    from assay.provenance import CodeIndex
-
     filters, reading = which.filters(), which.reading()
-    with CodeIndex.open(at, writable=True) as found:
+    with _opened(at) as found:
         _build(corpora, found, filters, reading, granularity=granularity, jobs=jobs, as_json=as_json)
 
 
@@ -213,12 +221,11 @@ def remove_command(
 
     **Example**: `assay index remove --path 'vendor/' --index code.index`
     """
-    from assay.provenance import CodeIndex
     from assay.provenance.removal import remove
 
     if not corpora and not path:
         raise DataError("nothing to remove was named: expected a corpus or --path PATTERN")
-    with CodeIndex.open(at, writable=True) as found:
+    with _opened(at) as found:
         removed = remove(found, corpora or [], tuple(path or ()))
         found.commit()
     if as_json:
@@ -253,12 +260,27 @@ def compact_command(*, at: At) -> None:
 
     **Example**: `assay index compact --index code.index`
     """
-    from assay.provenance import CodeIndex
-
-    with CodeIndex.open(at, writable=True) as found:
+    with _opened(at) as found:
         before = sum(found.info().bytes.values())
         found.compact()
         typer.echo(f"{decimal(before)} before, {decimal(sum(found.info().bytes.values()))} now")
+
+
+def _made_with(at: Path) -> tuple[str, str]:
+    """Profile and encoder of an index, as the options call them."""
+    from assay.provenance.index_folder import read_description
+
+    described = read_description(at)
+    return described.profile.name, described.encoder or "none"
+
+
+def _opened(at: Path) -> "CodeIndex":
+    """An index for writing, with the encoder that it was made with."""
+    from assay.provenance import CodeIndex
+    from assay.retrieval.encoding import open_encoder
+
+    _, encoder = _made_with(at)
+    return CodeIndex.open(at, writable=True, encoder=None if encoder == "none" else open_encoder(encoder))
 
 
 def _build(

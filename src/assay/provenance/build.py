@@ -21,6 +21,7 @@ from assay.provenance.reading import FileRead, Settings, stamp_before
 from assay.provenance.sources.entry import CorpusSource, Entry, Skipped
 from assay.provenance.stored import SeenFile
 from assay.provenance.workers import Readers, Work
+from assay.retrieval.encoding.open import BUILTIN_PREFIX
 
 COMMIT_SECONDS = 5.0
 """Time between commits: the most that a killed build has to do again."""
@@ -92,7 +93,12 @@ def build(
     if settings.profile != index.profile:
         raise DataError(f"profile {settings.profile.name!r}: the index has {index.profile.name!r}")
     writer = _Writer(index, settings, progress or (lambda _: None), commit_seconds)
-    with Readers(settings, jobs) as readers, _ctrl_c(writer):
+    encoder = index.info().encoder
+    # an encoder of our own is small enough for each process; any other has one place, beside the index's writer
+    with (
+        Readers(settings, jobs, encoder if encoder and encoder.startswith(BUILTIN_PREFIX) else None) as readers,
+        _ctrl_c(writer),
+    ):
         for source in sources:
             try:
                 writer.add(source, readers)
@@ -205,7 +211,9 @@ class _Writer:
             if not source.indivisible or one.skipped:
                 rows.append(row)
         documents = [document for one in batch for document in one.documents]
-        added = self.index.add(documents, hashes=[hashes for one in batch for hashes in one.hashes])
+        hashes = [hashes for one in batch for hashes in one.hashes]
+        vectors = [vector for one in batch for vector in one.vectors]
+        added = self.index.add(documents, hashes=hashes, vectors=vectors or None)
         self.index.mark_seen(source.name, rows)
         self.counts.documents += added.documents
         self.counts.duplicates += added.duplicates

@@ -4,6 +4,7 @@ import hashlib
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import islice
 
 from assay.provenance.document import Document
 from assay.provenance.filters import DEFAULT_FILTERS, Filters, decoded, language_of_file
@@ -14,6 +15,7 @@ from assay.retrieval import DEFAULT, Profile
 from assay.retrieval.batches import fingerprint_hashes
 from assay.retrieval.canonical import Form
 from assay.retrieval.hashing import Hashes
+from assay.types import Encoder, Floats
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,6 +51,7 @@ class FileRead:
         stamp: what the index remembers of it; see `Stamp`.
         documents: in text order, the whole file first; none where it was skipped or did not change.
         hashes: of each document, by form.
+        vectors: float32 [d] of each document, where an encoder was given.
         skipped: why there is no document.
         unchanged: content and facts are what they were: the documents are there already.
         size: bytes read.
@@ -59,6 +62,7 @@ class FileRead:
     stamp: str
     documents: tuple[Document, ...] = ()
     hashes: tuple[Mapping[Form, Hashes], ...] = ()
+    vectors: tuple[Floats, ...] = ()
     skipped: Reason | None = None
     unchanged: bool = False
     size: int = 0
@@ -119,7 +123,7 @@ def read_entry(source: str, entry: Entry, settings: Settings, known: str | None 
         return replace(unread, skipped="undecodable", size=size)
     found = _documents(source, entry, settings, text)
     notes = found.notes + Counter({NOT_UTF8: int(assumed)})  # what is 0 falls away
-    return FileRead(bare, str(after), found.documents, found.hashes, found.skipped, size=size, notes=notes)
+    return FileRead(bare, str(after), found.documents, found.hashes, (), found.skipped, size=size, notes=notes)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -153,9 +157,16 @@ def _documents(source: str, entry: Entry, settings: Settings, text: str) -> _Cut
     )
 
 
-def read_entries(batch: Sequence[tuple[str, Entry, str | None]], settings: Settings) -> list[FileRead]:
-    """`read_entry` of several."""
-    return [read_entry(source, entry, settings, known) for source, entry, known in batch]
+def read_entries(
+    batch: Sequence[tuple[str, Entry, str | None]], settings: Settings, encoder: Encoder | None = None
+) -> list[FileRead]:
+    """`read_entry` of several, with their documents encoded together where there is an encoder."""
+    found = [read_entry(source, entry, settings, known) for source, entry, known in batch]
+    texts = [document.text for one in found for document in one.documents]
+    if encoder is None or not texts:
+        return found
+    remaining = iter(encoder.encode(texts))
+    return [replace(one, vectors=tuple(islice(remaining, len(one.documents)))) for one in found]
 
 
 class _Gone:

@@ -1,8 +1,11 @@
 """Files read by all cores: batches go out, what was read comes back in order, and no more is under way than fits."""
 
+import gc
 import multiprocessing
+import multiprocessing.connection
 import os
 import signal
+import threading
 from collections import deque
 from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import Future, ProcessPoolExecutor
@@ -13,6 +16,8 @@ from typing import Self
 from assay.provenance.reading import FileRead, Settings, read_entries, stamp_before
 from assay.provenance.sources.entry import Entry
 from assay.retrieval.batches import fingerprint_hashes
+from assay.retrieval.encoding import open_encoder
+from assay.types import Encoder
 
 Work = tuple[str, Entry, str | None]
 """Source, entry, and the stamp that the index remembers."""
@@ -23,14 +28,16 @@ AHEAD = 3
 """Batches that are under way for each process."""
 
 _settings: Settings | None = None
+_encoder: Encoder | None = None
 
 
 class Readers:
-    """Processes that read; with one job the calling process reads itself."""
+    """Processes that read, and encode where an encoder is named; with one job the calling process reads itself."""
 
-    def __init__(self, settings: Settings, jobs: int | None = None) -> None:
+    def __init__(self, settings: Settings, jobs: int | None = None, encoder: str | None = None) -> None:
         self.jobs = jobs or os.cpu_count() or 1
         self._settings = settings
+        self._encoder = encoder
         self._pool: ProcessPoolExecutor | None = None
 
     def __enter__(self) -> Self:
@@ -44,8 +51,9 @@ class Readers:
         """What was read of each piece of work, in its order, in batches; a `FileRead` among the work passes through."""
         batches = _batches(work)
         if self.jobs == 1:
+            encoder = open_encoder(self._encoder) if self._encoder else None
             for batch in batches:
-                yield _in_order(batch, read_entries(_to_read(batch), self._settings))
+                yield _in_order(batch, read_entries(_to_read(batch), self._settings, encoder))
             return
         under_way: deque[tuple[list[Work | FileRead], Future[list[FileRead]] | None]] = deque()
         try:
@@ -84,12 +92,12 @@ class Readers:
 
     def _one_by_one(self, work: Sequence[Work]) -> list[FileRead]:
         found: list[FileRead] = []
-        pool = _pool(1, self._settings)
+        pool = self._pool_of(1)
         for one in work:
             try:
                 found += pool.submit(_read_here, [one]).result()
             except BrokenProcessPool:
-                pool = _pool(1, self._settings)
+                pool = self._pool_of(1)
                 stamp = f"{stamp_before(one[1], self._settings.digest)}:"
                 found.append(FileRead(replace(one[1]), stamp, skipped="crashes the reader"))
         pool.shutdown()
@@ -97,29 +105,47 @@ class Readers:
 
     def _processes(self) -> ProcessPoolExecutor:
         if self._pool is None:
-            self._pool = _pool(self.jobs, self._settings)
+            self._pool = self._pool_of(self.jobs)
         return self._pool
 
+    def _pool_of(self, jobs: int) -> ProcessPoolExecutor:
+        return _pool(jobs, self._settings, self._encoder)
 
-def _pool(jobs: int, settings: Settings) -> ProcessPoolExecutor:
+
+def _pool(jobs: int, settings: Settings, encoder: str | None) -> ProcessPoolExecutor:
     # what is compiled at first use is compiled here, once, and found in its cache by every process
     list(fingerprint_hashes(["def compiled(at, first, use):\n    return at\n"], "python", settings.profile))
     methods = multiprocessing.get_all_start_methods()
     context = multiprocessing.get_context("forkserver" if "forkserver" in methods else "spawn")
     if "forkserver" in methods:
         context.set_forkserver_preload(["assay.provenance.workers"])
-    return ProcessPoolExecutor(jobs, mp_context=context, initializer=_begin, initargs=(settings,))
+    return ProcessPoolExecutor(jobs, mp_context=context, initializer=_begin, initargs=(settings, encoder))
 
 
-def _begin(settings: Settings) -> None:
-    global _settings  # noqa: PLW0603  a process of the pool has one task
-    _settings = settings
+def _begin(settings: Settings, encoder: str | None) -> None:
+    global _settings, _encoder
+    _settings, _encoder = settings, open_encoder(encoder) if encoder else None
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the writer, who lets us finish
+    threading.Thread(target=_end_with_the_writer, daemon=True).start()
+    # syntax trees are many objects without cycles: looking for cycles among them takes as long as parsing
+    gc.freeze()
+    gc.disable()
+
+
+def _end_with_the_writer() -> None:
+    """A writer that is killed cannot tell its readers to end: they would wait for work for ever."""
+    writer = multiprocessing.parent_process()
+    if writer is not None:
+        multiprocessing.connection.wait([writer.sentinel])
+        os._exit(1)
 
 
 def _read_here(work: Sequence[Work]) -> list[FileRead]:
     assert _settings is not None  # noqa: S101  the initializer has run
-    return read_entries(work, _settings)
+    try:
+        return read_entries(work, _settings, _encoder)
+    finally:
+        gc.collect()
 
 
 def _batches(work: Iterable[Work | FileRead]) -> Iterator[list[Work | FileRead]]:

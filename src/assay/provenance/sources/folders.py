@@ -11,6 +11,7 @@ from pathspec import GitIgnoreSpec
 
 from assay.datasets.sources.stream import file_error
 from assay.errors import DataError
+from assay.provenance.filters import patterns
 from assay.provenance.sources.entry import Entry, Facts, Found, OnDisk, Skipped
 from assay.provenance.sources.surroundings import LARGEST, Surroundings, tells_of_others
 
@@ -26,11 +27,13 @@ class Folder:
         path: of the folder, or of one file.
         name: see `CorpusSource`.
         honour_ignore: leave out what .gitignore files on the way down leave out.
+        exclude: patterns as in .gitignore; a folder that matches is not entered.
     """
 
     path: Path
     name: str
     honour_ignore: bool = True
+    exclude: tuple[str, ...] = ()
     stamp: str | None = field(default=None, init=False)
     whole: bool = field(default=True, init=False)
     indivisible: bool = field(default=False, init=False)
@@ -77,7 +80,10 @@ class Folder:
             kind = _kind(one)
             if kind == "folder" and one.name in NEVER_ENTERED:
                 continue
-            if rules and ignored(rules, path + "/" * (kind == "folder")):
+            shown = path + "/" * (kind == "folder")
+            if self.exclude and patterns(self.exclude).match_file(shown):
+                yield Skipped(path, "excluded")
+            elif rules and ignored(rules, shown):
                 yield Skipped(path, "ignored")
             elif kind == "folder":
                 yield _Waiting(Path(one.path), f"{path}/", rules)

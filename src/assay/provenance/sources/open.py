@@ -35,6 +35,7 @@ class Reading:
         all_history: of git repositories.
         honour_ignore: leave out what .gitignore files leave out.
         largest: bytes of a file; no more of a member or stream is held in memory.
+        exclude: patterns as in .gitignore: folders that match are not entered.
         columns: of tables, by the keys of `COLUMNS`.
     """
 
@@ -43,6 +44,7 @@ class Reading:
     all_history: bool = False
     honour_ignore: bool = True
     largest: int = MEGABYTE
+    exclude: tuple[str, ...] = ()
     columns: Mapping[str, str] = field(default_factory=dict)
 
 
@@ -112,4 +114,4 @@ def _opened(path: Path, name: str, form: Form, reading: Reading) -> CorpusSource
         case "table":
             return Table(path, name, reading.columns)
         case _:
-            return Folder(path, name, reading.honour_ignore)
+            return Folder(path, name, reading.honour_ignore, reading.exclude)

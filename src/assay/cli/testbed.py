@@ -12,6 +12,7 @@ from rich.table import Table
 
 from assay.cli.options import OUTPUT, AsJson
 from assay.cli.terminal import ERRORS
+from assay.cli.testbed_runs import evaluate_command, plant_command, run_command, train_command
 from assay.cli.train_encoder import train_encoder_command
 from assay.errors import DataError
 
@@ -27,7 +28,13 @@ testbed_app = typer.Typer(name="testbed", help="Ground truth made on purpose.", 
 
 @testbed_app.callback()
 def testbed() -> None:
-    """Ground truth made on purpose: train models of which every training text is known."""
+    """Ground truth made on purpose: models of which every training text is known, and which score finds it."""
+
+
+testbed_app.command("plant")(plant_command)
+testbed_app.command("train")(train_command)
+testbed_app.command("evaluate")(evaluate_command)
+testbed_app.command("run")(run_command)
 
 
 @testbed_app.command("train-base")

@@ -78,7 +78,7 @@ def roc(audit: Audit) -> tuple[Figure, ...]:
         title="ROC: members found against non-members accused",
         caption=f"{_whose(audit, shown)} The further above the dotted line of chance, the better.",
         description=f"ROC curves. {told}.",
-        svg=_svg("roc", "ROC curves", f"{told}.", _roc_spec(rows, names, blind, limit=1.0, height=1.0)),
+        svg=drawn("roc", "ROC curves", f"{told}.", _roc_spec(rows, names, blind, limit=1.0, height=1.0)),
     )
     reached = [float(np.interp(LOW_FPR, fpr, tpr)) for _, fpr, tpr in curves]
     rates = _rates_told(shown)
@@ -88,7 +88,7 @@ def roc(audit: Audit) -> tuple[Figure, ...]:
         caption=f"The left edge of the same curves. Vertical lines mark {percent(0.01)} and {percent(0.05)} false "
         "positives, where a detector has to work to be of use.",
         description=rates,
-        svg=_svg(
+        svg=drawn(
             "roc-low",
             "ROC curves at low false-positive rates",
             rates,
@@ -188,7 +188,7 @@ def _dose_figure(
         "scale": {"domain": [max(0.0, math.floor(lowest * 10 - 0.5) / 10), 1], "nice": False, "zero": False},
         "axis": {**axis, "tickCount": 6},
     }
-    style = _style(list(series), None)
+    style = series_style(list(series))
     bars = {"x": x, "y": {"field": "low", **y}, "y2": {"field": "high"}}
     spec: Spec = {
         "data": {"values": rows},
@@ -214,7 +214,7 @@ def _dose_figure(
         f"{score}: " + ", ".join(f"{_exposed(dose)} {e}" for dose, e in points.items())
         for score, points in series.items()
     )
-    return Figure(name, title, caption, f"{title}. {told}.", _svg(name, title, f"{told}.", spec))
+    return Figure(name, title, caption, f"{title}. {told}.", drawn(name, title, f"{told}.", spec))
 
 
 def _exposed(dose: str) -> str:
@@ -294,7 +294,7 @@ def _histogram(audit: Audit, score: str) -> Figure | None:
         title=f"Values of {score}",
         caption=told[0].upper() + told[1:] + ".",
         description=f"Histogram of {score}. {told}.",
-        svg=_svg(name, f"Histogram of {score}", f"{told}.", spec),
+        svg=drawn(name, f"Histogram of {score}", f"{told}.", spec),
     )
 
 
@@ -359,7 +359,7 @@ def p_values(audit: Audit) -> Figure | None:
         title="p-values against unseen text",
         caption=f"{told}. If nothing had leaked, every bar would end near the dotted line ({percent(0.05)}).",
         description=f"Histogram of p-values. {told}.",
-        svg=_svg("p-values", "Histogram of p-values", f"{told}.", spec),
+        svg=drawn("p-values", "Histogram of p-values", f"{told}.", spec),
     )
 
 
@@ -412,7 +412,7 @@ def _roc_spec(rows: list[Spec], names: list[str], blind: str | None, *, limit: f
                 "axis": {**axis, "title": "members found (TPR)"},
             },
             "order": {"field": "order", "type": "quantitative"},
-            **_style(names, blind),
+            **series_style(names, blind),
         },
     }
     if limit == 1:
@@ -425,7 +425,7 @@ def _roc_spec(rows: list[Spec], names: list[str], blind: str | None, *, limit: f
     return {"layer": [guides, lines]}
 
 
-def _style(names: list[str], blind: str | None) -> Spec:
+def series_style(names: list[str], blind: str | None = None) -> Spec:
     """Colour, dash and width of each series: no series is told by colour alone."""
     colours = iter(["var(--series-1)", "var(--series-2)", "var(--series-3)", "var(--series-4)"])
     dashes = iter([[1, 0], [6, 2], [2, 2], [8, 2, 2, 2]])
@@ -479,7 +479,7 @@ _CONFIG: Spec = {
 }
 
 
-def _svg(name: str, title: str, description: str, spec: Spec) -> str:
+def drawn(name: str, title: str, description: str, spec: Spec) -> str:
     """Inline SVG with a title and a description, its ids made unique by `name`."""
     full = {
         "$schema": "https://vega.github.io/schema/vega-lite/v5.json",
@@ -490,9 +490,9 @@ def _svg(name: str, title: str, description: str, spec: Spec) -> str:
         "config": _CONFIG,
         **spec,
     }
-    drawn: str = vl_convert.vegalite_to_svg(full, vl_version=VEGA_LITE)
-    size = re.search(r'viewBox="([^"]+)"', drawn)
-    body = re.search(r"<svg[^>]*>(.*)</svg>", drawn, re.DOTALL)
+    picture: str = vl_convert.vegalite_to_svg(full, vl_version=VEGA_LITE)
+    size = re.search(r'viewBox="([^"]+)"', picture)
+    body = re.search(r"<svg[^>]*>(.*)</svg>", picture, re.DOTALL)
     if size is None or body is None:
         raise ValueError("Vega-Lite gave no picture")
     numbers: dict[str, str] = {}  # Vega counts its ids through a whole process; a page is to be the same every time

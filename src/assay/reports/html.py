@@ -36,13 +36,13 @@ PLOT_FROM, PLOT_TO = 0.3, 1.0
 
 def render_report(audit: Audit, manifest: Mapping[str, object]) -> str:
     """The report as one self-contained HTML page."""
-    script = _asset("report.js")
+    script = asset("report.js")
     histograms = figures.histograms(audit)
     notes = method_notes(audit)
     drawn = sum(len(one.svg) for one in histograms.values())
     data = payload(audit, budget=LARGEST_PAGE - drawn - REST)
     return (
-        _environment()
+        environment()
         .get_template("report.html.j2")
         .render(
             audit=audit,
@@ -61,13 +61,13 @@ def render_report(audit: Audit, manifest: Mapping[str, object]) -> str:
             titles={note.score: note.title for note in notes},
             anchors={note.score: f"method-{i}" for i, note in enumerate(notes, 1)},
             command=command_line(manifest),
-            manifest={key: _told(value) for key, value in manifest.items() if key != "command" and value != {}},
+            manifest={key: told(value) for key, value in manifest.items() if key != "command" and value != {}},
             labels=sorted({s.label for s in audit.samples if s.label is not None}),
             heat_maps=len(data["tokens"]),
             calibrated=data["p_values"] is not None,
             steps=[percent(step) for step in STEPS],
             run_length=RUN_LENGTH,
-            style=Markup(_asset("report.css")),  # noqa: S704  our own file
+            style=Markup(asset("report.css")),  # noqa: S704  our own file
             script=Markup(script),  # noqa: S704  our own file
             script_digest=base64.b64encode(hashlib.sha256(script.encode()).digest()).decode(),
             data=Markup(script_safe(data)),  # noqa: S704  script_safe leaves no markup
@@ -97,14 +97,14 @@ def command_line(manifest: Mapping[str, object]) -> str:
     return shlex.join(str(part) for part in command) if isinstance(command, list | tuple) else str(command)
 
 
-def _told(value: object) -> str:
+def told(value: object) -> str:
     """A manifest entry as text: `torch 2.5, numpy 2.1`; `target: name builtin:small, digest 9b1f`."""
     if isinstance(value, Mapping):
         nested = any(isinstance(part, Mapping) for part in value.values())
-        parts = [f"{key}{': ' if nested else ' '}{_told(part)}" for key, part in value.items()]
+        parts = [f"{key}{': ' if nested else ' '}{told(part)}" for key, part in value.items()]
         return ("; " if nested else ", ").join(parts) or "none"
     if isinstance(value, list | tuple):
-        return ", ".join(map(_told, value)) or "none"
+        return ", ".join(map(told, value)) or "none"
     if value is None:
         return "none"
     return ("yes" if value else "no") if isinstance(value, bool) else str(value)
@@ -116,7 +116,8 @@ def _place(value: float) -> float:
 
 
 @cache
-def _environment() -> Environment:
+def environment() -> Environment:
+    """Where the pages' templates are, every value escaped."""
     found = Environment(
         loader=PackageLoader("assay.reports"),
         autoescape=True,
@@ -129,5 +130,6 @@ def _environment() -> Environment:
 
 
 @cache
-def _asset(name: str) -> str:
+def asset(name: str) -> str:
+    """A file beside the templates."""
     return (resources.files("assay.reports") / "templates" / name).read_text("utf-8")

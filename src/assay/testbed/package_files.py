@@ -2,7 +2,7 @@
 
 import hashlib
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from importlib.metadata import Distribution, PackageNotFoundError, distribution
 from pathlib import PurePosixPath
@@ -68,7 +68,7 @@ def requirements_closure(roots: Iterable[str]) -> list[Distribution]:
     found: dict[str, Distribution] = {}
     waiting = list(roots)
     while waiting:
-        name = _canonical(waiting.pop())
+        name = canonical_name(waiting.pop())
         if name in found:
             continue
         try:
@@ -97,7 +97,7 @@ def package_sources(roots: Iterable[str] = ROOTS, *, seed: int, cap: int, also: 
             left_out.append(found.metadata["Name"])
             continue
         taken = 0
-        for file in sorted(_files(found, licence, also), key=lambda file: _order(seed, file)):
+        for file in sorted(handwritten_files(found, licence, also), key=lambda file: _order(seed, file)):
             if taken + len(file.text) <= cap and file.digest not in files:
                 taken += len(file.text)
                 files[file.digest] = file
@@ -105,8 +105,22 @@ def package_sources(roots: Iterable[str] = ROOTS, *, seed: int, cap: int, also: 
     return PackageSources(files=tuple(ordered), left_out=tuple(left_out))
 
 
-def _files(found: Distribution, licence: str, also: tuple[str, ...]) -> Iterable[PackageFile]:
-    for entry in found.files or []:
+def handwritten_files(
+    found: Distribution, licence: str, also: tuple[str, ...] = (), *, seed: int | None = None
+) -> Iterator[PackageFile]:
+    """Source files of a distribution that people wrote for it: no copies of other projects, nothing generated.
+
+    Args:
+        found: the distribution.
+        licence: its SPDX expression, for the record.
+        also: beginnings of the paths that are taken whatever their suffix.
+        seed: of a random order; None for the order in which the distribution lists them. Files are read as they are
+            asked for.
+    """
+    entries = found.files or []
+    if seed is not None:
+        entries = sorted(entries, key=lambda entry: hashlib.sha256(f"{seed}:{entry}".encode()).hexdigest())
+    for entry in entries:
         path = PurePosixPath(entry)
         wanted = path.suffix == ".py" or str(path).startswith(also)
         if not wanted or ".." in path.parts or any(_COPIES.match(part) for part in path.parts[:-1]):
@@ -129,7 +143,8 @@ def _is_written_by_hand(path: PurePosixPath, text: str) -> bool:
     )
 
 
-def _canonical(name: str) -> str:
+def canonical_name(name: str) -> str:
+    """A distribution's name as package indexes compare it."""
     return re.sub(r"[-_.]+", "-", name).lower()
 
 

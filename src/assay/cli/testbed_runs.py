@@ -1,0 +1,285 @@
+"""`assay testbed plant | train | evaluate | run | list`: controlled experiments."""
+
+import json
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Literal, TypeVar
+
+import typer
+
+from assay.cli.options import DATA, MODEL, OUTPUT, AsJson
+from assay.cli.terminal import ERRORS
+
+if TYPE_CHECKING:
+    from assay.testbed.evaluation_result import Evaluation
+    from assay.testbed.run import Watchers
+
+Part = TypeVar("Part")
+
+SPLIT = "Split"
+TRAINING = "Training"
+
+RunFolder = Annotated[Path, typer.Argument(metavar="DIR", help="Run folder that `assay testbed plant` made.")]
+
+
+def plant_command(
+    source: Annotated[
+        str,
+        typer.Argument(metavar="[SOURCE]", help="never-seen, fresh, a benchmark's name, a file or a folder."),
+    ] = "never-seen",
+    *,
+    out: Annotated[Path, typer.Option(metavar="DIR", help="The run folder.", rich_help_panel=OUTPUT)],
+    model: Annotated[
+        str, typer.Option(metavar="MODEL", help="Base model, which will be trained.", rich_help_panel=MODEL)
+    ] = "builtin:small",
+    data: Annotated[
+        str | None, typer.Option(metavar="PATH", help="The benchmark's file or folder.", rich_help_panel=DATA)
+    ] = None,
+    text: Annotated[str | None, typer.Option(metavar="COLUMN", help="Column of texts.", rich_help_panel=DATA)] = None,
+    group: Annotated[str | None, typer.Option(metavar="COLUMN", help="Column of groups.", rich_help_panel=DATA)] = None,
+    language: Annotated[str | None, typer.Option(help="This language only.", rich_help_panel=DATA)] = None,
+    part: Annotated[str | None, typer.Option(help="Part of a task to take.", rich_help_panel=DATA)] = None,
+    members: Annotated[
+        int, typer.Option(help="Texts to train on; as many others are held out.", rich_help_panel=SPLIT)
+    ] = 200,
+    calibration_members: Annotated[
+        int, typer.Option(help="Further texts to train on, to fit thresholds.", rich_help_panel=SPLIT)
+    ] = 60,
+    calibration_nonmembers: Annotated[
+        int, typer.Option(help="Further texts held out, to fit and to calibrate.", rich_help_panel=SPLIT)
+    ] = 120,
+    unseen: Annotated[int, typer.Option(help="Clean texts on which nothing is fitted.", rich_help_panel=SPLIT)] = 100,
+    per_group: Annotated[int, typer.Option(help="Most texts of one group.", rich_help_panel=SPLIT)] = 12,
+    paper_filter: Annotated[
+        bool,
+        typer.Option(
+            "--filter", help="Drop what the base model finds easier than its variants.", rich_help_panel=SPLIT
+        ),
+    ] = False,
+    seed: Annotated[int, typer.Option(help="Of split, training and resampling.", rich_help_panel=SPLIT)] = 0,
+) -> None:
+    """Choose members, non-members, a calibration split and clean texts: whole groups, no near-duplicates.
+
+    **Example**: `assay testbed plant mbpp --data mbpp.jsonl --members 200 --out runs/planted`
+    """
+    from assay.testbed.configuration import Configuration, Data, check
+    from assay.testbed.run import plant_in
+
+    found = Configuration(
+        name=out.name,
+        model=model,
+        seed=seed,
+        data=Data(
+            source=source,
+            path=data,
+            text=text,
+            group=group,
+            language=language,
+            part=part,
+            members=members,
+            calibration_members=calibration_members,
+            calibration_nonmembers=calibration_nonmembers,
+            unseen=unseen,
+            per_group=per_group,
+            filter=paper_filter,
+        ),
+    )
+    check(found, "assay testbed plant")
+    planted = plant_in(out, found, watchers())
+    for name in dict.fromkeys(str(sample.metadata["part"]) for sample in planted.samples):
+        here = planted.part(name)
+        groups = len({sample.group or sample.id for sample in here})
+        typer.echo(f"{name}: {len(here)} texts of {groups} groups")
+    for reason, count in planted.left_out.items():
+        typer.echo(f"left out, {reason}: {count}")
+    typer.echo(f"Planted in {out}; next: assay testbed train {out}")
+
+
+def train_command(
+    folder: RunFolder,
+    *,
+    method: Annotated[
+        Literal["lora", "full"] | None,
+        typer.Option(help="LoRA through peft, or all weights.", rich_help_panel=TRAINING),
+    ] = None,
+    rate: Annotated[float | None, typer.Option(help="Learning rate (1e-4).", rich_help_panel=TRAINING)] = None,
+    batch: Annotated[int | None, typer.Option(help="Rows in one step (32).", rich_help_panel=TRAINING)] = None,
+    epochs: Annotated[int | None, typer.Option(help="Epochs (5).", rich_help_panel=TRAINING)] = None,
+    checkpoints: Annotated[
+        str | None, typer.Option(metavar="1,3,5", help="Epochs whose model is kept.", rich_help_panel=TRAINING)
+    ] = None,
+    mix: Annotated[
+        str | None,
+        typer.Option(metavar="CORPUS", help="General text: training-files, or a data set.", rich_help_panel=TRAINING),
+    ] = None,
+    ratio: Annotated[
+        float | None, typer.Option(help="Tokens of it for each token of the members (0).", rich_help_panel=TRAINING)
+    ] = None,
+    rank: Annotated[int | None, typer.Option(help="LoRA rank (16).", rich_help_panel=TRAINING)] = None,
+    device: Annotated[
+        Literal["auto", "cpu", "cuda"] | None, typer.Option(help="Where to train (auto).", rich_help_panel=TRAINING)
+    ] = None,
+    dtype: Annotated[
+        Literal["float32", "bfloat16"] | None, typer.Option(help="Of weights and sums.", rich_help_panel=TRAINING)
+    ] = None,
+    processes: Annotated[
+        int | None, typer.Option(help="Started through accelerate, one a GPU (1).", rich_help_panel=TRAINING)
+    ] = None,
+) -> None:
+    """Train the base model on the members, mixed with general text; keep a checkpoint for each epoch wanted.
+
+    Stopped or killed, the same command goes on where it was.
+
+    **Example**: `assay testbed train runs/planted --method full --rate 1e-3 --batch 8 --ratio 1`
+    """
+    from assay.testbed.configuration import check
+    from assay.testbed.plant import FOLDER, read_planted
+    from assay.testbed.run import configuration_in, reconfigure, train_in
+
+    known = configuration_in(folder)
+    kept = None if checkpoints is None else numbers(checkpoints, "--checkpoints")
+    if epochs is not None and kept is None:
+        kept = tuple(epoch for epoch in known.training.checkpoints if epoch <= epochs) or (epochs,)
+    training = changed(
+        known.training,
+        method=method,
+        rate=rate,
+        batch=batch,
+        epochs=epochs,
+        checkpoints=kept,
+        rank=rank,
+        device=device,
+        dtype=dtype,
+        processes=processes,
+    )
+    wanted = replace(known, training=training, mix=changed(known.mix, corpus=mix, ratio=ratio))
+    check(wanted, "assay testbed train")
+    found = reconfigure(folder, training=wanted.training, mix=wanted.mix)
+    train_in(folder, found, read_planted(folder / FOLDER), watchers())
+    typer.echo(f"Trained in {folder}: checkpoints after epochs {', '.join(map(str, found.training.checkpoints))}")
+
+
+def evaluate_command(
+    folder: RunFolder,
+    *,
+    detectors: Annotated[
+        str | None, typer.Option(metavar="a,b,…", help="Detectors or scores; without it, all.")
+    ] = None,
+    variants: Annotated[int | None, typer.Option(help="Rewritings of each text (10).")] = None,
+    device: Annotated[str | None, typer.Option(help="Where models are scored (auto).", rich_help_panel=MODEL)] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Hold every detector on every checkpoint against the truth; thresholds come from the calibration split.
+
+    **Example**: `assay testbed evaluate runs/planted --detectors mid_pit,min_k_plus_plus,sr_gray`
+    """
+    from assay.testbed.configuration import check
+    from assay.testbed.plant import FOLDER, read_planted
+    from assay.testbed.run import configuration_in, evaluate_in, reconfigure
+
+    known = configuration_in(folder)
+    names = None if detectors is None else tuple(name.strip() for name in detectors.split(","))
+    judging = changed(known.judging, detectors=names, variants=variants, device=device)
+    check(replace(known, judging=judging), "assay testbed evaluate")
+    found = reconfigure(folder, judging=judging)
+    show(folder, evaluate_in(folder, found, read_planted(folder / FOLDER), watchers()), as_json=as_json)
+
+
+def run_command(
+    what: Annotated[
+        str,
+        typer.Argument(metavar="CONFIG", help="A configuration file, TOML or JSON."),
+    ],
+    *,
+    seed: Annotated[str | None, typer.Option(metavar="0,1,2", help="Seeds; several give intervals over them.")] = None,
+    out: Annotated[
+        Path | None, typer.Option(metavar="DIR", help="Run folder (runs/NAME).", rich_help_panel=OUTPUT)
+    ] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Run a configuration end to end: plant, train, evaluate, tables and figures.
+
+    What is done already is not done again: killed and started again, the same command goes on.
+
+    **Example**: `assay testbed run experiment.toml --seed 0,1,2 --out runs/experiment`
+    """
+    from assay.errors import DataError
+    from assay.testbed.configuration import read_configuration
+    from assay.testbed.run import run
+
+    path = Path(what)
+    if path.suffix not in (".toml", ".json"):
+        raise DataError(f"{what!r}: expected a configuration file in TOML or JSON")
+    found = read_configuration(path)
+    seeds = numbers(seed, "--seed") if seed is not None else (found.seed,)
+    folder = out or Path("runs") / found.name
+    for one in seeds:
+        here = folder if len(seeds) == 1 else folder / f"seed-{one}"
+        show(here, run(here, replace(found, seed=one), watchers()), as_json=as_json)
+
+
+def show(folder: Path, found: "Evaluation", *, as_json: bool) -> None:
+    """Write the numbers, the tables and the page, and show the short tables."""
+    from rich.console import Console
+
+    from assay.reports.tables import rich_table
+    from assay.reports.testbed_run import EVALUATION, write_evaluation
+    from assay.reports.testbed_tables import short_tables
+    from assay.testbed.finetune import LOG, TRAIN
+    from assay.testbed.run import manifest_of
+
+    log = folder / TRAIN / LOG
+    losses = [json.loads(line) for line in log.read_text("utf-8").splitlines()] if log.exists() else []
+    page = write_evaluation(folder, found, manifest_of(folder), losses)
+    if as_json:
+        typer.echo((folder / EVALUATION).read_text("utf-8"), nl=False)
+        return
+    console = Console()
+    for blind in found.blind:
+        if blind.separates:
+            console.print(f"Warning: {blind.kind} tells the classes apart without the model, AUROC {blind.auroc}.")
+    for table in short_tables(found):
+        console.print(rich_table(table, head="detector"))
+        console.print()
+    console.print(f"Report: {page}")
+
+
+def watchers() -> "Watchers":
+    """What a person at a terminal sees of a run; nothing in a pipe."""
+    from assay.testbed.run import Watchers
+
+    if not ERRORS.is_terminal:
+        return Watchers()
+
+    def stage(words: str) -> None:
+        ERRORS.print(words, markup=False, highlight=False)
+
+    def training(record: dict[str, float], steps: int) -> None:
+        done = int(record["step"])
+        left = record["seconds"] / done * (steps - done)
+        line = f"step {done} of {steps}, loss {record['loss']:.3f}, about {left:.0f} seconds left "
+        ERRORS.print(line, end="\r" if done < steps else "\n", markup=False, highlight=False)
+
+    def scoring(done: int, total: int) -> None:
+        ERRORS.print(f"{done} of {total} texts ", end="\r" if done < total else "\n", markup=False, highlight=False)
+
+    return Watchers(stage, training, scoring)
+
+
+def changed(part: Part, **given: object) -> Part:
+    """A part of a configuration with what was given; None leaves a field as it is."""
+    return replace(part, **{key: value for key, value in given.items() if value is not None})  # type: ignore[type-var]
+
+
+def numbers(text: str, option: str) -> tuple[int, ...]:
+    """Whole numbers with commas between them.
+
+    Raises:
+        DataError: something else.
+    """
+    from assay.errors import DataError
+
+    try:
+        return tuple(int(part) for part in text.split(","))
+    except ValueError:
+        raise DataError(f"{option} {text!r}: expected whole numbers with commas between them, as 1,3,5") from None

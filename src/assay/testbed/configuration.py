@@ -1,0 +1,247 @@
+"""What one controlled experiment is: which texts, which model, how it is trained, what judges it.
+
+A configuration is a TOML file; `configuration.json` in the run folder is the same, every default spelt out. Unknown
+keys and values of the wrong kind are refused.
+"""
+
+import json
+import tomllib
+from dataclasses import asdict, dataclass, field
+from importlib.resources import files
+from pathlib import Path
+from typing import Literal
+
+from assay.errors import DataError
+
+NEVER_SEEN = "never-seen"
+FRESH = "fresh"
+TRAINING_FILES = "training-files"
+SCALES = ("smoke", "small", "paper")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Data:
+    """Which texts are planted, and how they are shared out.
+
+    Attributes:
+        source: "never-seen" (functions of this Python's standard library that `builtin:small` never saw), "fresh" (the
+            same, and functions of installed packages outside its training data), a benchmark's name, or a path.
+        path: of a benchmark: its file or folder.
+        text, group, language, split, part, variant, limit: as `assay audit` takes them.
+        members: texts that are trained on and judged; as many others are held out and judged.
+        calibration_members: texts that are trained on and fit thresholds.
+        calibration_nonmembers: texts that are held out, fit thresholds and calibrate.
+        unseen: clean texts that nothing was fitted on.
+        per_group: most texts taken from one group.
+        characters: shortest and longest text.
+        near_duplicate: share of the smaller text's 5-token shingles that makes two texts near-duplicates.
+        filter: the paper's: drop what the base model finds easier than all its variants.
+    """
+
+    source: str = NEVER_SEEN
+    path: str | None = None
+    text: str | None = None
+    group: str | None = None
+    language: str | None = None
+    split: str | None = None
+    part: str | None = None
+    variant: str | None = None
+    limit: int | None = None
+    members: int = 200
+    calibration_members: int = 60
+    calibration_nonmembers: int = 120
+    unseen: int = 100
+    per_group: int = 12
+    characters: tuple[int, int] = (1, 1_000_000)
+    near_duplicate: float = 0.5
+    filter: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Mix:
+    """The general text that members are mixed with.
+
+    Attributes:
+        corpus: "training-files" (package files that `builtin:small` was trained on), a benchmark's name, or a path.
+        path, text, limit: as in `Data`.
+        ratio: tokens of general text for each token of the members; 0 for none.
+    """
+
+    corpus: str = TRAINING_FILES
+    path: str | None = None
+    text: str | None = None
+    limit: int | None = None
+    ratio: float = 0.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Training:
+    """Continued pre-training.
+
+    Attributes:
+        method: "lora" (peft, all linear layers) or "full".
+        rate: learning rate after the warm-up; constant, so a checkpoint at epoch e is what a run of e epochs gives.
+        warm_up: steps in which the rate rises from 0.
+        batch: rows in one optimiser step, over all processes.
+        epochs: passes over members and mix.
+        checkpoints: epochs after which the model is kept.
+        weight_decay: of AdamW.
+        clip: largest norm of the gradient.
+        rank, alpha, dropout: of LoRA.
+        context: tokens in a row; None for the model's own context.
+        micro: rows in one forward pass; None chooses by device.
+        dtype: "float32" or "bfloat16", of the frozen weights and of what is computed.
+        gradient_checkpointing: less memory for more time.
+        device: "auto", "cpu" or "cuda".
+        processes: started through accelerate; each has its own GPU, or its share of the CPU.
+    """
+
+    method: Literal["lora", "full"] = "lora"
+    rate: float = 1e-4
+    warm_up: int = 4
+    batch: int = 32
+    epochs: int = 5
+    checkpoints: tuple[int, ...] = (1, 3, 5)
+    weight_decay: float = 0.0
+    clip: float = 1.0
+    rank: int = 16
+    alpha: int = 32
+    dropout: float = 0.0
+    context: int | None = None
+    micro: int | None = None
+    dtype: Literal["float32", "bfloat16"] = "float32"
+    gradient_checkpointing: bool = False
+    device: Literal["auto", "cpu", "cuda"] = "auto"
+    processes: int = 1
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Judging:
+    """What is measured on every checkpoint.
+
+    Attributes:
+        detectors: names of `assay.testbed.detectors`; none means all that can be computed.
+        variants: rewritings of each text.
+        unseen_one_pass: spare the clean texts whatever costs more than one pass each, as rewritings do.
+        resamples: behind every interval.
+        device: where models are scored: as `assay audit --device`.
+        dtype: as `assay audit --dtype`.
+    """
+
+    detectors: tuple[str, ...] = ()
+    variants: int = 10
+    unseen_one_pass: bool = False
+    resamples: int = 1000
+    device: str = "auto"
+    dtype: str = "auto"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Configuration:
+    """One controlled experiment, from texts to tables.
+
+    Attributes:
+        model: the base model, as everywhere: `builtin:small`, a folder or a hub id.
+        revision: branch, tag or commit of a hub model.
+        seed: of the split, of the order of training and of every resampling.
+    """
+
+    name: str = "run"
+    model: str = "builtin:small"
+    revision: str | None = None
+    seed: int = 0
+    data: Data = field(default_factory=Data)
+    mix: Mix = field(default_factory=Mix)
+    training: Training = field(default_factory=Training)
+    judging: Judging = field(default_factory=Judging)
+
+
+def read_configuration(path: Path) -> Configuration:
+    """A configuration from a TOML or JSON file.
+
+    Raises:
+        DataError: the file cannot be read, or holds anything that a configuration does not have.
+    """
+    try:
+        text = path.read_text("utf-8")
+        values = json.loads(text) if path.suffix == ".json" else tomllib.loads(text)
+    except OSError as error:
+        raise DataError(f"{path}: cannot be read ({error.strerror}); expected a configuration file") from error
+    except ValueError as error:
+        raise DataError(f"{path}: expected a configuration in TOML ({error})") from error
+    return configuration_from(values, str(path))
+
+
+def configuration_from(values: object, source: str) -> Configuration:
+    """A configuration from what a TOML or JSON file holds.
+
+    Raises:
+        DataError: an unknown key, a value of the wrong kind, or values that contradict each other.
+    """
+    from pydantic import ConfigDict, TypeAdapter, ValidationError, with_config  # noqa: PLC0415  slow to import
+
+    strict = with_config(ConfigDict(extra="forbid"))
+    for part in (Data, Mix, Training, Judging, Configuration):
+        strict(part)
+    try:
+        # JSON, because a list is a tuple there even where values are taken strictly
+        found = TypeAdapter(Configuration).validate_json(json.dumps(values, default=str), strict=True)
+    except ValidationError as error:
+        first = error.errors()[0]
+        where = ".".join(map(str, first["loc"])) or "the file"
+        raise DataError(f"{source}: {where} = {first['input']!r}: {first['msg'].lower()}") from error
+    check(found, source)
+    return found
+
+
+def check(found: Configuration, source: str) -> None:
+    """Values that are possible together.
+
+    Raises:
+        DataError: they are not; the line names the first.
+    """
+    data, training = found.data, found.training
+    epochs = training.checkpoints
+    rules = (
+        (data.members >= 1, f"data.members = {data.members}: expected at least 1"),
+        (data.calibration_members >= 2, f"data.calibration_members = {data.calibration_members}: expected at least 2"),  # noqa: PLR2004
+        (
+            data.calibration_nonmembers >= 20,  # noqa: PLR2004  as `assay.evaluation.calibration` asks
+            f"data.calibration_nonmembers = {data.calibration_nonmembers}: expected at least 20",
+        ),
+        (data.unseen >= 0, f"data.unseen = {data.unseen}: expected 0 or more"),
+        (data.per_group >= 1, f"data.per_group = {data.per_group}: expected at least 1"),
+        (0 < data.near_duplicate <= 1, f"data.near_duplicate = {data.near_duplicate}: expected a share above 0"),
+        (found.mix.ratio >= 0, f"mix.ratio = {found.mix.ratio}: expected 0 or more"),
+        (training.rate > 0, f"training.rate = {training.rate}: expected a rate above 0"),
+        (training.batch >= 1, f"training.batch = {training.batch}: expected at least 1"),
+        (training.processes >= 1, f"training.processes = {training.processes}: expected at least 1"),
+        (training.epochs >= 1, f"training.epochs = {training.epochs}: expected at least 1"),
+        (
+            bool(epochs) and list(epochs) == sorted(set(epochs)) and epochs[0] >= 1 and epochs[-1] <= training.epochs,
+            f"training.checkpoints = {list(epochs)}: expected rising epochs from 1 to {training.epochs}",
+        ),
+        (found.judging.variants >= 1, f"judging.variants = {found.judging.variants}: expected at least 1"),
+        (found.judging.resamples >= 1, f"judging.resamples = {found.judging.resamples}: expected at least 1"),
+    )
+    for holds, message in rules:
+        if not holds:
+            raise DataError(f"{source}: {message}")
+
+
+def scale(name: str) -> tuple[Configuration, ...]:
+    """The configurations that ship as a scale: one a model.
+
+    Raises:
+        DataError: no such scale.
+    """
+    if name not in SCALES:
+        raise DataError(f"scale {name!r}: expected one of {', '.join(SCALES)}")
+    folder = files("assay.testbed").joinpath("scales")
+    names = sorted(entry.name for entry in folder.iterdir() if entry.name.split(".")[0].split("-")[0] == name)
+    return tuple(configuration_from(tomllib.loads(folder.joinpath(n).read_text("utf-8")), n) for n in names)
+
+
+def as_json(found: Configuration) -> str:
+    """The configuration with every default spelt out."""
+    return json.dumps(asdict(found), indent=1) + "\n"

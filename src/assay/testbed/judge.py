@@ -1,0 +1,171 @@
+"""From the values of all detectors on one checkpoint to what they are worth.
+
+Thresholds are fitted on the calibration split, never on what is judged; p-values are held against its held-out half.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from assay.evaluation.blind import blind_baseline
+from assay.evaluation.bootstrap import paired_difference
+from assay.evaluation.calibration import MINIMUM_UNSEEN, conformal_p_values, flag_rate, wilson
+from assay.evaluation.ranking_result import rank_all
+from assay.evaluation.thresholds import at_threshold, best_threshold
+from assay.testbed.detectors import Detector
+from assay.testbed.evaluation_result import Blind, Cell, Contest, Decided, Null, View
+from assay.testbed.plant import Planted
+from assay.types import MEMBER, Sample
+
+ALPHAS = (0.05, 0.1)
+CANDIDATES = ("mid_pit", "gap_k", "sr_z", "min_k_plus_plus:k=1.0")
+RIVALS = ("sr_gray", "min_k_plus_plus")
+
+Values = NDArray[np.float64]
+Chosen = NDArray[np.bool_]
+
+
+def cells(
+    planted: Planted,
+    values: Mapping[str, Values],
+    detectors: Sequence[Detector],
+    *,
+    epoch: int,
+    view: View,
+    kept: Chosen,
+    resamples: int,
+    seed: int,
+) -> Iterator[Cell]:
+    """One cell a detector.
+
+    Args:
+        planted: the texts, in the order of the values.
+        values: detector → float64 [texts], NaN where unscorable.
+        detectors: in the order of the cells.
+        epoch: of the checkpoint.
+        view: the name of what is kept.
+        kept: bool [texts], which texts count.
+        resamples: behind every interval.
+        seed: of the resamples.
+    """
+    part = np.array([str(sample.metadata["part"]) for sample in planted.samples])
+    judged = kept & np.isin(part, ("member", "nonmember"))
+    fits = kept & np.isin(part, ("calibration-member", "calibration-nonmember"))
+    truths = np.array([sample.label == MEMBER for sample in planted.samples])
+    groups = groups_of(planted.samples, judged)
+    rankings = rank_all(
+        {one.name: values[one.name][judged] for one in detectors},
+        truths[judged],
+        groups,
+        resamples=resamples,
+        seed=seed,
+    )
+    for one in detectors:
+        column = values[one.name]
+        decided, on_unseen = None, None
+        threshold, labels = _threshold(one, column[fits], truths[fits])
+        found = rankings[one.name]
+        if threshold is not None and found.positives and found.negatives:
+            quality = at_threshold(column[judged], truths[judged], groups, threshold, resamples=resamples, seed=seed)
+            decided = Decided(
+                threshold,
+                labels,
+                quality.accuracy,
+                quality.macro_precision,
+                quality.macro_recall,
+                quality.macro_f1,
+            )
+        clean = column[kept & np.isin(part, ("nonmember", "unseen"))]
+        if one.rule is not None and threshold is not None:
+            on_unseen = wilson(int((clean >= threshold).sum()), int((~np.isnan(clean)).sum()))
+        members = column[kept & (part == "member")]
+        known = column[kept & (part == "calibration-nonmember")]
+        yield Cell(
+            detector=one.name,
+            epoch=epoch,
+            view=view,
+            members=found.positives,
+            nonmembers=found.negatives,
+            unscorable=found.unscorable_positives + found.unscorable_negatives,
+            auroc=found.auroc,
+            tpr_at_fpr=found.tpr_at_fpr,
+            decided=decided,
+            rule_on_unseen=on_unseen,
+            nulls=tuple(nulls(clean, members, known)),
+        )
+
+
+def nulls(clean: Values, members: Values, known: Values) -> Iterator[Null]:
+    """Conformal decisions at each level of `ALPHAS`; none where fewer than 20 texts calibrate."""
+    calibrated_on = int((~np.isnan(known)).sum())
+    if calibrated_on < MINIMUM_UNSEEN:
+        return
+    p_clean, p_members = conformal_p_values(clean, known), conformal_p_values(members, known)
+    for alpha in ALPHAS:
+        yield Null(
+            alpha,
+            calibrated_on,
+            flag_rate(p_clean, alpha, unseen=calibrated_on),
+            flag_rate(p_members, alpha, unseen=calibrated_on),
+        )
+
+
+def contests(
+    planted: Planted,
+    values: Mapping[str, Values],
+    *,
+    epoch: int,
+    view: View,
+    kept: Chosen,
+    resamples: int,
+    seed: int,
+) -> Iterator[Contest]:
+    """AUROC of each candidate against each rival, on the same resamples."""
+    part = np.array([str(sample.metadata["part"]) for sample in planted.samples])
+    judged = kept & np.isin(part, ("member", "nonmember"))
+    truths = np.array([sample.label == MEMBER for sample in planted.samples])[judged]
+    groups = groups_of(planted.samples, judged)
+    for candidate in CANDIDATES:
+        for rival in RIVALS:
+            if candidate not in values or rival not in values:
+                continue
+            first, second = values[candidate][judged], values[rival][judged]
+            both = ~(np.isnan(first) | np.isnan(second))
+            if truths[both].all() or not truths[both].any():
+                continue
+            difference = paired_difference(first, second, truths, groups, resamples=resamples, seed=seed)
+            yield Contest(candidate, rival, epoch, view, difference)
+
+
+def blind(planted: Planted, *, view: View, kept: Chosen, resamples: int, seed: int) -> Blind | None:
+    """What tells members from non-members without the model; None where too few texts are judged."""
+    part = np.array([str(sample.metadata["part"]) for sample in planted.samples])
+    judged = kept & np.isin(part, ("member", "nonmember"))
+    samples = [sample for sample, chosen in zip(planted.samples, judged, strict=True) if chosen]
+    found = blind_baseline(
+        [sample.text for sample in samples],
+        [sample.label == MEMBER for sample in samples],
+        groups_of(planted.samples, judged),
+        resamples=resamples,
+        seed=seed,
+    )
+    if found.ranking is None or found.kind is None:
+        return None
+    return Blind(view, found.kind, found.ranking.auroc, found.separates)
+
+
+def groups_of(samples: Sequence[Sample], chosen: Chosen) -> list[str | None]:
+    """What a resample must not split."""
+    return [sample.group for sample, wanted in zip(samples, chosen, strict=True) if wanted]
+
+
+def _threshold(detector: Detector, column: Values, truths: Chosen) -> tuple[float | None, int]:
+    """The detector's threshold, and how many labelled texts it was fitted on."""
+    if detector.rule is not None:
+        return float(np.nextafter(detector.rule, np.inf)), 0
+    scored = ~np.isnan(column)
+    known = truths[scored]
+    if known.all() or not known.any():
+        return None, 0
+    return best_threshold(column[scored], known), int(scored.sum())

@@ -1,0 +1,176 @@
+"""Planting: which texts a model will be trained on, which are held out, and which nobody touches.
+
+    member                  trained on and judged
+    nonmember               held out and judged
+    calibration-member      trained on; fits thresholds
+    calibration-nonmember   held out; fits thresholds and calibrates p-values
+    unseen                  clean: nothing is fitted on it; does a false-positive rate hold?
+
+A group (package, task, project) lies in one part alone, so nothing that siblings share can pass for membership.
+"""
+
+import hashlib
+import json
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from assay.datasets import Dataset
+from assay.errors import DataError
+from assay.testbed.configuration import Data
+from assay.testbed.near_duplicates import ShingleIndex
+from assay.types import MEMBER, NONMEMBER, Sample
+
+PARTS: Mapping[str, str] = {
+    "member": MEMBER,
+    "nonmember": NONMEMBER,
+    "calibration-member": MEMBER,
+    "calibration-nonmember": NONMEMBER,
+    "unseen": NONMEMBER,
+}
+"""Part → label."""
+
+TEXTS = "texts.parquet"
+MEMBERS = "members.jsonl"
+FOLDER = "plant"
+
+
+@dataclass(frozen=True, slots=True)
+class Planted:
+    """Texts of known truth.
+
+    Attributes:
+        samples: label "member" / "nonmember", metadata `part`; by part, then by id.
+        left_out: reason → number of texts.
+        notes: of the source.
+    """
+
+    samples: tuple[Sample, ...]
+    left_out: Mapping[str, int]
+    notes: tuple[str, ...] = ()
+
+    def part(self, *names: str) -> tuple[Sample, ...]:
+        """The samples of these parts."""
+        return tuple(sample for sample in self.samples if sample.metadata["part"] in names)
+
+    @property
+    def trained(self) -> tuple[Sample, ...]:
+        """What the model is trained on."""
+        return tuple(sample for sample in self.samples if sample.label == MEMBER)
+
+
+def plant(dataset: Dataset, data: Data, *, seed: int, easiest: Sequence[bool | None] | None = None) -> Planted:
+    """Share the texts out.
+
+    Args:
+        dataset: what can be planted; labels are not looked at.
+        data: how many of which part, and what is left out.
+        seed: another seed gives another split.
+        easiest: for each sample, whether the base model finds it easier than its variants (None where that cannot be
+            told); what is not False is left out. None leaves out nothing.
+
+    Raises:
+        DataError: too few texts or groups for the parts.
+    """
+    least, most = data.characters
+    left_out: Counter[str] = Counter()
+    sized, known = [], easiest if easiest is not None else [False] * len(dataset.samples)
+    for sample, easy in zip(dataset.samples, known, strict=True):
+        if not least <= len(sample.text) <= most:
+            left_out[f"shorter than {least} or longer than {most} characters"] += 1
+        elif easy is None:
+            left_out["filter: too few variants"] += 1
+        elif easy:
+            left_out["filter: the base model finds it easier than all its variants"] += 1
+        else:
+            sized.append(sample)
+    ordered = sorted(sized, key=lambda sample: _draw(seed, sample.id))
+    fresh = ShingleIndex([sample.text for sample in ordered]).first_of_each_kind(data.near_duplicate)
+    distinct = [sample for sample, keep in zip(ordered, fresh, strict=True) if keep]
+    left_out["near-duplicate of another"] += len(ordered) - len(distinct)
+    shared = _share_out(distinct, data, seed)
+    left_out["not needed"] += len(distinct) - len(shared)
+    place = {part: number for number, part in enumerate(PARTS)}
+    samples = sorted(shared, key=lambda sample: (place[str(sample.metadata["part"])], sample.id))
+    return Planted(tuple(samples), {why: n for why, n in left_out.items() if n}, dataset.notes)
+
+
+def _share_out(samples: Sequence[Sample], data: Data, seed: int) -> list[Sample]:
+    """Whole groups to parts, in the order of a hash; each goes where most is still wanted, and no part overflows."""
+    wanted = {
+        "member": data.members,
+        "nonmember": data.members,
+        "calibration-member": data.calibration_members,
+        "calibration-nonmember": data.calibration_nonmembers,
+        "unseen": data.unseen,
+    }
+    groups: dict[str, list[Sample]] = {}
+    for sample in samples:
+        groups.setdefault(sample.group if sample.group is not None else f"\0{sample.id}", []).append(sample)
+    chosen: list[Sample] = []
+    missing = dict(wanted)
+    for name in sorted(groups, key=lambda name: _draw(seed, name)):
+        part = max(missing, key=lambda part: missing[part] / max(1, wanted[part]))
+        taken = groups[name][: min(data.per_group, missing[part])]
+        missing[part] -= len(taken)
+        chosen += [replace(s, label=PARTS[part], metadata={**s.metadata, "part": part}) for s in taken]
+    if any(missing.values()):
+        room = sum(min(len(group), data.per_group) for group in groups.values())
+        raise DataError(
+            f"{sum(wanted.values())} texts are wanted ({', '.join(f'{n} {part}' for part, n in wanted.items())}); "
+            f"{room} are there, from {len(groups)} groups of at most {data.per_group} each"
+        )
+    return chosen
+
+
+def write_planted(folder: Path, planted: Planted) -> None:
+    """Write the texts, and beside them who is who by id and digest, without a text."""
+    folder.mkdir(parents=True, exist_ok=True)
+    rows = [
+        {
+            "id": sample.id,
+            "text": sample.text,
+            "language": sample.language,
+            "group": sample.group,
+            "part": sample.metadata["part"],
+        }
+        for sample in planted.samples
+    ]
+    about = {"left_out": dict(planted.left_out), "notes": list(planted.notes)}
+    table = pa.Table.from_pylist(rows).replace_schema_metadata({"about": json.dumps(about)})
+    partial = folder / (TEXTS + ".partial")
+    pq.write_table(table, partial)
+    lines = [{key: row[key] for key in ("id", "group", "part")} | {"sha256": _sha256(str(row["text"]))} for row in rows]
+    (folder / MEMBERS).write_text("".join(json.dumps(line, ensure_ascii=False) + "\n" for line in lines), "utf-8")
+    partial.replace(folder / TEXTS)
+
+
+def read_planted(folder: Path) -> Planted:
+    """What `write_planted` wrote.
+
+    Raises:
+        DataError: the folder holds no planted texts.
+    """
+    try:
+        table = pq.read_table(folder / TEXTS)
+        about = json.loads(table.schema.metadata[b"about"])
+        rows = table.to_pylist()
+        samples = tuple(
+            Sample(row["id"], row["text"], row["language"], PARTS[row["part"]], row["group"], {"part": row["part"]})
+            for row in rows
+        )
+    except (OSError, pa.ArrowException, KeyError, TypeError, ValueError) as error:
+        raise DataError(f"{folder}: expected texts that `assay testbed plant` wrote") from error
+    return Planted(samples, about["left_out"], tuple(about["notes"]))
+
+
+def _sha256(text: str) -> str:
+    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
+
+
+def _draw(seed: int, name: str) -> str:
+    return hashlib.sha256(f"{seed}:{name}".encode()).hexdigest()

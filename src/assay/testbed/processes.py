@@ -1,0 +1,76 @@
+"""One process or several: what accelerate knows of them, as little of it as training needs."""
+
+from collections.abc import Sequence
+from types import TracebackType
+from typing import Any, Self
+
+import torch
+
+from assay.errors import DataError, MissingExtra
+
+
+class Processes:
+    """The processes of one training, within a `with` block.
+
+    Attributes:
+        device: of this process.
+        rank: number of this process, from 0.
+        count: how many there are.
+    """
+
+    def __init__(self, device: str) -> None:
+        """Join the others, or be alone.
+
+        Args:
+            device: "auto" (a GPU where there is one), "cpu" or "cuda".
+
+        Raises:
+            DataError: no GPU where one was asked for.
+            MissingExtra: accelerate is not installed.
+        """
+        try:
+            from accelerate import PartialState  # noqa: PLC0415  an optional part
+        except ImportError as error:
+            raise MissingExtra("accelerate", extra="testbed", purpose="training") from error
+        if device == "cuda" and not torch.cuda.is_available():
+            raise DataError("training.device = 'cuda': no GPU that torch can use; expected one, or 'cpu'")
+        self._state: Any = PartialState(cpu=device == "cpu" or not torch.cuda.is_available())
+        self.device: torch.device = self._state.device
+        self.rank: int = self._state.process_index
+        self.count: int = self._state.num_processes
+
+    @property
+    def first(self) -> bool:
+        """Whether this process is the one that writes."""
+        return self.rank == 0
+
+    @property
+    def cuda_devices(self) -> list[int]:
+        """The GPU of this process, if it has one."""
+        return [self.device.index or 0] if self.device.type == "cuda" else []
+
+    def wait(self) -> None:
+        """Until all processes are here."""
+        self._state.wait_for_everyone()
+
+    def add_up(self, parameters: Sequence[torch.nn.Parameter], loss: torch.Tensor) -> torch.Tensor:
+        """Adds up gradients and loss over all processes, in one message; returns the loss."""
+        if self.count == 1:
+            return loss
+        grads = [p.grad if p.grad is not None else torch.zeros_like(p) for p in parameters]
+        flat = torch.cat([loss.reshape(1), *(grad.reshape(-1).float() for grad in grads)])
+        torch.distributed.all_reduce(flat)
+        for parameter, grad in zip(parameters, flat[1:].split([p.numel() for p in parameters]), strict=True):
+            parameter.grad = grad.view_as(parameter).to(parameter.dtype)
+        return flat[0]
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if (
+            self.count == 1
+        ):  # accelerate remembers the first device it was asked for; the next training may ask for another
+            self._state._reset_state()  # noqa: SLF001  accelerate's own tests have no other way either

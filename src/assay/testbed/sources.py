@@ -1,0 +1,136 @@
+"""Texts that can be planted (clean functions of this machine, a benchmark, a file), and general text to mix in."""
+
+import hashlib
+from collections.abc import Iterator
+from contextlib import suppress
+from dataclasses import replace
+from importlib.metadata import Distribution, PackageNotFoundError, distribution, distributions
+from itertools import chain, islice
+from pathlib import Path
+
+from assay.datasets import Dataset, load
+from assay.testbed.configuration import FRESH, NEVER_SEEN, TRAINING_FILES, Data, Mix
+from assay.testbed.doses import known_dose_functions, shipped_manifest
+from assay.testbed.library_functions import functions_of
+from assay.testbed.manifest import PACKAGE_FILE, Manifest, read_manifest
+from assay.testbed.near_duplicates import ShingleIndex
+from assay.testbed.package_files import canonical_name, handwritten_files
+from assay.types import NONMEMBER, Sample
+
+FUNCTIONS_PER_FILE, FUNCTIONS_PER_PACKAGE = 4, 40
+"""Functions looked at: every package has its say, and no package takes minutes to read."""
+
+
+def plantable(data: Data) -> Dataset:
+    """The texts that the configuration names, in the order of their source.
+
+    Raises:
+        DataError: they cannot be found or read.
+    """
+    if data.source == NEVER_SEEN:
+        return never_seen_functions()
+    if data.source == FRESH:
+        return fresh_functions(data.near_duplicate)
+    return load(
+        data.source,
+        data=data.path,
+        text=data.text,
+        group=data.group,
+        language=data.language,
+        split=data.split,
+        part=data.part,
+        variant=data.variant,
+        limit=data.limit,
+    )
+
+
+def never_seen_functions() -> Dataset:
+    """Functions of this interpreter's standard library that `builtin:small` never saw; the group is the package."""
+    known = known_dose_functions()
+    samples = [_by_package(sample) for sample in known.samples if sample.label == NONMEMBER]
+    return Dataset.of("never-seen functions", samples, source="this interpreter's standard library")
+
+
+def fresh_functions(near_duplicate: float) -> Dataset:
+    """The same, and functions of installed packages that are not in the training data of `builtin:small`.
+
+    Near-duplicates of any file that was trained on, and is still installed as it was then, are left out: packages carry
+    copies of one another.
+    """
+    manifest = read_manifest(shipped_manifest())
+    known = known_dose_functions()
+    library = [_by_package(sample) for sample in known.samples if sample.label == NONMEMBER]
+    found = list(_package_functions(manifest))
+    seen = [sample.text for sample in known.samples if sample.label != NONMEMBER]
+    trained = chain(seen, training_texts(manifest))
+    share = ShingleIndex([sample.text for sample in found]).largest_containment(trained)
+    clean = [sample for sample, most in zip(found, share, strict=True) if most < near_duplicate]
+    note = (
+        f"{len(library)} functions of the standard library and {len(clean)} of installed packages outside the training "
+        f"data; {len(found) - len(clean)} more stand there, nearly."
+    )
+    return Dataset.of(
+        "fresh functions", [*library, *clean], source="the standard library and packages here", notes=[note]
+    )
+
+
+def general_texts(mix: Mix, seed: int) -> Iterator[str]:
+    """General text to mix members with, in an order given by the seed.
+
+    Raises:
+        DataError: it cannot be found or read.
+    """
+    if mix.corpus == TRAINING_FILES:
+        yield from training_texts(read_manifest(shipped_manifest()), seed)
+        return
+    texts = [sample.text for sample in load(mix.corpus, data=mix.path, text=mix.text, limit=mix.limit).samples]
+    yield from sorted(texts, key=lambda text: _draw(seed, text))
+
+
+def training_texts(manifest: Manifest, seed: int = 0) -> Iterator[str]:
+    """The package files of a training manifest that stand here letter for letter, in an order given by the seed."""
+    entries = (entry for entry in manifest.entries if entry.kind == PACKAGE_FILE)
+    for entry in sorted(entries, key=lambda entry: _draw(seed, entry.sha256)):
+        with suppress(PackageNotFoundError, OSError, UnicodeDecodeError):
+            text = Path(str(distribution(entry.package).locate_file(entry.path))).read_text("utf-8")
+            if hashlib.sha256(text.encode()).hexdigest() == entry.sha256:
+                yield text
+
+
+def _package_functions(manifest: Manifest) -> Iterator[Sample]:
+    """Functions of the packages that the manifest does not name, a bounded number a package, ids unique."""
+    trained = {canonical_name(entry.package) for entry in manifest.entries} | {"assay"}
+    taken: set[str] = set()
+    for installed in _installed():
+        package = canonical_name(installed.metadata["Name"])
+        if package in trained:
+            continue
+        distinct = {sample.id: sample for sample in islice(_functions_in(installed, package), FUNCTIONS_PER_PACKAGE)}
+        yield from (sample for name, sample in distinct.items() if name not in taken)
+        taken |= distinct.keys()
+
+
+def _functions_in(installed: Distribution, package: str) -> Iterator[Sample]:
+    """The functions of a package, a few of each file, file by file in a random order."""
+    for file in handwritten_files(installed, "", seed=0):
+        try:
+            functions = list(functions_of(file.text, file.path))
+        except (SyntaxError, ValueError):  # a template, another Python's syntax, or a null byte
+            continue
+        for function in sorted(functions, key=lambda function: _draw(0, function.text))[:FUNCTIONS_PER_FILE]:
+            name = f"{package}:{file.path}:{function.name}:{function.line}"
+            yield Sample(name, function.text, "python", group=package, metadata={"version": file.version})
+
+
+def _installed() -> list[Distribution]:
+    """What is installed, by name, each once."""
+    named = {canonical_name(one.metadata["Name"]): one for one in distributions() if one.metadata["Name"]}
+    return [named[name] for name in sorted(named)]
+
+
+def _by_package(sample: Sample) -> Sample:
+    return replace(sample, group=str(sample.group).partition(".")[0], label=None, metadata={})
+
+
+def _draw(seed: int, text: str) -> str:
+    return hashlib.sha256(f"{seed}:{text}".encode("utf-8", "surrogatepass")).hexdigest()

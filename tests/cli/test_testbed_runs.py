@@ -1,0 +1,139 @@
+"""Plant, train, evaluate: in three commands, in one, and killed in between."""
+
+import json
+from dataclasses import replace
+
+import pytest
+import torch
+
+from assay.reports.testbed_run import read_evaluation
+from assay.testbed.configuration import Data, Judging, as_json, scale
+from assay.testbed.run import run
+
+SIZES = Data(members=6, calibration_members=3, calibration_nonmembers=20, unseen=4)
+QUICK = Judging(detectors=("loss", "mid_pit", "sr_gray:n=2"), variants=2, resamples=30, device="cpu")
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _one_thread():
+    """Equal runs give equal bits, and threads of a loaded machine do not wait for one another."""
+    before = torch.get_num_threads()
+    torch.set_num_threads(1)
+    yield
+    torch.set_num_threads(before)
+
+
+@pytest.fixture(scope="module")
+def smoke(tmp_path_factory):
+    """The smallest scale that ships, run once, all detectors; and what it found."""
+    out = tmp_path_factory.mktemp("smoke")
+    configuration = scale("smoke")[0]
+    return out, configuration, run(out, configuration)
+
+
+def refused(done, *words):
+    assert done.code == 2, done.err
+    (line,) = [line for line in done.err.splitlines() if line.startswith("assay: error: ")]
+    for word in words:
+        assert word in line, line
+
+
+def test_the_smoke_scale_runs_end_to_end(smoke):
+    out, configuration, found = smoke
+    assert found.epochs == (0, 1, 2)
+    assert set(found.parts.values()) == {10, 4, 20}
+    assert {cell.epoch for cell in found.cells if cell.detector == "reference"} == {1, 2}
+    for name in ("configuration.json", "manifest.json", "plant/members.jsonl", "train/loss.jsonl", "train/epoch-2"):
+        assert (out / name).exists(), name
+    manifest = json.loads((out / "manifest.json").read_text())
+    assert manifest["packages"]["torch"]
+    assert set(manifest["checkpoints"]) == {"epoch 1", "epoch 2"}
+    assert manifest["general_text"]["tokens"] == manifest["general_text"]["wanted_tokens"]
+    assert configuration == scale("smoke")[0]
+
+
+def test_training_on_members_shows_on_members(smoke):
+    _, _, found = smoke
+    before, after = (found.cell("loss", epoch).auroc.value for epoch in (0, 2))
+    assert after > 0.8
+    assert after > before
+
+
+def test_a_run_goes_on_where_scores_are_missing(smoke, assay):
+    """Nothing is trained again, and what is scored again has the same value."""
+    out, _, found = smoke
+    state = (out / "train" / "state.pt").stat().st_mtime_ns
+    (out / "scores" / "epoch-1.parquet").unlink()
+    config = out / "configuration.json"
+    done = assay("testbed", "run", config, "--out", out)
+    assert done.code == 0, done.err
+    assert "AUROC by epochs" in done.out
+    assert read_evaluation(out) == found
+    assert (out / "train" / "state.pt").stat().st_mtime_ns == state
+    assert "<svg" in (out / "report.html").read_text()
+    assert "| `mid_pit` |" in (out / "tables.md").read_text()
+
+
+@pytest.fixture
+def mine(tmp_path):
+    """A file of functions that share nothing."""
+    rows = [
+        {"id": f"p{i}", "text": f"def f{i}(a{i}, b{i}):\n    c{i} = a{i} * {i} + b{i}\n    return c{i} - {i * i}\n"}
+        for i in range(60)
+    ]
+    path = tmp_path / "mine.jsonl"
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    return path
+
+
+def test_three_commands_do_what_one_does(assay, mine):
+    sizes = ("--members", 6, "--calibration-members", 3, "--calibration-nonmembers", 20, "--unseen", 4)
+    done = assay("testbed", "plant", "mine.jsonl", "--language", "python", "--out", "run", *sizes)
+    assert done.code == 0, done.err
+    assert "member: 6 texts of 6 groups" in done.out
+    how = ("--method", "full", "--rate", "1e-3", "--epochs", 1, "--batch", 4, "--device", "cpu")
+    done = assay("testbed", "train", "run", *how)
+    assert done.code == 0, done.err
+    assert "checkpoints after epochs 1" in done.out
+    done = assay("testbed", "evaluate", "run", "--detectors", "loss,mid_pit", "--device", "cpu", "--json")
+    assert done.code == 0, done.err
+    found = json.loads(done.out)
+    assert {cell["detector"] for cell in found["cells"]} == {"loss", "mid_pit"}
+    refused(assay("testbed", "train", "run", "--rate", "1"), "trained with other settings")
+
+
+def test_several_seeds_have_a_folder_each(assay, tmp_path, mine):
+    small = scale("smoke")[0]
+    quick = replace(
+        small,
+        data=replace(SIZES, source=str(mine), language="python"),
+        mix=replace(small.mix, ratio=0),
+        judging=QUICK,
+        training=replace(small.training, epochs=1, checkpoints=(1,)),
+    )
+    (tmp_path / "quick.json").write_text(as_json(quick))
+    done = assay("testbed", "run", "quick.json", "--seed", "3,4", "--out", "both")
+    assert done.code == 0, done.err
+    lists = [(tmp_path / "both" / f"seed-{seed}" / "plant" / "members.jsonl").read_text() for seed in (3, 4)]
+    assert lists[0] != lists[1]
+
+
+def test_a_folder_of_another_run_is_refused(assay, smoke, tmp_path):
+    out, configuration, _ = smoke
+    (tmp_path / "other.json").write_text(as_json(replace(configuration, seed=9)))
+    refused(assay("testbed", "run", "other.json", "--out", out), "another configuration")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (("run", "absent.toml"), ("absent.toml", "cannot be read")),
+        (("run", "absent"), ("absent", "expected")),
+        (("train", "nowhere"), ("nowhere", "assay testbed plant")),
+        (("evaluate", "nowhere"), ("nowhere", "assay testbed plant")),
+        (("plant", "--members", "0", "--out", "x"), ("data.members = 0",)),
+        (("plant", "no-such-set", "--out", "x"), ("no-such-set",)),
+    ],
+)
+def test_bad_input_is_told_in_one_line(assay, arguments, words):
+    refused(assay("testbed", *arguments), *words)

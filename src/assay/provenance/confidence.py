@@ -1,7 +1,7 @@
 """How much a similarity means: the rate at which unrelated code of the same length reaches it.
 
 The estimator is that of a conformal p-value. n unrelated queries of a length are traced; k of them find, anywhere in
-the index, a document of at least the value v. Then rate(v) = (k + 1) / (n + 1): with n queries no rate below 1 / (n + 1)
+the index, a document of at least the value v. Then rate(v) = (k + 1) / (n + 1): with n queries no rate below 1/(n + 1)
 is ever claimed, and for a further unrelated query P(rate(its best value) <= a) <= a for every a. Values are rounded up
 where they are measured and down where they are looked up, to hundredths, so rounding never makes a rate smaller.
 """

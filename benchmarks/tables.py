@@ -213,40 +213,30 @@ def fingerprints(file: File) -> str:
     return table(["way", "read", "speed, one core", "× scanoss_winnowing"], rows)
 
 
-def index_build(file: File) -> str:
-    """What building an index costs, and adding the same again."""
-    head = [
-        "corpus",
-        "documents are",
-        "vectors",
-        "files read",
-        "read",
-        "files/s",
-        "speed, one core",
-        "documents",
-        "bytes a posting",
-        "on disk",
-        "again, unchanged",
-    ]
-    rows = [
-        [
-            one["corpus"],
-            {"both": "files and functions", "file": "files", "function": "functions"}[one["granularity"]],
-            f"`{one['encoder']}`" if one["encoder"] else "none",
-            f"{one['files_read']:,}",
-            f"{one['megabytes']:.1f} MB",
-            number(one["files_per_second"]),
-            f"{number(one['megabytes_per_second'])} MB/s",
-            f"{one['documents']:,}",
-            number(one["bytes"]["postings"] / one["postings"]),
-            f"{sum(one['bytes'].values()) / 1e6:.1f} MB",
-            f"{number(one['again']['seconds'])} s, {one['again']['bytes_read']:,} bytes read",
-        ]
-        for one in file["results"]
-    ]
-    skipped = file["results"][-1]["skipped"]
-    passed = ", ".join(f"{count:,} {reason}" for reason, count in sorted(skipped.items(), key=lambda pair: -pair[1]))
-    return table(head, rows) + f"\nPassed over in the last row's corpus: {passed or 'nothing'}.\n"
+def encoder(file: File) -> str:
+    """Mean reciprocal ranks of vector search, every way on the same fragments."""
+    cells = [one for one in file["results"] if "copy" in one]
+    ways = list(dict.fromkeys(one["way"] for one in cells))
+    by_cell: dict[tuple[str, int], list[str]] = {}
+    for one in cells:
+        mrr = one["mrr"]
+        told = f"{mrr['value']:.3f} ({mrr['low']:.3f}–{mrr['high']:.3f}); {one['recall_100']['value']:.3f}"
+        by_cell.setdefault((one["copy"], one["tokens"]), []).append(told)
+    rows = [[copy, str(tokens), *told] for (copy, tokens), told in by_cell.items()]
+    rows.sort(key=lambda row: [one["copy"] for one in cells].index(row[0]))
+    first = file["results"][0]
+    return table(["copy", "tokens", *ways], rows) + (
+        f"\nMRR, its interval; recall@100. {first['functions']:,} functions, {cells[0]['queries']} fragments a row.\n"
+    )
+
+
+def encoder_speed(file: File) -> str:
+    """Texts a second."""
+    first = file["results"][0]
+    rows = [[name, number(one["median"])] for name, one in first["per_second"].items()]
+    return table(["texts", "a second, one core"], rows) + (
+        f"\n{first['dimensions']} dimensions, {first['weights_bytes'] / 1e6:.1f} MB of weights.\n"
+    )
 
 
 def machine(files: Mapping[str, File]) -> str:
@@ -272,7 +262,8 @@ TABLES: Mapping[str, tuple[str, Callable[[File], str]]] = {
     "calibration": ("calibration", calibration),
     "fingerprints": ("fingerprints", fingerprints),
     "variants": ("variants", variants),
-    "index_build": ("index_build", index_build),
+    "encoder": ("encoder", encoder),
+    "encoder-speed": ("encoder", encoder_speed),
     "variants-languages": ("variants_languages", variants),
 }
 """Name of a table in the page → file it is made from, and how."""

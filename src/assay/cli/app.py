@@ -11,6 +11,7 @@ from assay.cli.audit import audit_command
 from assay.cli.benchmarks import benchmarks_app
 from assay.cli.cache import cache_app
 from assay.cli.calibrate import calibrate_command
+from assay.cli.calibrate_index import calibrate_index_command
 from assay.cli.compare import compare_command
 from assay.cli.demo import demo_command
 from assay.cli.frequencies import frequencies_app
@@ -18,6 +19,7 @@ from assay.cli.index import index_app
 from assay.cli.report import report_command
 from assay.cli.score import score_command
 from assay.cli.testbed import testbed_app
+from assay.cli.trace import trace_command
 from assay.errors import AssayError
 
 BAD_INPUT = 2
@@ -39,9 +41,11 @@ app.command("calibrate")(calibrate_command)
 app.command("score")(score_command)
 app.command("report")(report_command)
 app.command("compare")(compare_command)
+app.command("trace")(trace_command)
 app.add_typer(benchmarks_app)
 app.add_typer(frequencies_app)
 app.add_typer(cache_app)
+index_app.command("calibrate")(calibrate_index_command)
 app.add_typer(index_app)
 app.add_typer(testbed_app)
 

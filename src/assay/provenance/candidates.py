@@ -1,5 +1,6 @@
 """The documents that a query is compared with, and what each shares with it."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
@@ -12,6 +13,9 @@ from assay.provenance.ranking import Standing, Values
 from assay.retrieval.vectors import Ids
 
 Method = Literal["union", "hst", "winnowing", "vector"]
+
+NEARLY = 0.8
+"""Of a copy that was cut out, the ends cost one channel a little more than the other."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -33,7 +37,7 @@ class Candidates:
 
 @dataclass(frozen=True, slots=True)
 class Similarity:
-    """How near one candidate is, in the channel that says most.
+    """How near one candidate is, in the channel that tells it.
 
     Attributes:
         channel: "characters", "tokens" or "vector".
@@ -86,8 +90,8 @@ def similarity_of(
 ) -> Similarity | None:
     """How near the candidate at one position is; None where nothing speaks for it.
 
-    Of several channels with evidence the one with the smallest false-positive rate counts, then the one that contains
-    more, then characters. The rate is multiplied by the number of channels that were looked at, as Bonferroni has it.
+    The false-positive rate is the smallest over the channels, times the number of channels that were looked at, as
+    Bonferroni has it.
 
     Args:
         at: position of the candidate.
@@ -97,23 +101,34 @@ def similarity_of(
         by_vector: take the vector alone.
     """
     cosine = None if np.isnan(found.cosines[at]) else float(found.cosines[at])
-    vectors = calibration is not None and "vector" in calibration.channels and not np.isnan(found.cosines).all()
-    channels = len(found.standings) + vectors
-    best: tuple[float, float, Standing] | None = None
-    for one in found.standings:
-        if one.shared_telling[at]:
-            value = float(one.telling_containment[at])
-            rate = calibration.rate(one.form, one.telling, value) if calibration else None
-            mine = (2.0 if rate is None else rate, -value, one)
-            if best is None or mine[:2] < best[:2]:
-                best = mine
-    if best is not None and not by_vector:
-        rate, _, one = best
-        confidence = None if rate > 1 else 1 - min(1.0, channels * rate)
-        return Similarity(one.form, float(one.jaccard[at]), float(one.containment[at]), cosine, confidence)
+    has_vectors = not np.isnan(found.cosines).all()
+    channels = len(found.standings) + (calibration is not None and "vector" in calibration.channels and has_vectors)
+    standing = _telling(at, found.standings)
+    if standing is not None and not by_vector:
+        rates = [
+            calibration.rate(one.form, one.telling, float(one.telling_containment[at]))
+            for one in found.standings
+            if calibration is not None and one.shared_telling[at]
+        ]
+        confidence = _confidence([rate for rate in rates if rate is not None], channels)
+        jaccard, containment = float(standing.jaccard[at]), float(standing.containment[at])
+        return Similarity(standing.form, jaccard, containment, cosine, confidence)
     if cosine is None:
         return None
-    rate_of_vector = calibration.rate("vector", max(units, 1), cosine) if calibration else None
-    confidence = None if rate_of_vector is None else 1 - min(1.0, (1 if by_vector else channels) * rate_of_vector)
-    jaccard, containment = (float(best[2].jaccard[at]), float(best[2].containment[at])) if best else (0.0, 0.0)
+    rate = calibration.rate("vector", max(units, 1), cosine) if calibration else None
+    confidence = _confidence([] if rate is None else [rate], 1 if by_vector else channels)
+    jaccard, containment = (float(standing.jaccard[at]), float(standing.containment[at])) if standing else (0.0, 0.0)
     return Similarity("vector", jaccard, containment, cosine, confidence)
+
+
+def _telling(at: int, standings: Sequence[Standing]) -> Standing | None:
+    """The channel that says how a candidate came to be like the query: characters, unless tokens say clearly more."""
+    having = [one for one in standings if one.shared_telling[at]]
+    if not having:
+        return None
+    most = max(float(one.telling_containment[at]) for one in having)
+    return next(one for one in having if one.telling_containment[at] >= NEARLY * most)
+
+
+def _confidence(rates: Sequence[float], channels: int) -> float | None:
+    return 1 - min(1.0, channels * min(rates)) if rates else None

@@ -1,9 +1,9 @@
 """How much a similarity means: the rate at which unrelated code of the same length reaches it.
 
 The estimator is that of a conformal p-value. n unrelated queries of a length are traced; k of them find, anywhere in
-the index, a document of at least the value v. Then rate(v) = (k + 1) / (n + 1): with n queries no rate below 1/(n + 1)
-is ever claimed, and for a further unrelated query P(rate(its best value) <= a) <= a for every a. Values are rounded up
-where they are measured and down where they are looked up, to hundredths, so rounding never makes a rate smaller.
+the index, a document of at least the value v. Then rate(v) = (k + 1) / (n + 1): with n queries no rate below
+1 / (n + 1) is ever claimed, and for a further unrelated query P(rate(its best value) <= a) <= a for every a. Values are
+rounded up where they are measured and down where they are looked up, to hundredths, so no rate gets smaller by that.
 """
 
 import json
@@ -26,7 +26,10 @@ FILE = "calibration.json"
 
 FORMAT = 1
 FEWEST = 20
-"""Queries of a length below which nothing is said of it."""
+"""Queries below which nothing is said."""
+
+ENOUGH = 200
+"""Queries that a length of its own needs; with fewer it is counted with the next shorter one, which reaches more."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,7 +120,7 @@ class Calibration:
 
 
 def binned(measured: Iterable[tuple[int, float]]) -> tuple[LengthBin, ...]:
-    """Bins of doubling length.
+    """Bins of doubling length, those of few queries joined to the shorter ones.
 
     Args:
         measured: length, at least 1, and best value of each unrelated query.
@@ -125,6 +128,9 @@ def binned(measured: Iterable[tuple[int, float]]) -> tuple[LengthBin, ...]:
     values: dict[int, list[int]] = {}
     for length, value in measured:
         values.setdefault(length.bit_length() - 1, []).append(min(math.ceil(value * STEPS - 1e-9), STEPS))
+    for power, shorter in zip(sorted(values)[:0:-1], sorted(values)[-2::-1], strict=True):
+        if len(values[power]) < ENOUGH:
+            values[shorter] += values.pop(power)
     return tuple(
         LengthBin(1 << power, tuple(sum(one >= step for one in of_bin) for step in range(STEPS + 1)))
         for power, of_bin in sorted(values.items())
@@ -143,7 +149,7 @@ def calibration_for(folder: Path, profile: Profile) -> Calibration | None:
 
 @cache
 def shipped_calibration(profile: Profile) -> Calibration | None:
-    """What was measured for a shipped profile; None for any other."""
+    """What ships for a profile; None where nothing does."""
     shipped = files("assay.provenance") / "calibrations" / f"{profile.name}.json"
     if not shipped.is_file() or profile_named(profile.name) != profile:
         return None

@@ -19,7 +19,7 @@ RankBy = Literal["length", "containment", "jaccard"]
 Values = NDArray[np.float64]
 Counts = NDArray[np.int32]
 
-AS_LONG = 0.5
+AS_LONG = 0.8
 """A query that has at least this share of the best document's fingerprints is as long as what it came from."""
 
 

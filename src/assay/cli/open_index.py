@@ -1,0 +1,47 @@
+"""An index with the encoder that it was made with, where that can be had."""
+
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from assay.cli.terminal import warn
+from assay.errors import AssayError
+
+if TYPE_CHECKING:  # this imports numpy and more; --help does not wait for it
+    from assay.provenance import CodeIndex
+
+
+def open_index(folder: Path, *, vectors: bool | None = None) -> "CodeIndex":
+    """Open an index for reading.
+
+    Args:
+        folder: of the index.
+        vectors: True: with its encoder or not at all; False: without; None: with it where that can be opened.
+
+    Raises:
+        CorpusIndexError: there is no index, or it is damaged.
+        AssayError: `vectors` is True, and the encoder cannot be opened.
+    """
+    from assay.provenance import CodeIndex
+
+    name = None if vectors is False else _encoder_name(folder)
+    if name is None:
+        return CodeIndex.open(folder)
+    try:
+        from assay.retrieval.encoding import for_queries, open_encoder
+
+        return CodeIndex.open(folder, encoder=for_queries(open_encoder(name)))
+    except AssayError as error:
+        if vectors:
+            raise
+        warn(f"going on without vectors: {error}")
+        return CodeIndex.open(folder)
+
+
+def _encoder_name(folder: Path) -> str | None:
+    """What `index.json` says; whatever is wrong with it, opening the index tells."""
+    try:
+        name = json.loads((folder / "index.json").read_bytes())["encoder"]["name"]
+    except (OSError, ValueError, KeyError, TypeError):
+        return None
+    return str(name)

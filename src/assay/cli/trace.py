@@ -1,0 +1,195 @@
+"""`assay trace`: where does this code come from?"""
+
+import json
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Literal
+
+import typer
+
+from assay.cli.groups import grouped
+from assay.cli.options import OUTPUT, AsJson, DataOptions
+from assay.errors import DataError
+
+if TYPE_CHECKING:  # these import numpy and more; --help does not wait for them
+    from assay.provenance import CodeIndex
+    from assay.provenance.texts import SourceText
+    from assay.provenance.trace import Trace
+
+SEARCH = "Search"
+SURE = 0.95
+SOLUTION = "solution"
+"""The part of a benchmark that is code; what is looked for unless --part says otherwise."""
+
+
+@grouped
+def trace_command(
+    code: Annotated[
+        list[Path] | None,
+        typer.Argument(metavar="FILE|FOLDER|- …", help="Code to trace; - is standard input.", show_default=False),
+    ] = None,
+    *,
+    at: Annotated[Path, typer.Option("--index", metavar="DIR", help="Folder of the index.", show_default=False)],
+    benchmark: Annotated[
+        str | None,
+        typer.Option(
+            metavar="BENCHMARK", help="Instead of code: which samples of a benchmark lie in the index (--data: where)."
+        ),
+    ] = None,
+    method: Annotated[
+        Literal["union", "hst", "winnowing", "vector"],
+        typer.Option(help="Candidates by fingerprints, by vector, or by both.", rich_help_panel=SEARCH),
+    ] = "union",
+    top: Annotated[int, typer.Option(min=1, metavar="N", help="Matches a text.", rich_help_panel=SEARCH)] = 5,
+    by: Annotated[
+        Literal["function", "file"],
+        typer.Option(help="Of a folder: what is traced one by one.", rich_help_panel=SEARCH),
+    ] = "function",
+    min_similarity: Annotated[
+        float,
+        typer.Option(min=0, max=1, help="Least share of the code that a match contains.", rich_help_panel=SEARCH),
+    ] = 0.0,
+    min_confidence: Annotated[
+        float, typer.Option(min=0, max=1, help="Least confidence; 0 shows all there is.", rich_help_panel=SEARCH)
+    ] = SURE,
+    template: Annotated[
+        list[Path] | None,
+        typer.Option(metavar="FILE", help="Code to ignore wherever it stands; several times.", rich_help_panel=SEARCH),
+    ] = None,
+    fail_on_licence: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="SPDX",
+            help="Exit with 1 where a match stands under it: GPL-3.0-only, GPL-*, unknown; several times.",
+            rich_help_panel=OUTPUT,
+        ),
+    ] = None,
+    sarif: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Write SARIF 2.1.0 there.", rich_help_panel=OUTPUT)
+    ] = None,
+    as_json: AsJson = False,
+    which: DataOptions,
+) -> None:
+    """Trace code to its sources: ranked matches with lines, licence, author and confidence.
+
+    A folder, and every file beside others, is traced function by function. --language says what a file without a known
+    suffix, or standard input, is written in.
+
+    **Example**: `assay trace snippet.py --index corpus.index --fail-on-licence 'GPL-*'`
+    """
+    from assay.cli.open_index import open_index
+    from assay.provenance.boilerplate import default_boilerplate, with_templates
+    from assay.provenance.licence_rules import checked_rules
+    from assay.provenance.trace import trace
+
+    rules = checked_rules(fail_on_licence or ())
+    if (benchmark is None) == (not code):
+        raise DataError("expected code to trace, or --benchmark: a file, a folder or - for standard input")
+    vectors = {"hst": True, "vector": True, "winnowing": False}.get(method)
+    with open_index(at, vectors=vectors) as index:
+        if benchmark is not None:
+            for name, given in {"--sarif": sarif, "--template": template, "--fail-on-licence": rules or None}.items():
+                if given is not None:
+                    raise DataError(f"{name} with --benchmark: it is for code that is traced")
+            _benchmark(benchmark, which, index, method, min_confidence, as_json=as_json)
+            return
+        ignored = with_templates(default_boilerplate(), template) if template else None
+        traced = _traced(
+            _texts(code or [], which.language, by),
+            lambda one: trace(
+                one.text,
+                index,
+                language=one.language,
+                method=method,
+                top=top,
+                min_similarity=min_similarity,
+                min_confidence=min_confidence,
+                boilerplate=ignored,
+            ),
+        )
+    _show(traced, rules, sarif, as_json=as_json)
+
+
+def _traced(texts: "list[SourceText]", answer: "Callable[[SourceText], Trace]") -> "list[tuple[SourceText, Trace]]":
+    from assay.cli.terminal import progress_bar
+
+    found = []
+    with progress_bar("tracing") as report:
+        for done, one in enumerate(texts, 1):
+            found.append((one, answer(one)))
+            if report is not None:
+                report(done, len(texts))
+    return found
+
+
+def _texts(code: list[Path], language: str | None, by: str) -> "list[SourceText]":
+    """One file or standard input whole, a folder and several files function by function."""
+    from assay.datasets.sources import language_named
+    from assay.provenance.texts import SourceText, by_function, one_text, source_texts
+
+    named = language and language_named(language)
+    found: list[SourceText] = []
+    for path in code:
+        if path.is_dir():
+            texts = [
+                SourceText(f"{path.as_posix().rstrip('/')}/{one.path}", one.text, one.language)
+                for one in source_texts([str(path)])
+                if named is None or one.language == named
+            ]
+            if not texts:
+                raise DataError(f"{path}: no source file in it")
+            found += by_function(texts) if by == "function" else texts
+        else:
+            one = one_text(path, named)
+            found += by_function([one]) if len(code) > 1 and by == "function" else [one]
+    return found
+
+
+def _show(
+    traced: "list[tuple[SourceText, Trace]]", rules: tuple[str, ...], sarif: Path | None, *, as_json: bool
+) -> None:
+    from assay.cli.trace_tables import denied_matches, print_traces, trace_json
+    from assay.provenance.sarif import sarif as as_sarif
+
+    if sarif is not None:
+        try:
+            sarif.write_text(json.dumps(as_sarif(traced, rules), indent=1) + "\n", "utf-8")
+        except OSError as error:
+            raise DataError(f"{sarif}: cannot be written: {error.strerror}") from error
+    if as_json:
+        typer.echo(json.dumps([trace_json(source, one) for source, one in traced], indent=1))
+    else:
+        print_traces(traced)
+    findings = denied_matches(traced, rules)
+    for finding in findings:
+        typer.echo(f"assay: finding: {finding}", err=True)
+    if findings:
+        raise typer.Exit(1)
+
+
+def _benchmark(
+    name: str,
+    which: DataOptions,
+    index: "CodeIndex",
+    method: Literal["union", "hst", "winnowing", "vector"],
+    sure: float,
+    *,
+    as_json: bool,
+) -> None:
+    from assay.cli.terminal import progress_bar
+    from assay.cli.trace_tables import benchmark_json, print_benchmark
+    from assay.datasets.benchmarks import benchmark as read_about
+    from assay.datasets.benchmarks import is_benchmark
+    from assay.provenance.contamination import trace_benchmark
+
+    if which.part is None and is_benchmark(name) and SOLUTION in read_about(name).parts:
+        which = replace(which, part=SOLUTION)
+    dataset = which.load(name)
+    called = f"{dataset.name} ({which.part})" if which.part else dataset.name
+    with progress_bar(f"looking for {called}") as report:
+        found = trace_benchmark(dataset.samples, index, benchmark=called, method=method, sure=sure, progress=report)
+    if as_json:
+        typer.echo(json.dumps(benchmark_json(found), indent=1))
+    else:
+        print_benchmark(found)

@@ -1,0 +1,144 @@
+"""Confidence: one minus a measured rate, never smaller than the measurement can tell."""
+
+import random
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from assay.errors import DataError
+from assay.provenance import CodeIndex, Document, Origin, trace
+from assay.provenance.calibrating import calibrate
+from assay.provenance.confidence import ENOUGH, FEWEST, FILE, Calibration, binned, shipped_calibration
+from assay.provenance.texts import SourceText
+from assay.retrieval import DEFAULT, PAPER
+
+VALUES = st.floats(0, 1)
+
+
+@given(st.lists(VALUES, min_size=FEWEST, max_size=60), VALUES)
+def test_the_rate_is_the_share_that_reaches_the_value_and_never_below_it(values, value):
+    calibration = Calibration(DEFAULT, {"tokens": binned((9, one) for one in values)})
+    rate = calibration.rate("tokens", 9, value)
+    exact = (sum(one >= value for one in values) + 1) / (len(values) + 1)
+    assert rate >= exact - 1e-12
+    assert rate <= (sum(one >= value - 0.02 for one in values) + 1) / (len(values) + 1)
+    assert rate >= 1 / (len(values) + 1)
+
+
+@given(st.lists(VALUES, min_size=FEWEST), VALUES, VALUES)
+def test_a_larger_value_has_no_larger_rate(values, one, other):
+    calibration = Calibration(DEFAULT, {"tokens": binned((9, value) for value in values)})
+    assert calibration.rate("tokens", 9, max(one, other)) <= calibration.rate("tokens", 9, min(one, other))
+
+
+def test_a_further_unrelated_query_has_a_small_rate_as_rarely_as_it_says():
+    draw = random.Random(3)
+    known = binned((1, draw.betavariate(1, 8)) for _ in range(999))
+    rates = [known[0].rate(draw.betavariate(1, 8)) for _ in range(20_000)]
+    for level in (0.01, 0.05, 0.2):
+        assert sum(rate <= level for rate in rates) / len(rates) < 1.25 * level
+
+
+def test_a_length_between_two_bins_belongs_to_the_shorter():
+    table = [(4, 0.5)] * ENOUGH + [(64, 0.1)] * ENOUGH
+    calibration = Calibration(DEFAULT, {"tokens": binned(table)})
+    assert calibration.rate("tokens", 63, 0.3) == 1
+    assert calibration.rate("tokens", 64, 0.3) == 1 / (ENOUGH + 1)
+    assert calibration.rate("tokens", 1, 0.3) == 1
+    assert calibration.rate("characters", 9, 0.3) is None
+
+
+def test_a_length_of_few_queries_is_counted_with_the_shorter_ones():
+    (both,) = binned([(4, 0.5)] * ENOUGH + [(64, 0.1)] * (ENOUGH - 1))
+    assert (both.shortest, both.n) == (4, 2 * ENOUGH - 1)
+
+
+def test_too_few_queries_of_a_length_say_nothing():
+    calibration = Calibration(DEFAULT, {"tokens": binned([(4, 0.5)] * (FEWEST - 1))})
+    assert calibration.rate("tokens", 4, 0.9) is None
+
+
+@given(st.lists(st.tuples(st.integers(1, 300), VALUES), min_size=1, max_size=50))
+def test_a_saved_calibration_is_the_same(tmp_path_factory, measured):
+    path = tmp_path_factory.mktemp("calibration") / FILE
+    calibration = Calibration(DEFAULT, {"tokens": binned(measured)}, None, {"seed": 0})
+    calibration.save(path)
+    assert Calibration.load(path, DEFAULT) == calibration
+
+
+@pytest.mark.parametrize("content", ["", "{}", "[]", '{"format": 9}'])
+def test_a_file_that_is_no_calibration_is_told(tmp_path, content):
+    path = tmp_path / FILE
+    path.write_text(content)
+    with pytest.raises(DataError, match="expected a calibration of profile 'default'"):
+        Calibration.load(path, DEFAULT)
+
+
+def test_a_calibration_of_another_profile_is_refused(tmp_path):
+    path = tmp_path / FILE
+    Calibration(PAPER, {}).save(path)
+    with pytest.raises(DataError, match="other channels"):
+        Calibration.load(path, DEFAULT)
+
+
+@pytest.mark.parametrize("profile", [DEFAULT])
+def test_each_profile_ships_with_a_calibration_that_says_where_it_is_from(profile):
+    shipped = shipped_calibration(profile)
+    assert set(shipped.channels) == {channel.form for channel in profile.channels}
+    assert shipped.provenance["functions"] >= 1000
+    for bins in shipped.channels.values():
+        assert max(one.n for one in bins) >= 500
+
+
+def random_function(draw, name):
+    words = [f"{draw.choice('abcdefgh')}{draw.randrange(50)}" for _ in range(12)]
+    lines = "\n".join(f"    {draw.choice(words)} = {draw.choice(words)}({draw.choice(words)})" for _ in range(10))
+    return f"def {name}({words[0]}):\n{lines}\n"
+
+
+@pytest.fixture(scope="module")
+def index(tmp_path_factory):
+    draw = random.Random(5)
+    with CodeIndex.create(tmp_path_factory.mktemp("confidence") / "index") as index:
+        texts = [random_function(draw, f"held_{at}") for at in range(30)]
+        index.add(
+            Document(text, "python", "function", f"held_{at}", (Origin("corpus", f"{at}.py"),))
+            for at, text in enumerate(texts)
+        )
+        index.commit()
+        yield index
+
+
+def unrelated(count=30):
+    draw = random.Random(6)
+    return [SourceText("other.py", random_function(draw, f"own_{at}"), "python", f"own_{at}") for at in range(count)]
+
+
+def test_a_copy_in_the_index_has_more_confidence_than_any_unrelated_function(index):
+    found = calibrate(index, unrelated())
+    own = trace(index.document(1).text, index, language="python", calibration=found).matches[0].confidence
+    others = [trace(one.text, index, language="python", calibration=found).matches for one in unrelated()]
+    assert own > max((match.confidence for matches in others for match in matches), default=0)
+    assert own <= 1 - 2 / (max(one.n for one in found.channels["characters"]) + 1)
+
+
+def test_near_duplicates_are_taken_out_and_listed(index):
+    copy = SourceText("copied.py", index.document(3).text, "python", index.document(3).name)
+    found = calibrate(index, [*unrelated(), copy])
+    assert found.provenance["near_duplicates_removed"] == 1
+    assert found.provenance["removed"][0][0] == f"copied.py:{copy.name}"
+    assert found.channels == calibrate(index, [*unrelated()]).channels or found.provenance["functions"] == 30
+
+
+def test_the_index_takes_its_own_calibration(index):
+    calibrate(index, unrelated()).save(index.folder / FILE)
+    text = index.document(2).text
+    own = trace(text, index, language="python").matches[0].confidence
+    assert own == trace(text, index, language="python", calibration=calibrate(index, unrelated())).matches[0].confidence
+    (index.folder / FILE).unlink()
+
+
+def test_too_little_unrelated_code_is_told(index):
+    with pytest.raises(DataError, match="received 3 functions"):
+        calibrate(index, unrelated(3))

@@ -12,7 +12,7 @@ from rich.table import Table
 
 from assay.cli.options import OUTPUT, AsJson
 from assay.cli.terminal import ERRORS
-from assay.cli.testbed_runs import evaluate_command, plant_command, run_command, train_command
+from assay.cli.testbed_runs import evaluate_command, list_command, plant_command, run_command, train_command
 from assay.cli.train_encoder import train_encoder_command
 from assay.errors import DataError
 
@@ -35,6 +35,7 @@ testbed_app.command("plant")(plant_command)
 testbed_app.command("train")(train_command)
 testbed_app.command("evaluate")(evaluate_command)
 testbed_app.command("run")(run_command)
+testbed_app.command("list")(list_command)
 
 
 @testbed_app.command("train-base")

@@ -188,34 +188,112 @@ def evaluate_command(
 def run_command(
     what: Annotated[
         str,
-        typer.Argument(metavar="CONFIG", help="A configuration file, TOML or JSON."),
+        typer.Argument(metavar="CONFIG|EXPERIMENT", help="A configuration file, or a name of `assay testbed list`."),
     ],
     *,
+    scale: Annotated[
+        Literal["smoke", "small", "paper"],
+        typer.Option(help="Of an experiment: seconds, minutes, or the paper's models."),
+    ] = "small",
     seed: Annotated[str | None, typer.Option(metavar="0,1,2", help="Seeds; several give intervals over them.")] = None,
+    data: Annotated[
+        list[str] | None,
+        typer.Option(metavar="NAME=PATH", help="A benchmark for figure-2; may be given several times."),
+    ] = None,
     out: Annotated[
-        Path | None, typer.Option(metavar="DIR", help="Run folder (runs/NAME).", rich_help_panel=OUTPUT)
+        Path | None, typer.Option(metavar="DIR", help="Folder of the runs (runs/NAME).", rich_help_panel=OUTPUT)
     ] = None,
     as_json: AsJson = False,
 ) -> None:
-    """Run a configuration end to end: plant, train, evaluate, tables and figures.
+    """Run a configuration or an experiment end to end: plant, train, evaluate, tables and figures.
 
-    What is done already is not done again: killed and started again, the same command goes on.
+    What is done already is not done again: killed and started again, the same command goes on. Experiments that are
+    given one folder share their runs.
 
-    **Example**: `assay testbed run experiment.toml --seed 0,1,2 --out runs/experiment`
+    **Example**: `assay testbed run table-1 --scale small --seed 0,1,2 --out runs/small`
     """
-    from assay.errors import DataError
     from assay.testbed.configuration import read_configuration
+    from assay.testbed.experiments.table import experiment
     from assay.testbed.run import run
 
     path = Path(what)
     if path.suffix not in (".toml", ".json"):
-        raise DataError(f"{what!r}: expected a configuration file in TOML or JSON")
+        folder = out or Path("runs") / scale
+        seeds = numbers(seed, "--seed") if seed is not None else (0,)
+        experiment(what)
+        show_experiment(what, scale, folder, seeds, benchmarks_at(data or []), as_json=as_json)
+        return
     found = read_configuration(path)
-    seeds = numbers(seed, "--seed") if seed is not None else (found.seed,)
+    chosen = numbers(seed, "--seed") if seed is not None else (found.seed,)
     folder = out or Path("runs") / found.name
-    for one in seeds:
-        here = folder if len(seeds) == 1 else folder / f"seed-{one}"
+    for one in chosen:
+        here = folder if len(chosen) == 1 else folder / f"seed-{one}"
         show(here, run(here, replace(found, seed=one), watchers()), as_json=as_json)
+
+
+def list_command(*, as_json: AsJson = False) -> None:
+    """List the experiments: tables and figures of the papers, and ours.
+
+    **Example**: `assay testbed list`
+    """
+    from rich.console import Console
+    from rich.table import Table
+
+    from assay.testbed.experiments.table import EXPERIMENTS
+
+    if as_json:
+        known = [{"name": one.name, "source": one.source, "summary": one.summary} for one in EXPERIMENTS.values()]
+        typer.echo(json.dumps(known, indent=1, ensure_ascii=False))
+        return
+    table = Table("name", "from", "what", title="Experiments", title_justify="left")
+    for one in EXPERIMENTS.values():
+        table.add_row(one.name, one.source, one.summary)
+    Console().print(table)
+
+
+def show_experiment(
+    name: str, size: str, out: Path, seeds: tuple[int, ...], data: dict[str, Path], *, as_json: bool
+) -> None:
+    """Make an experiment, write what it found beside its runs, and show its table."""
+    from rich.console import Console
+
+    from assay.reports.experiment import finding_table, write_finding
+    from assay.reports.tables import WIDE, markdown_of, rich_table
+    from assay.testbed.configuration import scale
+    from assay.testbed.experiments.bench import Bench
+    from assay.testbed.experiments.table import experiment
+    from assay.testbed.run import manifest_of
+
+    bench = Bench(out, scale(size), seeds, data, watchers())
+    found = experiment(name).function(bench)
+    first = bench.folder(bench.configured(bench.configurations[0], seeds[0]))
+    page = write_finding(out / name, found, manifest_of(first))
+    if as_json:
+        typer.echo((out / name / "finding.json").read_text("utf-8"), nl=False)
+        return
+    console = Console()
+    if len(found.columns) > WIDE:  # no terminal has room; Markdown can be read and pasted
+        typer.echo(markdown_of(finding_table(found), head=found.head))
+    else:
+        console.print(rich_table(finding_table(found), head=found.head))
+    console.print(f"Page: {page}")
+
+
+def benchmarks_at(given: list[str]) -> dict[str, Path]:
+    """Benchmark → path, from NAME=PATH.
+
+    Raises:
+        DataError: something else.
+    """
+    from assay.errors import DataError
+
+    found = {}
+    for text in given:
+        name, equals, path = text.partition("=")
+        if not (name and equals and path):
+            raise DataError(f"--data {text!r}: expected NAME=PATH, as humaneval=HumanEval.jsonl.gz")
+        found[name] = Path(path)
+    return found
 
 
 def show(folder: Path, found: "Evaluation", *, as_json: bool) -> None:

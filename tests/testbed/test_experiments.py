@@ -1,0 +1,153 @@
+"""The papers' tables and figures, on runs small enough for a test."""
+
+import json
+import math
+from dataclasses import replace
+
+import numpy as np
+import pytest
+import torch
+
+from assay.errors import DataError
+from assay.evaluation.estimate import Estimate
+from assay.reports.experiment import finding_table, heat_map, write_finding
+from assay.reports.tables import markdown_of
+from assay.testbed.configuration import Configuration, Data, Judging, Mix, Training
+from assay.testbed.experiments import paper_values
+from assay.testbed.experiments.bench import Bench
+from assay.testbed.experiments.finding import over_seeds
+from assay.testbed.experiments.null import false_positive_rates
+from assay.testbed.experiments.table import EXPERIMENTS, experiment
+from assay.testbed.plant import Planted
+from assay.types import Sample
+
+DETECTORS = ("loss", "mid_pit", "min_k_plus_plus", "sr_gray", "sr_gray:n=1", "sr_z", "lowercase")
+
+
+def function(i):
+    return (
+        f"def scale_{i}(width_{i}, height_{i}, margin_{i}):\n"
+        f"    area_{i} = width_{i} * height_{i} + {i}\n"
+        f"    border_{i} = margin_{i} - area_{i} * {i * i}\n"
+        f"    return area_{i}, border_{i}, {i} - margin_{i}\n"
+    )
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _one_thread():
+    before = torch.get_num_threads()
+    torch.set_num_threads(1)
+    yield
+    torch.set_num_threads(before)
+
+
+@pytest.fixture(scope="module")
+def bench(tmp_path_factory):
+    """Two seeds of one small configuration; members are shown often enough to be told."""
+    folder = tmp_path_factory.mktemp("bench")
+    rows = [{"id": f"f{i}", "text": function(i), "language": "python"} for i in range(90)]
+    texts = folder / "functions.jsonl"
+    texts.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    configuration = Configuration(
+        name="tiny",
+        data=Data(
+            source=str(texts),
+            language="language",
+            members=10,
+            calibration_members=4,
+            calibration_nonmembers=24,
+            unseen=6,
+            near_duplicate=1.0,
+        ),
+        mix=Mix(ratio=1),
+        training=Training(method="full", rate=2e-3, batch=4, epochs=2, checkpoints=(1, 2), device="cpu"),
+        judging=Judging(detectors=DETECTORS, variants=3, resamples=30, device="cpu"),
+    )
+    return Bench(folder / "out", (configuration,), (0, 1))
+
+
+@pytest.mark.parametrize("name", EXPERIMENTS)
+def test_every_experiment_gives_a_whole_table(name, bench, tmp_path):
+    dear = name in ("table-10", "figure-3")  # further runs
+    found = EXPERIMENTS[name].function(replace(bench, seeds=(0,)) if dear else bench)
+    assert found.name == name
+    assert found.lines
+    assert all(len(line.values) == len(found.columns) for line in found.lines)
+    page = write_finding(tmp_path / name, found, {"command": ["assay"]})
+    assert page.read_text().startswith("<!doctype html>")
+    assert json.loads((tmp_path / name / "finding.json").read_text())["name"] == name
+    assert markdown_of(finding_table(found), head=found.head) in (tmp_path / name / "finding.md").read_text()
+
+
+def test_the_papers_value_stands_beside_ours(bench):
+    table = markdown_of(finding_table(EXPERIMENTS["table-1"].function(bench)))
+    (row,) = [line for line in table.splitlines() if line.startswith("| `epoch 1 · SrDetection` |")]
+    assert "75\u00a0%" in row
+    assert "[" in row
+
+
+def test_runs_are_shared_and_run_once(bench):
+    EXPERIMENTS["table-1"].function(bench)
+    before = {path: path.stat().st_mtime_ns for path in (bench.out / "runs").glob("*/train/state.pt")}
+    EXPERIMENTS["table-3"].function(replace(bench, _known={}))
+    assert before == {path: path.stat().st_mtime_ns for path in (bench.out / "runs").glob("*/train/state.pt")}
+
+
+def test_another_mix_has_the_same_members_and_the_same_base_scores(bench):
+    EXPERIMENTS["table-10"].function(replace(bench, seeds=(0,)))
+    runs = [bench.out / "runs" / f"tiny-mix-{ratio}-seed-0" for ratio in (1, 5)]
+    for name in ("plant/members.jsonl", "scores/epoch-0.parquet"):
+        assert (runs[0] / name).read_bytes() == (runs[1] / name).read_bytes()
+    rows = [json.loads((run / "train" / "training.json").read_text()) for run in runs]
+    assert rows[1]["general_tokens"] == 5 * rows[0]["general_tokens"]
+
+
+def test_the_case_study_shows_every_letter_of_both_texts(bench):
+    case = EXPERIMENTS["figure-4"].function(bench).case
+    shown = "".join(heat_map(case.original.text, case.tokens[0]))
+    import html
+    import re
+
+    assert html.unescape(re.sub(r"<[^>]*>", "", shown)) == case.original.text
+    assert case.original.text != case.variant.text
+    assert case.perplexity[0] < case.perplexity[2] <= case.perplexity[3]
+
+
+def test_an_interval_over_seeds_is_students():
+    """t(.975, 2) = 4.3027; the standard deviation of .7, .8, .9 is .1."""
+    found = over_seeds([Estimate(v, math.nan, math.nan) for v in (0.7, 0.8, 0.9)])
+    assert found.value == pytest.approx(0.8)
+    assert found.high - found.value == pytest.approx(4.3027 * 0.1 / math.sqrt(3), rel=1e-4)
+
+
+def test_one_seed_keeps_its_own_interval_and_none_has_none():
+    one = Estimate(0.7, 0.6, 0.8)
+    assert over_seeds([one, None]) == one
+    assert over_seeds([None]) is None
+
+
+def test_conformal_rates_over_splits_hold_their_level():
+    samples = tuple(Sample(str(i), "x", group=f"g{i // 3}", metadata={"part": "unseen"}) for i in range(600))
+    random = np.random.default_rng(0)
+    found = [false_positive_rates(Planted(samples, {}), {"s": random.normal(size=600)}, seed)["s"] for seed in range(8)]
+    assert np.mean(found, axis=0) == pytest.approx([0.05, 0.1], abs=0.015)
+
+
+def test_the_papers_tables_are_whole():
+    for table in (paper_values.TABLE_1, paper_values.TABLE_2):
+        assert all(len(cell) == 2 and len(cell[0]) == 4 for rows in table.values() for cell in rows.values())
+    assert {n: len(models[0]) for n, models in paper_values.TABLE_3.items()} == {1: 3, 3: 3, 5: 3, 10: 3}
+
+
+def test_table_10_repeats_table_1_in_all_but_two_cells():
+    pairs = [
+        (paper_values.TABLE_10[5][name][model], cells[model][3])
+        for name, cells in paper_values.TABLE_1[1].items()
+        for model in (0, 1)
+    ]
+    assert sum(a != b for a, b in pairs) == 2
+
+
+def test_an_experiment_that_is_none_is_refused_with_those_there_are():
+    with pytest.raises(DataError, match="table-1"):
+        experiment("table-99")

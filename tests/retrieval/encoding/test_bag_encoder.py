@@ -88,6 +88,18 @@ def test_tokens_are_cut_where_most_languages_cut_them(text, tokens):
     assert lexeme_count(text) == tokens
 
 
+@pytest.mark.parametrize(
+    "mark", ["/*", '"""', '\\"""', "'''", "\\'''", '\\"', "\\'", "#[", "a#", "/* */ /*", '"""a""" """']
+)
+def test_marks_that_are_never_closed_cost_no_more_than_others(mark):
+    """300,000 characters: a look through the rest of the text for each of them would take hours."""
+    assert read_lexemes([mark * (300_000 // len(mark))]).texts == 1
+
+
+def test_a_few_unclosed_marks_change_nothing_before_them():
+    assert lexeme_count("a /* b */ c /* d e") == 6
+
+
 def test_a_name_knows_how_long_ago_its_text_had_it_before():
     found = read_lexemes(["a = b + a * b", "b = b if b else a"])
     assert found.since.tolist() == [0, 0, 0, 0, 4, 0, 4, 0, 0, 2, 0, 2, 0, 0]

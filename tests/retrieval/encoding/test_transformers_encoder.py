@@ -118,6 +118,16 @@ def test_a_long_text_is_cut_where_the_model_ends(folder):
     np.testing.assert_array_equal(encoder.encode(["a" * CONTEXT]), encoder.encode(["a" * CONTEXT + "b"]))
 
 
+def test_what_stands_behind_a_text_survives_the_cut(tmp_path):
+    tiny_encoder(tmp_path, template="<s> $A </s>")
+    encoder = open_encoder(str(tmp_path), document_prefix="<{text}>", max_length=8, device="cpu")
+    short, long = encoder._ids(["ab", "abcdefghij"])
+    assert len(short) == 6
+    assert len(long) == 8
+    assert long[:4] == short[:4]
+    assert long[-2:] == short[-2:]
+
+
 def test_the_smallest_stated_length_counts(tmp_path):
     tiny_encoder(tmp_path, length=20)
     assert open_encoder(str(tmp_path), device="cpu").reading.max_length == 20

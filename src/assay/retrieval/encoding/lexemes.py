@@ -9,6 +9,7 @@ import re
 import zlib
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cache
 from itertools import chain
 
 import numpy as np
@@ -19,19 +20,27 @@ from assay.retrieval.hashing import Hashes, mixed
 Indices = NDArray[np.int64]
 
 DIRECTIVES = "include|define|undef|if|ifdef|ifndef|elif|else|endif|pragma|error|line|warning"
-LEXEME = re.compile(
-    r'"""(?:[^"\\]|\\[\s\S]|"(?!""))*+"""'
-    r"|'''(?:[^'\\]|\\[\s\S]|'(?!''))*+'''"
-    r"|/\*(?:[^*]|\*(?!/))*+\*/"
-    r"|//[^\n]*+"
+SPANNING = {
+    '"""': r'"""(?:[^"\\]|\\[\s\S]|"(?!""))*+"""',
+    "'''": r"'''(?:[^'\\]|\\[\s\S]|'(?!''))*+'''",
+    "/*": r"/\*(?:[^*]|\*(?!/))*+\*/",
+}
+"""What may run over lines, by the mark that opens it."""
+
+WITHIN_LINE = (
+    r"//[^\n]*+"
     rf"|#(?![\[\w]*\[|(?:{DIRECTIVES})\b)(?<![.\w]#)[^\n]*+"
-    r'|"(?:[^"\\\n]|\\.)*+"'
-    r"|'(?:[^'\\\n]|\\.)*+'"
+    r'|"(?:[^"\\\n]|\\.){0,500}+"'
+    r"|'(?:[^'\\\n]|\\.){0,500}+'"
     r"|[^\W\d]\w*+"
     r"|\d[\w.]*+"
     r"|[^\w\s]"
 )
-"""Docstrings and comments, strings, words, numbers, and single characters of operators."""
+"""Comments, strings, words, numbers, and single characters of operators."""
+
+MOST_UNCLOSED = 64
+"""Marks that open something without an end: each costs a look through the rest of the text. Where there are more, marks
+of the kind open nothing, so that time stays linear in the text."""
 
 PART = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[^\W\d_a-zA-Z]+")
 SHORTEST_PART = 2
@@ -83,7 +92,7 @@ class Lexemes:
 
 def read_lexemes(texts: Sequence[str]) -> Lexemes:
     """The tokens of each text; nothing of one text depends on the others."""
-    rows = [LEXEME.findall(text) for text in texts]
+    rows = [_lexer(text).findall(text) for text in texts]
     number: dict[str, int] = {}
     ids = np.fromiter((number.setdefault(one, len(number)) for one in chain.from_iterable(rows)), np.int64)
     text = np.repeat(np.arange(len(texts)), [len(row) for row in rows])
@@ -99,6 +108,24 @@ def read_lexemes(texts: Sequence[str]) -> Lexemes:
     code = kind[ids] != PROSE
     ids, text = ids[code], text[code]
     return Lexemes(len(texts), text, spelling[ids], shape[ids], _since(text, ids, kind[ids] == NAME), word_text, words)
+
+
+def _lexer(text: str) -> re.Pattern[str]:
+    return _pattern(tuple(mark for mark in SPANNING if mark not in text or _unclosed(text, mark) <= MOST_UNCLOSED))
+
+
+@cache
+def _pattern(marks: tuple[str, ...]) -> re.Pattern[str]:
+    return re.compile("|".join([*(SPANNING[mark] for mark in marks), WITHIN_LINE]))
+
+
+def _unclosed(text: str, mark: str) -> int:
+    """How many of these marks stand after the last one that closes."""
+    closing = "*/" if mark == "/*" else mark
+    last = text.rfind(closing)
+    while mark != "/*" and last > 0 and text[last - 1] == "\\":
+        last = text.rfind(closing, 0, last)
+    return text.count(mark, last + len(closing) if last >= 0 else 0)
 
 
 def _vocabulary(tokens: Sequence[str]) -> tuple[Hashes, Hashes, NDArray[np.uint8], list[list[int]]]:

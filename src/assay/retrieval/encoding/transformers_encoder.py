@@ -122,13 +122,24 @@ class TransformersEncoder:
         around = [text.lower() for text in around] if how.lower_case else around
         around = [text.encode("utf-8", "replace").decode("utf-8") for text in around]  # no tokenizer takes surrogates
         with quiet():
-            ids: list[list[int]] = self.tokenizer(around, truncation=True, max_length=how.max_length)["input_ids"]
+            ids: list[list[int]] = self.tokenizer(around)["input_ids"]
+        ids = [self._cut(one) for one in ids]
         if how.poolings == ("eos",):
             end = self.tokenizer.eos_token_id
             ids = [one if one[-1:] == [end] else [*one[: how.max_length - 1], end] for one in ids]
         known = [self.tokenizer.bos_token_id, self.tokenizer.eos_token_id, self.tokenizer.unk_token_id, 0]
         filler = next(one for one in known if one is not None)
         return [one or [filler] for one in ids]  # nothing to encode still has a vector
+
+    def _cut(self, ids: list[int]) -> list[int]:
+        """At most `max_length` tokens: what stands behind the text stays, the end of the text goes."""
+        most = self.reading.max_length
+        if len(ids) <= most:
+            return ids
+        behind = self.reading.template.rpartition("{text}")[2]
+        kept = len(self.tokenizer.encode(behind, add_special_tokens=False)) if behind else 0
+        kept = min(kept + self.tokenizer.num_special_tokens_to_add(), most - 1)
+        return [*ids[: most - kept], *ids[len(ids) - kept :]]
 
     def _batch(self, batch: list[_Piece]) -> tuple[list[_Piece], Floats]:
         device = next(self.model.parameters()).device

@@ -234,6 +234,32 @@ def fingerprints(file: File) -> str:
     return table(["way", "read", "speed, one core", "× scanoss_winnowing"], rows)
 
 
+def encoder(file: File) -> str:
+    """Mean reciprocal ranks of vector search, every way on the same fragments."""
+    cells = [one for one in file["results"] if "copy" in one]
+    ways = list(dict.fromkeys(one["way"] for one in cells))
+    by_cell: dict[tuple[str, int], list[str]] = {}
+    for one in cells:
+        mrr = one["mrr"]
+        told = f"{mrr['value']:.3f} ({mrr['low']:.3f}–{mrr['high']:.3f}); {one['recall_100']['value']:.3f}"
+        by_cell.setdefault((one["copy"], one["tokens"]), []).append(told)
+    rows = [[copy, str(tokens), *told] for (copy, tokens), told in by_cell.items()]
+    rows.sort(key=lambda row: [one["copy"] for one in cells].index(row[0]))
+    first = file["results"][0]
+    return table(["copy", "tokens", *ways], rows) + (
+        f"\nMRR, its interval; recall@100. {first['functions']:,} functions, {cells[0]['queries']} fragments a row.\n"
+    )
+
+
+def encoder_speed(file: File) -> str:
+    """Texts a second."""
+    first = file["results"][0]
+    rows = [[name, number(one["median"])] for name, one in first["per_second"].items()]
+    return table(["texts", "a second, one core"], rows) + (
+        f"\n{first['dimensions']} dimensions, {first['weights_bytes'] / 1e6:.1f} MB of weights.\n"
+    )
+
+
 def machine(files: Mapping[str, File]) -> str:
     """On what it was measured; scripts may have run on different machines."""
     described = set()
@@ -258,6 +284,8 @@ TABLES: Mapping[str, tuple[str, Callable[[File], str]]] = {
     "fingerprints": ("fingerprints", fingerprints),
     "confidence": ("confidence", confidence),
     "variants": ("variants", variants),
+    "encoder": ("encoder", encoder),
+    "encoder-speed": ("encoder", encoder_speed),
     "variants-languages": ("variants_languages", variants),
 }
 """Name of a table in the page → file it is made from, and how."""

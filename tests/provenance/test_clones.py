@@ -83,10 +83,11 @@ def test_seeds_decide():
     assert len({edited(FUNCTION, ["pass"], seed=seed) for seed in range(9)}) > 1
 
 
-def test_many_names_all_become_different():
+def test_many_names_all_become_different_and_none_a_reserved_word():
     names = [f"n{number}" for number in range(5000)]
     new = re.findall(r"\w+", renamed(" ".join(names), "python", seed=1))
     assert len(set(new)) == 5000
+    assert not {"class", "case", "double", "function"} & set(new)
 
 
 def test_one_edit_adds_a_donors_line_removes_one_or_swaps_two():

@@ -14,13 +14,15 @@ import numpy as np
 from assay.code.words import ADJECTIVES, NOUNS
 from assay.provenance.adaptation import drawing
 from assay.retrieval.canonical import Canonical
-from assay.retrieval.grammars import grammar_of
+from assay.retrieval.grammars import LANGUAGES, grammar_of
 from assay.retrieval.hashing import mixed
 from assay.retrieval.regions import COMMENT, find_regions
 from assay.retrieval.source import Source
 from assay.retrieval.tokens import NAME, tokens
 
 A_NAME = mixed(np.array([NAME]))[0]
+RESERVED = frozenset().union(*(one.reserved for one in LANGUAGES.values()))
+"""Words that are no names in one of the languages: no name is replaced by them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,7 +83,7 @@ def renamed(text: str, language: str | None, *, seed: int, spare: Collection[str
     canonical = _tokens(text, language)
     draw = drawing(seed, text)
     new: dict[str, str] = {}
-    taken = set(re.findall(r"\w+", text))
+    taken = {*RESERVED, *re.findall(r"\w+", text)}
     pieces, end = [], 0
     at = np.flatnonzero(canonical.units == A_NAME)
     for start, stop in zip(canonical.starts[at].tolist(), canonical.stops_of(at).tolist(), strict=True):

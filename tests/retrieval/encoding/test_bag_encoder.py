@@ -1,5 +1,8 @@
 """The bag of features: what it sees, and that one text is the same alone and in a batch."""
 
+import subprocess
+import sys
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -219,9 +222,19 @@ def test_the_shipped_encoder_is_an_encoder_of_at_most_5_megabytes():
     assert sum(file.stat().st_size for file in files) <= 5_000_000
 
 
+def test_the_shipped_encoder_needs_no_torch():
+    code = "import sys\nfrom assay.retrieval.encoding import open_encoder\nopen_encoder().encode(['x = 1'])\n"
+    subprocess.run([sys.executable, "-c", code + "sys.exit('torch' in sys.modules)"], check=True)
+
+
 def test_an_unknown_builtin_lists_those_there_are():
     with pytest.raises(ModelError, match=r"no built-in encoder 'large': expected one of fragments"):
         open_encoder("builtin:large")
+
+
+def test_an_option_that_says_nothing_to_it_is_refused():
+    with pytest.raises(ModelError, match="builtin:fragments: received pooling, max_length; expected none of them"):
+        open_encoder(pooling="cls", max_length=9)
 
 
 @pytest.mark.parametrize("content", [b"", b"no tensors"])

@@ -45,7 +45,7 @@ def open_encoder(
 ) -> Encoder:
     """Open an encoder by name. A folder never opens a network connection.
 
-    All options are for transformers models; the built-in encoder has none.
+    The built-in encoder takes no pooling, prefix or length; the options of computation say nothing to it.
 
     Args:
         name: `builtin:fragments` (ships with assay), a folder that `assay testbed train-encoder` exported, a model
@@ -67,6 +67,14 @@ def open_encoder(
     """
     folder = _builtin(name) if name.startswith(BUILTIN_PREFIX) else Path(name)
     if (folder / WEIGHTS).is_file():
+        asked = {
+            "pooling": pooling,
+            "query_prefix": query_prefix,
+            "document_prefix": document_prefix,
+            "max_length": max_length,
+        }
+        if given := [key for key, value in asked.items() if value is not None]:
+            raise ModelError(f"{name}: received {', '.join(given)}; expected none of them, it reads every text whole")
         return open_bag(folder, name=name)
     # torch takes seconds to import; the built-in encoder does not need it
     from assay.models.loading import check_place  # noqa: PLC0415

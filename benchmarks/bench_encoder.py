@@ -1,0 +1,189 @@
+"""Vector search alone: which share of fragments finds the function it is from, and how fast texts become vectors.
+
+The functions are those of the standard library of the Python that runs this, at least 200 characters long, no two of
+them near-duplicates. `builtin:fragments` was trained on none of them, nor on a near-duplicate of one. A function is
+indexed as it stands; a fragment is cut at random from what is left of it without comments and docstrings, so a query
+never holds the words of a docstring.
+
+- `exact`: the fragment as it is.
+- `Algorithm 1`: frequent words replaced, each with probability .2 (Type 2).
+- `renamed`: every name replaced by another, those of others, attributes and built-ins too.
+- `edited`: a quarter of the lines, at least one, added, removed or moved (Type 3).
+
+The same fragments are asked of every way:
+
+- `builtin:fragments`: the encoder that ships.
+- `untrained`: its features with sign rows of the same dimensions alone, weighted by their rarity in the very functions
+  that are searched.
+- `characters`: TF-IDF of character n-grams, sublinear, case kept, fitted on the functions that are searched: sparse,
+  with as many dimensions as there are n-grams. n = 4 to 6 had the highest mean MRR of (3, 5) and (4, 6), and of (3, 5)
+  within words.
+- `features, sparse`: the encoder's features, weighted as in `untrained`, without any projection: what the features can
+  do in some million dimensions.
+
+Recall@n: the function is among the first n. Intervals are 95 %, by resampling modules. Speed is of processor time.
+"""
+
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict
+from typing import Any
+
+import numpy as np
+from measuring import Spread, arguments, interleaved, spread, write
+from numpy.typing import NDArray
+from scipy.sparse import csr_array, issparse
+from sklearn.feature_extraction.text import TfidfVectorizer
+from sklearn.preprocessing import normalize
+
+from assay.evaluation import grouped_bootstrap
+from assay.provenance.adaptation import adapt
+from assay.provenance.clones import Cut, bare, edited, renamed
+from assay.retrieval.encoding import BagEncoder, open_encoder
+from assay.retrieval.encoding.bag import WEIGHT_BITS, places
+from assay.retrieval.encoding.features import HASH_BITS, Features, features
+from assay.retrieval.encoding.open import BUILTIN, WEIGHTS
+from assay.testbed.library_functions import LibraryFunction, library_functions, library_paths, library_root
+from assay.testbed.near_duplicates import ShingleIndex
+
+WINDOWS = (15, 30, 60, 120)
+SHORTEST = 200
+NEAR = 0.5
+SEED = 7
+COPIES: Mapping[str, Callable[[str, str], str]] = {
+    "exact": lambda fragment, _: fragment,
+    "Algorithm 1": lambda fragment, _: adapt(fragment, seed=SEED).text,
+    "renamed": lambda fragment, _: renamed(fragment, "python", seed=SEED),
+    "edited": lambda fragment, donor: edited(fragment, [donor], seed=SEED),
+}
+"""How a fragment differs; the second text is where an added line may come from."""
+
+RANKS = (1, 10, 100)
+Similarities = Callable[[Sequence[str]], NDArray[np.float64]]
+"""Fragments to their similarity to every function, [fragments, functions]."""
+
+
+def main() -> None:
+    """Measure and write."""
+    began = time.perf_counter()
+    options = arguments(__doc__)
+    functions = distinct_functions(20 if options.smoke else None)
+    texts = [function.text for function in functions]
+    encoder = open_encoder()
+    assert isinstance(encoder, BagEncoder)
+    ways = similarities(texts, encoder)
+    results: list[dict[str, object]] = [
+        {
+            "way": "speed",
+            "functions": len(texts),
+            "weights_bytes": (BUILTIN / "fragments" / WEIGHTS).stat().st_size,
+            "dimensions": encoder.dimensions,
+            "per_second": speed(encoder, functions, options.repeats or (2 if options.smoke else 5)),
+        }
+    ]
+    for window in WINDOWS:
+        chosen, fragments = fragments_of(functions, window, 20 if options.smoke else 600)
+        groups = [functions[at].path for at in chosen]
+        donors = np.random.default_rng(SEED).choice(len(texts), len(chosen))
+        for copy, change in COPIES.items():
+            queries = [change(one, texts[donor]) for one, donor in zip(fragments, donors, strict=True)]
+            for way, of in ways.items():
+                measured = recalls(of(queries), chosen, groups)
+                results.append({"way": way, "copy": copy, "tokens": window, "queries": len(queries), **measured})
+                print(way, copy, window, measured["mrr"])
+    print(write("encoder", options, results, began))
+
+
+def distinct_functions(files: int | None) -> list[LibraryFunction]:
+    """Functions of the standard library, or of its first files, no two near-duplicates."""
+    root = library_root()
+    found = [one for one in library_functions(root, library_paths(root)[:files]) if len(one.text) >= SHORTEST]
+    found = list({one.digest: one for one in reversed(found)}.values())
+    kept = ShingleIndex([one.text for one in found]).first_of_each_kind(NEAR)
+    return [one for one, keep in zip(found, kept, strict=True) if keep]
+
+
+def fragments_of(functions: Sequence[LibraryFunction], window: int, queries: int) -> tuple[list[int], list[str]]:
+    """Functions that are long enough, drawn at random, and a fragment of each."""
+    draw = np.random.default_rng([SEED, window])
+    chosen: list[int] = []
+    fragments: list[str] = []
+    for at in draw.permutation(len(functions)).tolist():
+        cut = Cut.of(bare(functions[at].text, "python"), "python")
+        if len(cut) >= window and len(chosen) < queries:
+            chosen.append(at)
+            fragments.append(cut.fragment(int(draw.integers(len(cut) - window + 1)), window))
+    return chosen, fragments
+
+
+def similarities(texts: Sequence[str], encoder: BagEncoder) -> dict[str, Similarities]:
+    """What is compared, each ready to be asked."""
+    whole = batched(texts)
+    seen = np.bincount(places(whole, 1).weights, minlength=1 << WEIGHT_BITS)
+    rarity = np.log((1 + len(texts)) / (1 + seen)).astype(np.float32)
+    untrained = BagEncoder("untrained", "", encoder.learned * 0, rarity, rarity * 0)
+    characters = TfidfVectorizer(
+        analyzer="char", ngram_range=(4, 6), sublinear_tf=True, lowercase=False, dtype=np.float32
+    ).fit(texts)
+
+    def sparse(asked: Sequence[str]) -> csr_array:
+        found = batched(asked)
+        columns = (found.hashes >> np.uint64(HASH_BITS - 24)).astype(np.int32)
+        values = rarity[places(found, 1).weights]
+        return csr_array(normalize(csr_array((values, columns, found.starts), shape=(len(asked), 1 << 24))))
+
+    def against(encode: Callable[[Sequence[str]], Any]) -> Similarities:
+        documents = encode(texts)
+
+        def of(asked: Sequence[str]) -> NDArray[np.float64]:
+            product = encode(asked) @ documents.T  # sparse and dense alike
+            return np.asarray(product.toarray() if issparse(product) else product, np.float64)
+
+        return of
+
+    return {
+        encoder.name: against(encoder.encode),
+        "untrained": against(untrained.encode),
+        "characters": against(characters.transform),
+        "features, sparse": against(sparse),
+    }
+
+
+def batched(texts: Sequence[str], at_once: int = 256) -> Features:
+    """The features of many texts."""
+    parts = [features(texts[start : start + at_once]) for start in range(0, len(texts), at_once)]
+    sizes = np.concatenate([np.diff(part.starts) for part in parts])
+    return Features(np.concatenate([[0], np.cumsum(sizes)]), np.concatenate([part.hashes for part in parts]))
+
+
+def recalls(found: NDArray[np.float64], own: Sequence[int], groups: Sequence[str]) -> dict[str, object]:
+    """Recall@1, @10, @100 and MRR with their intervals; functions that tie share their ranks' mean."""
+    right = found[np.arange(len(own)), own][:, None]
+    rank = 1 + (found > right).sum(axis=1) + ((found == right).sum(axis=1) - 1) / 2
+    values = np.stack([*(rank <= n for n in RANKS), 1 / rank], axis=1).astype(np.float64)
+    estimates = grouped_bootstrap(
+        lambda weights: weights @ values / weights.sum(axis=1, keepdims=True), groups, rate=True
+    )
+    names = [*(f"recall_{n}" for n in RANKS), "mrr"]
+    return {
+        name: {key: value for key, value in asdict(one).items() if key != "level"}
+        for name, one in zip(names, estimates, strict=True)
+    }
+
+
+def speed(encoder: BagEncoder, functions: Sequence[LibraryFunction], repeats: int) -> dict[str, Spread]:
+    """Texts a second of processor time, from text to vector."""
+    texts = [function.text for function in functions[:1000]]
+    _, fragments = fragments_of(functions[:3000], 60, 1000)
+    ways: dict[str, Callable[[], object]] = {
+        "fragments of 60 tokens": lambda: encoder.encode(fragments),
+        "one by one": lambda: [encoder.encode([fragment]) for fragment in fragments],
+        "functions": lambda: encoder.encode(texts),
+    }
+    sizes = {"fragments of 60 tokens": len(fragments), "one by one": len(fragments), "functions": len(texts)}
+    seconds = interleaved(ways, repeats, "cpu", time.process_time)
+    return {name: spread([sizes[name] / one for one in taken]) for name, taken in seconds.items()}
+
+
+if __name__ == "__main__":
+    main()

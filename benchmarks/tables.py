@@ -234,6 +234,42 @@ def fingerprints(file: File) -> str:
     return table(["way", "read", "speed, one core", "× scanoss_winnowing"], rows)
 
 
+def index_build(file: File) -> str:
+    """What building an index costs, and adding the same again."""
+    head = [
+        "corpus",
+        "documents are",
+        "vectors",
+        "files read",
+        "read",
+        "files/s",
+        "speed, one core",
+        "documents",
+        "bytes a posting",
+        "on disk",
+        "again, unchanged",
+    ]
+    rows = [
+        [
+            one["corpus"],
+            {"both": "files and functions", "file": "files", "function": "functions"}[one["granularity"]],
+            f"`{one['encoder']}`" if one["encoder"] else "none",
+            f"{one['files_read']:,}",
+            f"{one['megabytes']:.1f} MB",
+            number(one["files_per_second"]),
+            f"{number(one['megabytes_per_second'])} MB/s",
+            f"{one['documents']:,}",
+            number(one["bytes"]["postings"] / one["postings"]),
+            f"{sum(one['bytes'].values()) / 1e6:.1f} MB",
+            f"{number(one['again']['seconds'])} s, {one['again']['bytes_read']:,} bytes read",
+        ]
+        for one in file["results"]
+    ]
+    skipped = file["results"][-1]["skipped"]
+    passed = ", ".join(f"{count:,} {reason}" for reason, count in sorted(skipped.items(), key=lambda pair: -pair[1]))
+    return table(head, rows) + f"\nPassed over in the last row's corpus: {passed or 'nothing'}.\n"
+
+
 def encoder(file: File) -> str:
     """Mean reciprocal ranks of vector search, every way on the same fragments."""
     cells = [one for one in file["results"] if "copy" in one]
@@ -284,6 +320,7 @@ TABLES: Mapping[str, tuple[str, Callable[[File], str]]] = {
     "fingerprints": ("fingerprints", fingerprints),
     "confidence": ("confidence", confidence),
     "variants": ("variants", variants),
+    "index_build": ("index_build", index_build),
     "encoder": ("encoder", encoder),
     "encoder-speed": ("encoder", encoder_speed),
     "variants-languages": ("variants_languages", variants),

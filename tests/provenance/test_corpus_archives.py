@@ -129,6 +129,15 @@ def test_a_path_that_comes_twice_counts_once(tmp_path):
     assert read(tmp_path / "t.tar")[1] == {"a.py": "repeated path"}
 
 
+def test_an_archive_inside_an_archive_is_counted_and_not_opened(tmp_path):
+    with zipfile.ZipFile(tmp_path / "z.zip", "w") as archive:
+        archive.writestr("inner.zip", zip_of(FILES))
+        archive.writestr("a.py", "1")
+    entries, skipped = read(tmp_path / "z.zip")
+    assert set(entries) == {"a.py"}
+    assert skipped == {"inner.zip": "nested archive"}
+
+
 @pytest.mark.parametrize("name", ["p.zip", "p.tar.gz", "p.tar.xz", "p.tar.bz2", "p.tar.zst"])
 def test_a_bomb_is_refused_before_its_first_file(tmp_path, name):
     (tmp_path / name).write_bytes(PACKED[name]({"a.py": "0" * 3_000_000}))

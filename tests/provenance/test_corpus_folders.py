@@ -73,6 +73,20 @@ def test_an_excluded_folder_is_not_entered(tmp_path):
     )
 
 
+def test_a_part_of_a_repository_stands_under_the_repositorys_licence(tmp_path):
+    make(tmp_path, **{"r/.git/HEAD": "x", "r/pyproject.toml": '[project]\nlicense = "MIT"\n', "r/src/p/a.py": "1"})
+    make(tmp_path, **{"pyproject.toml": '[project]\nlicense = "0BSD"\n', "b.py": "1"})
+    make(tmp_path, **{"r/own/pyproject.toml": '[project]\nlicense = "ISC"\n', "r/own/a.py": "1"})
+
+    def licences(path):
+        return {one.facts.nearest for one in Folder(path, "c").found()}
+
+    assert licences(tmp_path / "r" / "src") == {"MIT"}
+    assert licences(tmp_path / "r" / "src" / "p" / "a.py") == {"MIT"}
+    assert licences(tmp_path / "r" / "own") == {"ISC"}
+    assert licences(tmp_path / "b.py") == {None}, "a folder that is no repository speaks of nothing below it"
+
+
 def test_links_are_not_followed_so_no_loop_is_walked(tmp_path):
     make(tmp_path, **{"a/x.py": "1"})
     (tmp_path / "a" / "loop").symlink_to(tmp_path)

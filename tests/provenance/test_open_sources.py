@@ -6,9 +6,13 @@ import subprocess
 import zipfile
 
 import pytest
+from rich.console import Console
 
+from assay.cli import terminal
 from assay.errors import DataError
+from assay.provenance.build import BuildCounts
 from assay.provenance.sources.open import Reading, open_sources
+from assay.provenance.sources.size import expected_files
 
 
 @pytest.fixture
@@ -53,6 +57,32 @@ def test_a_folder_of_archives_or_tables_is_a_source_each(corpora):
 def test_a_checkout_can_be_read_as_a_folder(corpora):
     (source,) = open_sources([str(corpora / "repository")], Reading(form="folder"))
     assert type(source).__name__ == "Folder"
+
+
+@pytest.mark.parametrize(
+    ("names", "files"),
+    [(["folder"], 2), (["a.py"], 1), (["folder/a.zip"], 1), (["folder", "a.py"], 3), (["folder/rows.jsonl"], None)],
+)
+def test_how_many_files_there_are_is_told_without_reading_them(corpora, names, files):
+    """None where that cannot be: then no time left is shown rather than a wrong one."""
+    assert expected_files(open_sources([str(corpora / name) for name in names], Reading())) == files
+
+
+def test_a_bar_shows_files_rates_and_documents(monkeypatch):
+    shown = io.StringIO()
+    monkeypatch.setattr(terminal, "ERRORS", Console(file=shown, force_terminal=True, width=120))
+    with terminal.files_bar("indexing", lambda: 10) as report:
+        report(BuildCounts(files=5, bytes=2_000_000, documents=7, seconds=1.0))
+    assert "5/10" in shown.getvalue()
+    assert "5/s, 2.0 MB/s, 7 documents" in shown.getvalue()
+
+
+def test_no_bar_in_a_pipe():
+    def count():
+        raise AssertionError("nobody looks: nothing is counted")
+
+    with terminal.files_bar("indexing", count) as report:
+        assert report is None
 
 
 def test_standard_input(monkeypatch):

@@ -1,6 +1,5 @@
 """Files read by all cores: batches go out, what was read comes back in order, and no more is under way than fits."""
 
-import gc
 import multiprocessing
 import multiprocessing.connection
 import os
@@ -127,9 +126,6 @@ def _begin(settings: Settings, encoder: str | None) -> None:
     _settings, _encoder = settings, open_encoder(encoder) if encoder else None
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the writer, who lets us finish
     threading.Thread(target=_end_with_the_writer, daemon=True).start()
-    # syntax trees are many objects without cycles: looking for cycles among them takes as long as parsing
-    gc.freeze()
-    gc.disable()
 
 
 def _end_with_the_writer() -> None:
@@ -142,10 +138,7 @@ def _end_with_the_writer() -> None:
 
 def _read_here(work: Sequence[Work]) -> list[FileRead]:
     assert _settings is not None  # noqa: S101  the initializer has run
-    try:
-        return read_entries(work, _settings, _encoder)
-    finally:
-        gc.collect()
+    return read_entries(work, _settings, _encoder)
 
 
 def _batches(work: Iterable[Work | FileRead]) -> Iterator[list[Work | FileRead]]:

@@ -4,6 +4,7 @@ import bz2
 import gzip
 import io
 import lzma
+import re
 import tarfile
 import zipfile
 import zlib
@@ -39,6 +40,9 @@ _BROKEN = (
     pa.ArrowException,
 )
 _PIECE = 1 << 20
+
+NAMED_ARCHIVE = re.compile(r"\.(?:whl|egg|zip|jar|war|tar|tgz|tbz2?|txz|tar\.(?:gz|bz2|xz|zst))$", re.IGNORECASE)
+"""Names that promise an archive."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,6 +121,8 @@ class Archive:
         for member in members(only_telling=False):
             if isinstance(member, Skipped):
                 yield member
+            elif NAMED_ARCHIVE.search(member.path):
+                yield Skipped(member.path, "nested archive")
             elif member.path in seen:
                 yield Skipped(member.path, "repeated path")
             else:

@@ -12,7 +12,7 @@ from pathspec import GitIgnoreSpec
 from assay.datasets.sources.stream import file_error
 from assay.errors import DataError
 from assay.provenance.filters import patterns
-from assay.provenance.sources.entry import Entry, Facts, Found, OnDisk, Skipped
+from assay.provenance.sources.entry import NOTHING_KNOWN, Entry, Facts, Found, OnDisk, Skipped
 from assay.provenance.sources.surroundings import LARGEST, Surroundings, tells_of_others
 
 NEVER_ENTERED = frozenset({".git", ".hg", ".svn", "__pycache__"})
@@ -45,9 +45,9 @@ class Folder:
             DataError: the folder cannot be listed; one below it is passed over.
         """
         if self.path.is_file():
-            yield _entry(self.path, self.path.name, self.path.stat(), Facts())
+            yield _entry(self.path, self.path.name, self.path.stat(), _stated_above(self.path))
             return
-        surroundings = Surroundings()
+        surroundings = Surroundings(_stated_above(self.path))
         # depth first without recursion: folders of others may be nested deeper than our stack
         waiting = [_Waiting(self.path, "", ())]
         while waiting:
@@ -125,6 +125,24 @@ def _rules(file: Path, below: str) -> tuple[_Rules, ...]:
         return (_Rules(below, GitIgnoreSpec.from_lines(lines)),)
     except (OSError, ValueError):  # unreadable, or a pattern that is none: as if it were not there
         return ()
+
+
+def _stated_above(path: Path) -> Facts:
+    """What the folders above state, up to the root of the repository that a path lies in; outside of one, nothing."""
+    folders = list(path.parents)
+    root = next((number for number, one in enumerate(folders) if (one / ".git").exists()), None)
+    if root is None or (path / ".git").exists():
+        return NOTHING_KNOWN
+    for folder in folders[: root + 1]:
+        found = Surroundings()
+        try:
+            with os.scandir(folder) as listed:
+                _notice(list(listed), "", found)
+        except OSError:  # it says nothing
+            continue
+        if (facts := found.facts_of("")).nearest:
+            return facts
+    return NOTHING_KNOWN
 
 
 def _notice(inside: list[os.DirEntry[str]], below: str, surroundings: Surroundings) -> None:

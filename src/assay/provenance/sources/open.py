@@ -11,7 +11,7 @@ from typing import Literal, get_args
 from assay.datasets.sources.stream import require_exists, walk
 from assay.errors import DataError
 from assay.provenance.filters import MEGABYTE
-from assay.provenance.sources.archives import Archive, is_archive
+from assay.provenance.sources.archives import NAMED_ARCHIVE, Archive, is_archive
 from assay.provenance.sources.entry import CorpusSource
 from assay.provenance.sources.folders import NEVER_ENTERED, Folder
 from assay.provenance.sources.git import GitRepository, is_repository
@@ -21,7 +21,6 @@ Form = Literal["folder", "git", "archive", "table", "file"]
 FORMS: tuple[Form, ...] = get_args(Form)
 STDIN = "-"
 
-_NAMED_ARCHIVE = re.compile(r"\.(?:whl|egg|zip|jar|tar|tgz|tbz2?|txz|tar\.(?:gz|bz2|xz|zst))$", re.IGNORECASE)
 _NAMED_TABLE = re.compile(r"\.(?:parquet|jsonl|ndjson|json)(?:\.(?:gz|zst|bz2|xz))?$", re.IGNORECASE)
 
 
@@ -85,7 +84,7 @@ def _on_disk(corpus: str, reading: Reading) -> list[CorpusSource]:
     require_exists(path)
     name = reading.name or source_name(corpus)
     if path.is_dir() and reading.form in {"archive", "table"}:
-        wanted = _NAMED_ARCHIVE if reading.form == "archive" else _NAMED_TABLE
+        wanted = NAMED_ARCHIVE if reading.form == "archive" else _NAMED_TABLE
         inside = [file for file in walk(path, skip=NEVER_ENTERED) if wanted.search(file.name)]
         if not inside:
             raise DataError(f"{path}: a folder without a single {reading.form}")

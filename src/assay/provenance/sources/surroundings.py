@@ -16,7 +16,7 @@ from email.parser import HeaderParser
 from pathlib import PurePosixPath
 
 from assay.provenance.licences import all_of, canonical_licence, licence_of_text, spelt_licence, stated_licence
-from assay.provenance.sources.entry import Facts
+from assay.provenance.sources.entry import NOTHING_KNOWN, Facts
 
 LARGEST = 10_000_000
 """Bytes of a licence or metadata file that are read; RECORD files are the long ones."""
@@ -40,8 +40,13 @@ def tells_of_others(path: str) -> bool:
 
 @dataclass(slots=True)
 class Surroundings:
-    """What has been noticed so far in one source."""
+    """What has been noticed so far in one source.
 
+    Attributes:
+        above: what holds where nothing inside of the source states anything.
+    """
+
+    above: Facts = NOTHING_KNOWN
     _stated: dict[str, dict[int, list[str]]] = field(default_factory=dict)
     _folders: dict[str, Facts] = field(default_factory=dict)
     _distributions: dict[str, Facts] = field(default_factory=dict)
@@ -79,7 +84,7 @@ class Surroundings:
             at = "" if str(one) == "." else str(one)
             licence = self._licence_in(at)
             found = found.over(Facts(nearest=licence).over(self._distributions.get(at, Facts())))
-        return found
+        return found.over(self.above)
 
     def _licence_in(self, folder: str) -> str | None:
         stated = self._stated.get(folder, {})

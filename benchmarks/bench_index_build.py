@@ -1,0 +1,90 @@
+"""Building an index of what this Python has installed: about 2 minutes on one core.
+
+    python benchmarks/bench_index_build.py
+
+The corpora are the standard library of the Python that runs this (site-packages left out), in each granularity, so that
+the price of `both` is seen, and once with vectors; and some of its installed packages. Each is read into a new index by
+one process, and added again without a change. The rates are of processor time of that process, reading, writing and
+commits included: what else the machine does counts for nobody. Megabytes are 10^6 bytes of the files read.
+"""
+
+import sysconfig
+import tempfile
+import time
+from pathlib import Path
+
+from measuring import arguments, write
+
+from assay.provenance import CodeIndex
+from assay.provenance.build import BuildCounts, build
+from assay.provenance.filters import Filters
+from assay.provenance.functions import Granularity
+from assay.provenance.reading import Settings
+from assay.provenance.sources.open import Reading, open_sources
+from assay.retrieval.encoding import open_encoder
+
+LIBRARY, PACKAGES = "standard library", "installed packages"
+NOT_LIBRARY = ("site-packages/", "dist-packages/")
+SOME_PACKAGES = ("jinja2", "networkx", "numpy", "rich")
+
+
+def main() -> None:
+    """Measure and write."""
+    began = time.perf_counter()
+    options = arguments(__doc__)
+    library, packages = (Path(sysconfig.get_paths()[one]) for one in ("stdlib", "purelib"))
+    runs: list[tuple[str, Path, Filters, Granularity, str | None]] = [
+        (LIBRARY, library, Filters(exclude=NOT_LIBRARY), "file", None),
+        (LIBRARY, library, Filters(exclude=NOT_LIBRARY), "function", None),
+        (LIBRARY, library, Filters(exclude=NOT_LIBRARY), "both", None),
+        (LIBRARY, library, Filters(exclude=NOT_LIBRARY), "both", "builtin:fragments"),
+        (PACKAGES, packages, Filters(include=tuple(f"/{name}/" for name in SOME_PACKAGES)), "both", None),
+    ]
+    if options.smoke:
+        runs = [("json", library / "json", Filters(), "both", "builtin:fragments")]
+    results = [measured(*run) for run in runs]
+    for result in results:
+        print(result)
+    print(write("index_build", options, results, began))
+
+
+def measured(
+    name: str, corpus: Path, filters: Filters, granularity: Granularity, encoder: str | None
+) -> dict[str, object]:
+    """One corpus into a new index, and once more."""
+    settings = Settings(filters, granularity)
+    opened = open_encoder(encoder) if encoder else None
+    with tempfile.TemporaryDirectory() as folder, CodeIndex.create(Path(folder, "index"), encoder=opened) as index:
+        (first, seconds), (again, seconds_again) = (run(corpus, index, settings) for _ in range(2))
+        info = index.info()
+        licences = index.licences()
+    return {
+        "corpus": name,
+        "granularity": granularity,
+        "encoder": encoder,
+        "files": first.files,
+        "files_read": first.read,
+        "megabytes": first.bytes / 1e6,
+        "seconds": seconds,
+        "files_per_second": first.read / seconds,
+        "megabytes_per_second": first.bytes / 1e6 / seconds,
+        "documents": info.documents,
+        "origins": info.origins,
+        "postings": info.postings,
+        "bytes": dict(info.bytes),
+        "skipped": first.skipped,
+        "notes": first.notes,
+        "files_of_known_licence": sum(number for licence, number in licences.items() if licence != "unknown"),
+        "again": {"seconds": seconds_again, "files_read": again.read, "bytes_read": again.bytes},
+    }
+
+
+def run(corpus: Path, index: CodeIndex, settings: Settings) -> tuple[BuildCounts, float]:
+    """Bring the index up to the corpus; also the seconds of processor time."""
+    source = open_sources([str(corpus)], Reading(form="folder", exclude=settings.filters.exclude))
+    began = time.process_time()
+    return build(source, index, settings, jobs=1), time.process_time() - began
+
+
+if __name__ == "__main__":
+    main()

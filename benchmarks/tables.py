@@ -298,6 +298,39 @@ def encoder_speed(file: File) -> str:
     )
 
 
+def index(file: File) -> str:
+    """The index of code by size: building, bytes, queries."""
+
+    def latency(found: Mapping[str, float] | None) -> str:
+        return f"{number(found['p50'])} / {number(found['p95'])} ms" if found else ""
+
+    head = ["documents", "copies", "built a second", "peak memory", "bytes a posting", "in all", "segments"]
+    rows = [
+        [
+            f"{one['documents']:,}",
+            f"{one['copies'] / one['documents']:.0%}",
+            number(one["documents_per_second"]),
+            f"{number(one['peak_mebibytes'])} MiB",
+            number(one["bytes_a_posting"]),
+            f"{number((sum(one['bytes'].values()) + one.get('vector_bytes', 0)) / 1e6)} MB",
+            str(one["segments"]),
+        ]
+        for one in file["results"]
+    ]
+    asked = ["documents", "lookup, p50 / p95", "from text", "with vectors and documents", "snippet in first"]
+    answers = [
+        [
+            f"{one['documents']:,}",
+            latency(one["lookup"]),
+            latency(one["fingerprints"]),
+            latency(one.get("end_to_end")),
+            f"{one['snippet_in_first']:.1%}",
+        ]
+        for one in file["results"]
+    ]
+    return f"{table(head, rows)}\n{table(asked, answers)}"
+
+
 def machine(files: Mapping[str, File]) -> str:
     """On what it was measured; scripts may have run on different machines."""
     described = set()
@@ -321,6 +354,7 @@ TABLES: Mapping[str, tuple[str, Callable[[File], str]]] = {
     "calibration": ("calibration", calibration),
     "fingerprints": ("fingerprints", fingerprints),
     "confidence": ("confidence", confidence),
+    "index": ("index", index),
     "variants": ("variants", variants),
     "index_build": ("index_build", index_build),
     "encoder": ("encoder", encoder),

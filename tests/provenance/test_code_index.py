@@ -2,7 +2,6 @@
 
 import sys
 
-import numpy as np
 import pytest
 
 from assay.errors import CorpusIndexError
@@ -27,18 +26,6 @@ JOIN = """def join_words(words, mark):
         out = out + mark + word
     return out[1:]
 """
-
-
-class LetterEncoder:
-    """How often each letter occurs."""
-
-    name = "letters"
-    digest = "0123456789abcdef"
-    dimensions = 26
-
-    def encode(self, texts):
-        counts = np.array([[text.count(chr(97 + at)) for at in range(26)] for text in texts], np.float32)
-        return counts / np.maximum(np.linalg.norm(counts, axis=1, keepdims=True), 1)
 
 
 def document(text, path="a.py", source="shop", **more):
@@ -95,8 +82,8 @@ def test_what_was_stored_comes_back_whole(index, folder):
     assert stored.origins == (origin,)
 
 
-def test_hashes_and_vectors_computed_elsewhere_give_the_same_index(tmp_path):
-    texts, encoder = [ADD, READ, ADD, JOIN], LetterEncoder()
+def test_hashes_and_vectors_computed_elsewhere_give_the_same_index(tmp_path, letter_encoder):
+    texts, encoder = [ADD, READ, ADD, JOIN], letter_encoder
     documents = [document(text) for text in texts]
     with (
         CodeIndex.create(tmp_path / "a", encoder=encoder) as here,
@@ -215,8 +202,8 @@ def test_the_paper_profile_finds_too(folder):
         assert common.looked_up <= 64
 
 
-def test_vectors_find_the_nearest_text(folder):
-    with CodeIndex.create(folder, encoder=LetterEncoder()) as index:
+def test_vectors_find_the_nearest_text(folder, letter_encoder):
+    with CodeIndex.create(folder, encoder=letter_encoder) as index:
         index.add([document(ADD), document(READ), document(JOIN)])
         index.commit()
         ids, similarities = index.candidates_by_vector(READ, 2)
@@ -229,9 +216,9 @@ def test_vectors_find_the_nearest_text(folder):
         assert index.info().vectors == 2
 
 
-def test_another_encoder_is_refused(folder):
-    CodeIndex.create(folder, encoder=LetterEncoder()).close()
-    other = LetterEncoder()
+def test_another_encoder_is_refused(folder, letter_encoder):
+    CodeIndex.create(folder, encoder=letter_encoder).close()
+    other = type(letter_encoder)()
     other.digest = "fedcba9876543210"
     with pytest.raises(CorpusIndexError, match=r"letters.*0123456789ab.*fedcba987654"):
         CodeIndex.open(folder, encoder=other)

@@ -122,6 +122,7 @@ class PostingsAgainstSets(RuleBasedStateMachine):
             (self.folder / "manifest-0000099999.unfinished").write_bytes(b"half")
         self.postings = Postings.open(self.folder, writable=True)
         self.held = dict(self.committed)
+        assert not [path for path in self.folder.iterdir() if "99999" in path.name]
         if not writable:
             Postings.open(self.folder).check()
 

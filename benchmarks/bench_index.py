@@ -1,0 +1,195 @@
+"""Building and asking an index of up to a million functions: about 15 minutes of processor time.
+
+Documents are the functions of the standard library and of installed packages, the first 60,000 different ones, then
+mutated copies of them (some names replaced, one statement left out) up to the size: `many_functions.py`. Each size is
+built by a process of its own, in one `add` and one `commit`, without vectors; vectors of 128 numbers go into an index
+of their own afterwards. Seconds are processor time: what else the machine does counts for nobody. What lies on disk was
+just written, so it is read from the system's memory.
+
+- `lookup`: from the fingerprints of a snippet to ranked candidates, both forms.
+- `fingerprints`: the same from the snippet's text.
+- `end to end`: that, a vector and its 100 nearest, and the ten best of each way read from the catalogue.
+
+Snippets are stretches of 4 to 12 lines of functions in the index, half of them originals where there are copies. The
+vectors are a stand-in that needs no model, counts of hashed words projected to 128 numbers: how long a search takes
+depends on how many there are and how they lie, not on what they mean.
+"""
+
+import random
+import re
+import shutil
+import tempfile
+import time
+import zlib
+from collections.abc import Callable, Iterator, Sequence
+from functools import partial
+from itertools import islice
+from pathlib import Path
+
+import numpy as np
+from many_functions import Function, found, functions
+from measuring import MEBIBYTE, arguments, fresh, high_water, write
+
+from assay.provenance import CodeIndex, Document, Origin
+from assay.retrieval import Fingerprints, fingerprint
+from assay.retrieval.postings import CANDIDATES, Overlap
+from assay.retrieval.vectors import VectorIndex
+from assay.types import Floats
+
+SIZES = (10_000, 100_000, 1_000_000)
+ORIGINALS = 60_000
+QUERIES = 1_000
+WARMING = 20
+"""Queries asked before any counts: what they compile and read for the first time stands in no figure."""
+DIMENSIONS = 128
+AT_ONCE = 4_096
+WORDS = re.compile(r"\w+")
+
+
+def main() -> None:
+    """Measure and write."""
+    began = time.perf_counter()
+    options = arguments(__doc__)
+    sizes, queries, most = ((60, 200), 10, 100) if options.smoke else (SIZES, QUERIES, ORIGINALS)
+    originals = list(islice(found(), most))
+    folder = Path(tempfile.mkdtemp(prefix="assay-bench-"))
+    results: list[dict[str, object]] = []
+    try:
+        for size in sizes:
+            built = fresh(build, folder / str(size) / "index", size, originals)
+            results.append({"documents": size, **built, **fresh(ask, folder / str(size), size, originals, queries)})
+            print(results[-1])
+            print(write("index", options, results, began))
+        for size, result in zip(sizes, results, strict=True):
+            result.update(fresh(add_vectors, folder / str(size) / "vectors", size, originals))
+            result.update(fresh(ask_both, folder / str(size), size, originals, queries))
+            print(result)
+            print(write("index", options, results, began))
+    finally:
+        shutil.rmtree(folder)
+
+
+def build(folder: Path, size: int, originals: list[Function]) -> dict[str, object]:
+    """An index of that size: rate, peak of the resident set, bytes."""
+    copied = characters = 0
+    making = 0.0
+
+    def documents() -> Iterator[Document]:
+        nonlocal copied, characters, making
+        coming = functions(size, originals)
+        began = time.process_time()
+        for one in coming:
+            copied += one.mutated
+            characters += len(one.text)
+            making += time.process_time() - began
+            yield Document(one.text, "python", "function", one.name, (Origin("bench", one.path, first_line=one.line),))
+            began = time.process_time()
+
+    with CodeIndex.create(folder) as index:
+        taken = seconds_of(lambda: index.add(documents()), time.process_time) - making
+        taken += seconds_of(index.commit, time.process_time)
+        info = index.info()
+    return {
+        "stored": info.documents,
+        "copies": copied,
+        "megacharacters": characters / 1e6,
+        "seconds": taken,
+        "documents_per_second": size / taken,
+        "peak_mebibytes": high_water() / MEBIBYTE,
+        "postings": info.postings,
+        "segments": info.segments,
+        "bytes": dict(info.bytes),
+        "bytes_a_posting": info.bytes["postings"] / info.postings,
+    }
+
+
+def add_vectors(folder: Path, size: int, originals: list[Function]) -> dict[str, object]:
+    """Vectors of that many functions: rate and bytes."""
+    vectors = VectorIndex.create(folder, DIMENSIONS)
+    coming = functions(size, originals)
+    taken, count = 0.0, 0
+    while texts := [one.text for one in islice(coming, AT_ONCE)]:
+        rows, numbers = encoded(texts), np.arange(count, count + len(texts))
+        began = time.process_time()
+        vectors.add(numbers, rows)
+        taken += time.process_time() - began
+        count += len(texts)
+    taken += seconds_of(vectors.commit, time.process_time)
+    return {"vectors_per_second": count / taken, "vector_bytes": vectors.bytes}
+
+
+def ask(folder: Path, size: int, originals: list[Function], queries: int) -> dict[str, object]:
+    """Milliseconds of fingerprint queries, and how often the first found has the snippet in it."""
+    asked = list(snippets(size, originals, queries))
+    lookups, texts, hits = [], [], 0
+    with CodeIndex.open(folder / "index") as index:
+        for text in [*asked[:WARMING], *asked]:
+            prints = [one for one in fingerprint(text, "python").values() if isinstance(one, Fingerprints)]
+            began = time.thread_time()
+            candidates = [index.overlap(one.channel.form, one.hashes).documents for one in prints]
+            lookups.append(time.thread_time() - began)
+            texts.append(seconds_of(partial(index.candidates_by_fingerprints, text, "python")))
+            hits += any(text in one.text for ids in candidates for one in index.documents(ids[:1].tolist()))
+    return {
+        "queries": len(asked),
+        "snippet_in_first": hits / len(texts),
+        "lookup": milliseconds(lookups[-queries:]),
+        "fingerprints": milliseconds(texts[-queries:]),
+    }
+
+
+def ask_both(folder: Path, size: int, originals: list[Function], queries: int) -> dict[str, object]:
+    """Milliseconds of queries by fingerprints and by vector, documents included."""
+    with CodeIndex.open(folder / "index") as index:
+        vectors = VectorIndex.open(folder / "vectors")
+
+        def end_to_end(text: str) -> None:
+            found = index.candidates_by_fingerprints(text, "python").values()
+            near, _ = vectors.search(encoded([text])[0], CANDIDATES)
+            for ids in [*(one.documents for one in found if isinstance(one, Overlap)), near]:
+                index.documents(ids[:10].tolist())
+
+        asked = list(snippets(size, originals, queries))
+        taken = [seconds_of(partial(end_to_end, text)) for text in [*asked[:WARMING], *asked]]
+    return {"end_to_end": milliseconds(taken[-queries:])}
+
+
+def milliseconds(seconds: Sequence[float]) -> dict[str, float]:
+    """Percentiles."""
+    return {f"p{share}": float(np.percentile(seconds, share)) * 1000 for share in (50, 95, 99)}
+
+
+def snippets(size: int, originals: list[Function], count: int) -> Iterator[str]:
+    """Stretches of functions in the index that have fingerprints in both forms."""
+    draw = random.Random(1)  # noqa: S311  which snippets are asked for is no secret
+    pool = list(functions(min(size, 2 * len(originals)), originals))
+    made = 0
+    while made < count:
+        lines = draw.choice(pool).text.splitlines(keepends=True)
+        wanted = draw.randint(4, 12)
+        start = draw.randrange(max(1, len(lines) - wanted + 1))
+        text = "".join(lines[start : start + wanted])
+        if all(isinstance(found, Fingerprints) for found in fingerprint(text, "python").values()):
+            made += 1
+            yield text
+
+
+def encoded(texts: Sequence[str]) -> Floats:
+    """The stand-in for an encoder."""
+    rows = np.zeros((len(texts), DIMENSIONS), np.float32)
+    for row, text in zip(rows, texts, strict=True):
+        hashes = np.array([zlib.crc32(word.encode("utf-8", "surrogatepass")) for word in WORDS.findall(text)] or [0])
+        np.add.at(row, hashes % DIMENSIONS, np.where(hashes & 0x10000, 1, -1))
+    norms = np.linalg.norm(rows, axis=1, keepdims=True)
+    return (rows / np.where(norms == 0, 1, norms)).astype(np.float32)
+
+
+def seconds_of(work: Callable[[], object], clock: Callable[[], float] = time.thread_time) -> float:
+    """Seconds of one call."""
+    began = clock()
+    work()
+    return clock() - began
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,55 @@
+"""docs/images/index-latency.svg, made from results/index.json: python benchmarks/index_figure.py."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import vl_convert
+
+FOLDER = Path(__file__).parent
+PICTURE = FOLDER.parent / "docs" / "images" / "index-latency.svg"
+KINDS = {"lookup": "fingerprints → candidates", "end_to_end": "text → documents, with vectors"}
+GREY = "#808080"  # reads on white and on black
+
+
+def spec(results: list[dict[str, Any]]) -> dict[str, Any]:
+    """Milliseconds over documents, both axes logarithmic."""
+    values = [
+        {"documents": one["documents"], "milliseconds": one[kind][share], "query": f"{told}, {share}"}
+        for one in results
+        for kind, told in KINDS.items()
+        if kind in one
+        for share in ("p50", "p95")
+    ]
+    axis = {"gridOpacity": 0.3, "labelColor": GREY, "titleColor": GREY, "domainColor": GREY, "tickColor": GREY}
+    return {
+        "$schema": "https://vega.github.io/schema/vega-lite/v5.json",
+        "description": "Milliseconds of a query by number of documents in the index.",
+        "width": 440,
+        "height": 260,
+        "background": "transparent",
+        "config": {"axis": axis, "legend": {"labelColor": GREY, "titleColor": GREY}, "view": {"stroke": None}},
+        "data": {"values": values},
+        "mark": {"type": "line", "point": True},
+        "encoding": {
+            "x": {
+                "field": "documents",
+                "type": "quantitative",
+                "scale": {"type": "log"},
+                "axis": {"values": sorted({one["documents"] for one in results}), "format": "~s"},
+            },
+            "y": {"field": "milliseconds", "type": "quantitative", "scale": {"type": "log", "domain": [0.1, 30]}},
+            "color": {"field": "query", "type": "nominal", "legend": {"orient": "bottom", "columns": 1, "title": None}},
+            "strokeDash": {"field": "query", "type": "nominal"},
+        },
+    }
+
+
+def main() -> None:
+    """Draw."""
+    results = json.loads((FOLDER / "results" / "index.json").read_text("utf-8"))["results"]
+    PICTURE.write_text(vl_convert.vegalite_to_svg(spec(results), vl_version="5.20"), "utf-8")
+
+
+if __name__ == "__main__":
+    main()

@@ -82,7 +82,7 @@ def test_a_calibration_of_another_profile_is_refused(tmp_path):
         Calibration.load(path, DEFAULT)
 
 
-@pytest.mark.parametrize("profile", [DEFAULT])
+@pytest.mark.parametrize("profile", [DEFAULT, PAPER])
 def test_each_profile_ships_with_a_calibration_that_says_where_it_is_from(profile):
     shipped = shipped_calibration(profile)
     assert set(shipped.channels) == {channel.form for channel in profile.channels}

@@ -29,6 +29,7 @@ from assay.provenance.index_folder import (
 from assay.provenance.stored import AddCounts, IndexInfo, SeenFile, StoredDocument
 from assay.retrieval import Fingerprints, Profile, TooShort, fingerprint, fingerprint_hashes, profile_named
 from assay.retrieval.canonical import Form
+from assay.retrieval.encoding import for_queries
 from assay.retrieval.hashing import Hashes
 from assay.retrieval.postings import CANDIDATES, Overlap, Postings
 from assay.retrieval.vectors import Ids, VectorIndex
@@ -293,7 +294,7 @@ class CodeIndex:
                 else "has no vectors"
             )
             raise CorpusIndexError(f"{self.folder}: {had}: nothing can be found by vector")
-        (vector,) = self._encoder.encode([text])
+        (vector,) = for_queries(self._encoder).encode([text])
         with self.snapshot():
             assert self._vectors is not None  # noqa: S101  an index with an encoder has them
             return self._vectors.search(vector, n)

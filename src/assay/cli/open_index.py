@@ -28,9 +28,9 @@ def open_index(folder: Path, *, vectors: bool | None = None) -> "CodeIndex":
     if name is None:
         return CodeIndex.open(folder)
     try:
-        from assay.retrieval.encoding import for_queries, open_encoder
+        from assay.retrieval.encoding import open_encoder
 
-        return CodeIndex.open(folder, encoder=for_queries(open_encoder(name)))
+        return CodeIndex.open(folder, encoder=open_encoder(name))
     except AssayError as error:
         if vectors:
             raise

@@ -216,6 +216,30 @@ def test_vectors_find_the_nearest_text(folder, letter_encoder):
         assert index.info().vectors == 2
 
 
+class TwoSides:
+    """Reads a query as a document in which every z is an a."""
+
+    def __init__(self, inner):
+        self.inner, self.name, self.digest, self.dimensions = inner, inner.name, inner.digest, inner.dimensions
+
+    def encode(self, texts):
+        return self.inner.encode(texts)
+
+    def for_queries(self):
+        other = TwoSides(self.inner)
+        other.encode = lambda texts: self.inner.encode([text.replace("z", "a") for text in texts])
+        return other
+
+
+def test_a_query_is_encoded_as_queries_are(folder, letter_encoder):
+    with CodeIndex.create(folder, encoder=TwoSides(letter_encoder)) as index:
+        index.add([document("a = a"), document("b = b")])
+        index.commit()
+        ids, similarities = index.candidates_by_vector("z = z", 1)
+    assert ids.tolist() == [1]
+    assert similarities[0] == pytest.approx(1, abs=1e-3)
+
+
 def test_another_encoder_is_refused(folder, letter_encoder):
     CodeIndex.create(folder, encoder=letter_encoder).close()
     other = type(letter_encoder)()

@@ -331,6 +331,23 @@ def index(file: File) -> str:
     return f"{table(head, rows)}\n{table(asked, answers)}"
 
 
+def service(file: File) -> str:
+    """Answers a second and how long they take, by the number of clients."""
+    head = ["documents", "clients", "answers a second", "p50", "p95", "p99", "errors", "memory before and after"]
+    rows = [
+        [
+            f"{one['documents']:,}",
+            str(one["clients"]),
+            number(one["answers_per_second"]),
+            *(f"{number(one[f'{name}_ms'])} ms" for name in ("p50", "p95", "p99")),
+            f"{one['errors']} of {one['answers'] + one['errors']:,}",
+            f"{one['memory_before_mib']:.0f}, {one['memory_after_mib']:.0f} MiB",
+        ]
+        for one in file["results"]
+    ]
+    return table(head, rows)
+
+
 def machine(files: Mapping[str, File]) -> str:
     """On what it was measured; scripts may have run on different machines."""
     described = set()
@@ -355,6 +372,7 @@ TABLES: Mapping[str, tuple[str, Callable[[File], str]]] = {
     "fingerprints": ("fingerprints", fingerprints),
     "confidence": ("confidence", confidence),
     "index": ("index", index),
+    "service": ("service", service),
     "variants": ("variants", variants),
     "index_build": ("index_build", index_build),
     "encoder": ("encoder", encoder),

@@ -1,10 +1,7 @@
 """What a reader meets in a browser: the page works with mouse, keyboard and phone, in the dark and on paper."""
 
 import json
-import os
 import re
-import shutil
-import subprocess
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -13,7 +10,6 @@ from typing import Any
 import numpy as np
 import pytest
 from selenium import webdriver
-from selenium.webdriver.chrome.service import Service
 from selenium.webdriver.common.action_chains import ActionChains
 from selenium.webdriver.common.by import By
 from selenium.webdriver.common.keys import Keys
@@ -23,6 +19,7 @@ from selenium.webdriver.support.select import Select
 from assay.leakage.results import Audit, SampleTokens
 from assay.reports import render_report
 from assay.types import Sample
+from support.browsing import headless_chromium
 
 pytestmark = pytest.mark.browser
 
@@ -86,24 +83,8 @@ class Reader:
 
 @pytest.fixture(scope="module")
 def chromium(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Reader]:
-    browser = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
-    driver = shutil.which("chromedriver")
-    if not browser or not driver:
-        pytest.skip("Chromium or its driver is not installed: apt-get install chromium chromium-driver")
-    options = webdriver.ChromeOptions()
-    options.binary_location = browser
-    options.set_capability("goog:loggingPrefs", {"browser": "ALL", "performance": "ALL"})
-    profile = tmp_path_factory.mktemp("profile")
-    for argument in ("--headless=new", "--disable-gpu", "--disable-dev-shm-usage", f"--user-data-dir={profile}"):
-        options.add_argument(argument)
-    if os.geteuid() == 0:
-        options.add_argument("--no-sandbox")  # Chromium refuses to start for root with it
-    service = Service(driver, log_output=subprocess.DEVNULL)
-    found = webdriver.Chrome(options=options, service=service)
-    try:
-        yield Reader(found)
-    finally:
-        found.quit()
+    with headless_chromium(tmp_path_factory.mktemp("profile")) as driver:
+        yield Reader(driver)
 
 
 @pytest.fixture(scope="module")

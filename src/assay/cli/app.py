@@ -18,6 +18,7 @@ from assay.cli.frequencies import frequencies_app
 from assay.cli.index import index_app
 from assay.cli.report import report_command
 from assay.cli.score import score_command
+from assay.cli.serve import serve_command
 from assay.cli.testbed import testbed_app
 from assay.cli.trace import trace_command
 from assay.errors import AssayError
@@ -42,6 +43,7 @@ app.command("score")(score_command)
 app.command("report")(report_command)
 app.command("compare")(compare_command)
 app.command("trace")(trace_command)
+app.command("serve")(serve_command)
 app.add_typer(benchmarks_app)
 app.add_typer(frequencies_app)
 app.add_typer(cache_app)

@@ -9,6 +9,7 @@ from assay.errors import AssayError
 
 if TYPE_CHECKING:  # this imports numpy and more; --help does not wait for it
     from assay.provenance import CodeIndex
+    from assay.types import Encoder
 
 
 def open_index(folder: Path, *, vectors: bool | None = None) -> "CodeIndex":
@@ -24,18 +25,34 @@ def open_index(folder: Path, *, vectors: bool | None = None) -> "CodeIndex":
     """
     from assay.provenance import CodeIndex
 
-    name = None if vectors is False else _encoder_name(folder)
-    if name is None:
-        return CodeIndex.open(folder)
+    encoder = None if vectors is False else query_encoder(folder, required=bool(vectors))
     try:
-        from assay.retrieval.encoding import open_encoder
-
-        return CodeIndex.open(folder, encoder=open_encoder(name))
+        return CodeIndex.open(folder, encoder=encoder)
     except AssayError as error:
-        if vectors:
+        if vectors or encoder is None:
             raise
         warn(f"going on without vectors: {error}")
         return CodeIndex.open(folder)
+
+
+def query_encoder(folder: Path, *, required: bool = False) -> "Encoder | None":
+    """The encoder that an index was made with; None where it has none or it cannot be opened.
+
+    Raises:
+        AssayError: it is required, and cannot be opened.
+    """
+    name = _encoder_name(folder)
+    if name is None:
+        return None
+    from assay.retrieval.encoding import open_encoder
+
+    try:
+        return open_encoder(name)
+    except AssayError as error:
+        if required:
+            raise
+        warn(f"going on without vectors: {error}")
+        return None
 
 
 def _encoder_name(folder: Path) -> str | None:

@@ -82,6 +82,7 @@ def trace_command(
     from assay.provenance.boilerplate import default_boilerplate, with_templates
     from assay.provenance.licence_rules import checked_rules
     from assay.provenance.trace import trace
+    from assay.provenance.unlabelled import language_by_evidence
 
     rules = checked_rules(fail_on_licence or ())
     if (benchmark is None) == (not code):
@@ -100,7 +101,7 @@ def trace_command(
             lambda one: trace(
                 one.text,
                 index,
-                language=one.language,
+                language=one.language or language_by_evidence(one.text, index),
                 method=method,
                 top=top,
                 min_similarity=min_similarity,

@@ -1,0 +1,59 @@
+"""`assay serve`: the index behind HTTP, with a web page."""
+
+import os
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from assay.cli.options import OUTPUT
+
+LIMITS = "Limits"
+TOKEN = "ASSAY_TOKEN"  # noqa: S105  the name of a variable
+LOOPBACK = ("localhost", "127.0.0.1", "[::1]")
+
+
+def serve_command(
+    *,
+    index: Annotated[Path, typer.Option(metavar="DIR", help="Index to serve.", show_default=False)],
+    host: Annotated[
+        str, typer.Option(metavar="ADDRESS", help="Address to listen at; 0.0.0.0 for everyone.", rich_help_panel=OUTPUT)
+    ] = "127.0.0.1",
+    port: Annotated[int, typer.Option(min=0, max=65535, help="0: any free one.", rich_help_panel=OUTPUT)] = 8000,
+    workers: Annotated[
+        int | None, typer.Option(min=1, help="Traces at a time (the cores of this machine).", rich_help_panel=LIMITS)
+    ] = None,
+    waiting: Annotated[int, typer.Option(min=0, help="Traces that may wait beside them.", rich_help_panel=LIMITS)] = 64,
+    max_bytes: Annotated[int, typer.Option(min=1, help="Largest request in bytes.", rich_help_panel=LIMITS)] = 256
+    * 1024,
+    timeout: Annotated[
+        float, typer.Option(min=0.01, help="Seconds until a caller is told to send less.", rich_help_panel=LIMITS)
+    ] = 10.0,
+) -> None:
+    """Serve an index: a web page to paste code into, and an HTTP API described at `/openapi.json`.
+
+    Listens at this machine only, unless told otherwise. Where the environment variable ASSAY_TOKEN is set, callers
+    must send its value as a bearer token; the page asks for it. `/health` and `/metrics` are for those who run it.
+
+    **Example**: `assay serve --index my-index --port 8080`
+    """
+    import uvicorn
+
+    from assay.cli.open_index import query_encoder
+    from assay.cli.terminal import warn
+    from assay.service.app import Limits, create_app
+    from assay.service.server import listening
+
+    limits = Limits(max_bytes, timeout, workers or os.cpu_count() or 1, waiting)
+    token = os.environ.get(TOKEN) or None
+    is_local = host in {"127.0.0.1", "localhost", "::1"}
+    if not is_local and token is None:
+        warn(f"anybody who reaches {host} may read this index: set {TOKEN} to ask for a token")
+    app = create_app(
+        index, encoder=query_encoder(index), token=token, limits=limits, hosts=LOOPBACK if is_local else ("*",)
+    )
+    with listening(host, port) as socket:
+        address, bound = socket.getsockname()[:2]
+        shown = f"[{address}]" if ":" in address else address
+        typer.echo(f"http://{shown}:{bound}/")
+        uvicorn.Server(uvicorn.Config(app, log_level="warning", server_header=False)).run(sockets=[socket])

@@ -1,0 +1,60 @@
+"""What the index says to a request."""
+
+from assay import __version__
+from assay.provenance import CodeIndex
+from assay.provenance.candidates import Method
+from assay.provenance.trace import Trace, trace
+from assay.provenance.unlabelled import language_by_evidence
+from assay.retrieval.grammars import LANGUAGES
+from assay.service.schemas import DocumentAnswer, InfoAnswer, TraceAnswer, TraceRequest
+
+
+def methods_of(index: CodeIndex) -> list[Method]:
+    """What an index can serve, the best first."""
+    return ["union", "winnowing", "vector", "hst"] if index.finds_by_vector else ["winnowing"]
+
+
+def described(index: CodeIndex) -> InfoAnswer:
+    """What the index holds."""
+    found = index.info()
+    return InfoAnswer(
+        documents=found.documents,
+        origins=found.origins,
+        profile=found.profile.name,
+        encoder=found.encoder,
+        languages=sorted(LANGUAGES),
+        methods=list(methods_of(index)),
+        version=__version__,
+    )
+
+
+def answer(index: CodeIndex, request: TraceRequest) -> TraceAnswer:
+    """The trace of what was asked for."""
+    method = request.method or methods_of(index)[0]
+    with index.snapshot():
+        language = request.language or language_by_evidence(request.code, index)
+        found = trace(request.code, index, language=language, method=method, top=request.top)
+    return TraceAnswer(
+        matches=list(found.matches), explanation=explanation(found), method=method, language=found.language
+    )
+
+
+def explanation(found: Trace) -> str:
+    """What an answer rests on, and why there is none, in sentences."""
+    sentences = [found.why_none] if found.why_none else [f"{found.candidates} documents compared"]
+    return " ".join(f"{one[0].upper()}{one[1:]}." for one in (*sentences, *found.notes))
+
+
+def document(index: CodeIndex, number: int) -> DocumentAnswer | None:
+    """A document with all its origins; None where there is none of this number."""
+    for one in index.documents([number]):
+        return DocumentAnswer(
+            id=number,
+            text=one.text,
+            language=one.language,
+            kind=one.kind,
+            name=one.name,
+            first_line=one.origins[0].first_line,
+            origins=list(one.origins),
+        )
+    return None

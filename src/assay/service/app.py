@@ -1,0 +1,196 @@
+"""The HTTP service: where does this code come from?
+
+Every route that reads the index asks for the token, if the service has one. The page, its files, `/health` and the
+API's description are open. Nothing outside the index is readable: documents go by number.
+"""
+
+import secrets
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from importlib.resources import files
+from pathlib import Path
+from typing import Annotated, TypeVar
+
+from fastapi import APIRouter, Depends, FastAPI, Header, HTTPException, Request, Response
+from fastapi.exceptions import RequestValidationError
+from fastapi.responses import FileResponse, JSONResponse
+from fastapi.staticfiles import StaticFiles
+from starlette.middleware.trustedhost import TrustedHostMiddleware
+
+from assay import __version__
+from assay.errors import AssayError, CorpusIndexError
+from assay.service import answers
+from assay.service.body_limit import BodyLimit
+from assay.service.gate import Busy, Gate
+from assay.service.metrics import Measured, Metrics
+from assay.service.readers import Readers
+from assay.service.schemas import DocumentAnswer, InfoAnswer, TraceAnswer, TraceRequest
+from assay.types import Encoder
+
+R = TypeVar("R")
+
+PAGE = Path(str(files("assay.service") / "page"))
+SECURITY = {
+    "Content-Security-Policy": "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self';"
+    " connect-src 'self'; base-uri 'none'; form-action 'self'; frame-ancestors 'none'",
+    "X-Content-Type-Options": "nosniff",
+    "Referrer-Policy": "no-referrer",
+    "Cache-Control": "no-store",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """What one service takes on.
+
+    Attributes:
+        body_bytes: largest request.
+        seconds: longest a caller waits for an answer.
+        workers: calls at a time, each with the index opened for itself.
+        waiting: calls that may wait beside them; a further one is told to come back.
+    """
+
+    body_bytes: int = 256 * 1024
+    seconds: float = 10.0
+    workers: int = 2
+    waiting: int = 64
+
+
+class Service:
+    """The routes over one index; see `create_app`."""
+
+    def __init__(self, folder: Path, encoder: Encoder | None, token: str | None, limits: Limits) -> None:
+        self.readers = Readers(folder, encoder)
+        self.gate = Gate(workers=limits.workers, waiting=limits.waiting, seconds=limits.seconds)
+        self.metrics = Metrics(lambda: self.gate.taken, lambda: len(self.readers.here()))
+        self._token = token
+        self._seconds = limits.seconds
+
+    def close(self) -> None:
+        """Let what runs end, and close the index."""
+        self.gate.close()
+        self.readers.close()
+
+    @property
+    def routes(self) -> APIRouter:
+        """All of them, those that read the index guarded."""
+        guarded = APIRouter(dependencies=[Depends(self.authorised)])
+        guarded.get("/api/info", tags=["provenance"])(self.info)
+        guarded.post("/api/trace", tags=["provenance"])(self.trace)
+        guarded.get("/api/documents/{number}", tags=["provenance"])(self.document)
+        guarded.get("/metrics", tags=["service"])(self.exposition)
+        everything = APIRouter()
+        everything.get("/", include_in_schema=False)(self.page)
+        everything.get("/health", tags=["service"])(self.health)
+        everything.include_router(guarded)
+        return everything
+
+    def authorised(self, authorization: Annotated[str | None, Header()] = None) -> None:
+        """Refuse whoever does not send the token."""
+        given = (authorization or "").removeprefix("Bearer ")
+        if self._token is not None and not secrets.compare_digest(given.encode(), self._token.encode()):
+            raise HTTPException(401, "this service asks for a token", {"WWW-Authenticate": "Bearer"})
+
+    async def page(self) -> FileResponse:
+        """The web page."""
+        return FileResponse(PAGE / "index.html")
+
+    async def health(self) -> dict[str, str]:
+        """Whether the index can be read."""
+        await self._run(lambda: len(self.readers.here()))
+        return {"status": "ok"}
+
+    async def exposition(self) -> Response:
+        """Counts and times for Prometheus."""
+        text = await self._run(self.metrics.text)
+        return Response(text, media_type="text/plain; version=0.0.4; charset=utf-8")
+
+    async def info(self) -> InfoAnswer:
+        """What the index holds, and by which methods it can be searched."""
+        return await self._run(lambda: answers.described(self.readers.here()))
+
+    async def trace(self, request: TraceRequest) -> TraceAnswer:
+        """The sources of a piece of code, the most likely first."""
+        return await self._run(lambda: answers.answer(self.readers.here(), request))
+
+    async def document(self, number: int) -> DocumentAnswer:
+        """A document of the index with all its origins."""
+        found = await self._run(lambda: answers.document(self.readers.here(), number))
+        if found is None:
+            raise HTTPException(404, f"no document {number}")
+        return found
+
+    async def _run(self, call: Callable[[], R]) -> R:
+        try:
+            return await self.gate.run(call)
+        except Busy:
+            raise HTTPException(503, "too many requests wait; try again in a second", {"Retry-After": "1"}) from None
+        except TimeoutError:
+            raise HTTPException(504, f"no answer within {self._seconds:g} s; send less code") from None
+
+
+def create_app(
+    folder: Path,
+    *,
+    encoder: Encoder | None = None,
+    token: str | None = None,
+    limits: Limits | None = None,
+    hosts: tuple[str, ...] = ("*",),
+) -> FastAPI:
+    """The service over one index.
+
+    Args:
+        folder: of the index; what a writer commits meanwhile is served from the next request on.
+        encoder: the index's own; without it nothing is found by vector.
+        token: what callers must send as `Authorization: Bearer …`; None: anybody may ask.
+        limits: what it takes on.
+        hosts: names under which it may be called; `*` for all. Naming them keeps web pages of others away.
+
+    Raises:
+        CorpusIndexError: the index cannot be opened.
+    """
+    limits = limits or Limits()
+    service = Service(folder, encoder, token, limits)
+
+    @asynccontextmanager
+    async def lifespan(_: FastAPI) -> AsyncIterator[None]:
+        yield
+        service.close()
+
+    app = FastAPI(
+        title="assay",
+        summary="Where does this code come from?",
+        version=__version__,
+        lifespan=lifespan,
+        docs_url=None,  # its pages fetch their scripts from elsewhere
+        redoc_url=None,
+    )
+    app.add_middleware(BodyLimit, most=limits.body_bytes)
+    app.add_middleware(TrustedHostMiddleware, allowed_hosts=list(hosts))
+    app.add_middleware(Measured, metrics=service.metrics)
+    app.middleware("http")(secured)
+    app.exception_handler(AssayError)(told)
+    app.exception_handler(RequestValidationError)(refused)
+    app.include_router(service.routes)
+    app.mount("/static", StaticFiles(directory=PAGE), name="static")
+    return app
+
+
+async def secured(request: Request, following: Callable[[Request], Awaitable[Response]]) -> Response:
+    """Every answer tells the browser to trust nothing else."""
+    response = await following(request)
+    response.headers.update(SECURITY)
+    return response
+
+
+async def told(_: Request, error: AssayError) -> JSONResponse:
+    """One line of ours: the index's fault, or the caller's."""
+    return JSONResponse({"detail": str(error)}, 500 if isinstance(error, CorpusIndexError) else 422)
+
+
+async def refused(_: Request, error: RequestValidationError) -> JSONResponse:
+    """What a request lacks, in one line."""
+    found = error.errors()[0]
+    where = ".".join(str(one) for one in found["loc"] if one != "body") or "body"
+    return JSONResponse({"detail": f"{where}: {found['msg']}"}, 422)

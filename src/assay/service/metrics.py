@@ -1,0 +1,56 @@
+"""What the service counts of itself, for Prometheus."""
+
+import time
+from collections.abc import Callable
+
+from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, generate_latest
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+SECONDS = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0)
+
+
+class Metrics:
+    """Requests by path and status, how long they took, and how much is under way."""
+
+    def __init__(self, taken: Callable[[], int], documents: Callable[[], int]) -> None:
+        self.registry = CollectorRegistry()
+        names = ("path", "status")
+        self.requests = Counter("assay_requests", "Requests answered", names, registry=self.registry)
+        self.seconds = Histogram(
+            "assay_request_seconds", "Time to the end of the answer", ("path",), buckets=SECONDS, registry=self.registry
+        )
+        Gauge("assay_calls", "Calls that run or wait", registry=self.registry).set_function(taken)
+        Gauge("assay_documents", "Documents in the index", registry=self.registry).set_function(documents)
+
+    def text(self) -> bytes:
+        """In the exposition format of Prometheus."""
+        return generate_latest(self.registry)
+
+
+class Measured:
+    """ASGI middleware that fills `Metrics`; paths are those of routes, so that their number is bounded."""
+
+    def __init__(self, app: ASGIApp, *, metrics: Metrics) -> None:
+        self.app = app
+        self.metrics = metrics
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Pass the request on, timing it."""
+        if scope["type"] != "http":
+            await self.app(scope, receive, send)
+            return
+        began, status = time.perf_counter(), 500
+
+        async def noted(message: Message) -> None:
+            nonlocal status
+            if message["type"] == "http.response.start":
+                status = message["status"]
+            await send(message)
+
+        try:
+            await self.app(scope, receive, noted)
+        finally:
+            route = scope.get("route")
+            path = getattr(route, "path", "other")
+            self.metrics.requests.labels(path, str(status)).inc()
+            self.metrics.seconds.labels(path).observe(time.perf_counter() - began)

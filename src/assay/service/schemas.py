@@ -1,0 +1,53 @@
+"""What callers send and get."""
+
+from typing import Literal
+
+from pydantic import BaseModel, Field
+
+from assay.provenance.candidates import Method
+from assay.provenance.document import Origin
+from assay.types import Match
+
+MOST_MATCHES = 100
+
+
+class TraceRequest(BaseModel):
+    """Code whose sources are wanted."""
+
+    code: str = Field(min_length=1, description="Source code: a fragment, a function or a file.")
+    language: str | None = Field(None, description="Its language; found out by itself where that is not told.")
+    method: Method | None = Field(None, description="Of those that the index can serve; by default the best of them.")
+    top: int = Field(10, ge=1, le=MOST_MATCHES, description="At most so many sources.")
+
+
+class TraceAnswer(BaseModel):
+    """Ranked sources, and what the answer rests on."""
+
+    matches: list[Match]
+    explanation: str
+    method: str
+    language: str | None
+
+
+class DocumentAnswer(BaseModel):
+    """One document of the index with all its origins."""
+
+    id: int
+    text: str
+    language: str | None
+    kind: Literal["file", "function"]
+    name: str | None
+    first_line: int
+    origins: list[Origin]
+
+
+class InfoAnswer(BaseModel):
+    """What the index holds."""
+
+    documents: int
+    origins: int
+    profile: str
+    encoder: str | None
+    languages: list[str]
+    methods: list[str]
+    version: str

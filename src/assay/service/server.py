@@ -1,0 +1,31 @@
+"""A socket to listen at."""
+
+import socket
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from assay.errors import AssayError
+
+BACKLOG = 2048
+
+
+@contextmanager
+def listening(host: str, port: int) -> Iterator[socket.socket]:
+    """A bound socket.
+
+    Raises:
+        AssayError: the address cannot be had.
+    """
+    try:
+        family, kind, protocol, _, address = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0]
+        opened = socket.socket(family, kind, protocol)
+    except OSError as error:
+        raise AssayError(f"--host {host}: {error.strerror}; expected an address of this machine") from error
+    with opened:
+        opened.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            opened.bind(address)
+        except (OSError, OverflowError) as error:
+            raise AssayError(f"{host}:{port}: {error}; expected a free address of this machine") from error
+        opened.listen(BACKLOG)
+        yield opened

@@ -1,0 +1,35 @@
+"""Which language a text without one is read in."""
+
+import pytest
+
+from assay.provenance import CodeIndex, Document, Origin
+from assay.provenance.unlabelled import language_by_evidence
+from support.snippets import GRAPH, MEDIAN
+
+JAVA = """
+int largest(int[] values) { // of all
+    int best = values[0];
+    for (int at = 1; at < values.length; at++) {
+        if (values[at] > best) { best = values[at]; }
+    }
+    return best;
+}
+"""
+
+
+@pytest.fixture(scope="module")
+def mixed_index(tmp_path_factory):
+    with CodeIndex.create(tmp_path_factory.mktemp("mixed") / "index") as index:
+        for text, language in ((MEDIAN, "python"), (GRAPH, "python"), (JAVA, "java")):
+            index.add([Document(text, language, "file", None, (Origin("corpus", f"{language}.txt"),))])
+        index.commit()
+        yield index
+
+
+@pytest.mark.parametrize(("text", "language"), [(GRAPH.replace("queue", "heap"), "python"), (JAVA, "java")])
+def test_a_text_is_read_in_the_language_in_which_most_of_it_is_found(mixed_index, text, language):
+    assert language_by_evidence(text, mixed_index) == language
+
+
+def test_a_text_that_is_found_nowhere_is_read_by_neutral_rules(mixed_index):
+    assert language_by_evidence("kettle boils water; " * 20, mixed_index) is None

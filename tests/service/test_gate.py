@@ -1,0 +1,68 @@
+"""What a service takes on, and what it refuses."""
+
+import asyncio
+import threading
+
+import pytest
+
+from assay.service.gate import Busy, Gate
+
+
+@pytest.fixture
+def gates():
+    """Makes gates and closes them."""
+    made = []
+
+    def make(**limits):
+        made.append(Gate(**limits))
+        return made[-1]
+
+    yield make
+    for one in made:
+        one.close()
+
+
+def test_the_value_of_a_call_comes_back(gates):
+    gate = gates(workers=1, waiting=0, seconds=60)
+    assert asyncio.run(gate.run(divmod, 7, 2)) == (3, 1)
+    assert gate.taken == 0
+
+
+def test_an_exception_of_a_call_comes_back(gates):
+    gate = gates(workers=1, waiting=0, seconds=60)
+    with pytest.raises(ZeroDivisionError):
+        asyncio.run(gate.run(divmod, 7, 0))
+    assert gate.taken == 0
+
+
+def test_a_call_beyond_those_that_may_wait_is_told_to_come_back(gates):
+    gate = gates(workers=1, waiting=1, seconds=60)
+    released = threading.Event()
+
+    async def scene():
+        first = asyncio.create_task(gate.run(released.wait, 60))
+        second = asyncio.create_task(gate.run(released.wait, 60))
+        await asyncio.sleep(0)
+        with pytest.raises(Busy):
+            await gate.run(released.wait, 60)
+        released.set()
+        return await first, await second
+
+    assert asyncio.run(scene()) == (True, True)
+
+
+def test_a_call_that_takes_too_long_keeps_its_place_until_it_ends(gates):
+    gate = gates(workers=1, waiting=0, seconds=0.01)
+    released = threading.Event()
+
+    async def scene():
+        with pytest.raises(TimeoutError):
+            await gate.run(released.wait, 60)
+        with pytest.raises(Busy):
+            await gate.run(released.wait, 60)
+        released.set()
+        while gate.taken:  # noqa: ASYNC110  nothing tells when an abandoned call ends
+            await asyncio.sleep(0)
+        return gate.taken
+
+    assert asyncio.run(scene()) == 0

@@ -1,0 +1,177 @@
+"""What callers of the HTTP service meet."""
+
+import re
+import threading
+from contextlib import contextmanager
+
+import pytest
+from fastapi.testclient import TestClient
+
+from assay.errors import CorpusIndexError
+from assay.provenance import Document, Origin
+from assay.provenance.index import CodeIndex
+from assay.service import answers as module
+from assay.service.app import Limits, create_app
+from support.snippets import GRAPH, MEDIAN
+
+RENAMED = MEDIAN.replace("ordered", "arranged").replace("middle", "half").replace("values", "numbers")
+
+
+@contextmanager
+def client(folder, **settings):
+    app = create_app(folder, **{"limits": Limits(seconds=120), **settings})
+    with TestClient(app, raise_server_exceptions=False) as found:
+        yield found
+
+
+@pytest.fixture
+def caller(small_index):
+    """A client of the service over two functions."""
+    with client(small_index) as found:
+        yield found
+
+
+def traced(found, code, **settings):
+    return found.post("/api/trace", json={"code": code, **settings})
+
+
+def test_a_copy_is_traced_to_its_source(caller):
+    answer = traced(caller, MEDIAN, language="python").json()
+    first = answer["matches"][0]
+    assert first["path"] == "stats/<b>middle.py"
+    assert (first["licence"], first["author"], first["containment"]) == ("MIT", "A. Author", 1.0)
+    span = first["spans"][0]
+    assert (span["query_first"], span["document_first"]) == (1, 12)
+
+
+def test_a_renamed_copy_is_traced_to_its_source(caller):
+    first = traced(caller, RENAMED, language="python").json()["matches"][0]
+    assert first["path"] == "stats/<b>middle.py"
+
+
+def test_what_stands_nowhere_has_no_source_and_the_answer_says_why(caller):
+    answer = traced(caller, "class Kettle:\n    def boil(self):\n        self.heat(100, unit='C').wait()\n" * 3).json()
+    assert answer["matches"] == []
+    assert answer["explanation"]
+
+
+def test_a_fragment_that_is_too_short_is_told_so(caller):
+    answer = traced(caller, "x = 1").json()
+    assert answer["matches"] == []
+    assert "too short" in answer["explanation"]
+
+
+def test_top_bounds_the_sources(caller):
+    assert len(traced(caller, MEDIAN + GRAPH, top=1).json()["matches"]) == 1
+    assert len(traced(caller, MEDIAN + GRAPH).json()["matches"]) == 2
+
+
+def test_a_document_is_read_by_its_number(caller):
+    number = traced(caller, GRAPH).json()["matches"][0]["document_id"]
+    found = caller.get(f"/api/documents/{number}").json()
+    assert (found["text"], found["first_line"], found["name"]) == (GRAPH, 40, "shortest_path")
+    assert found["origins"][0]["licence"] == "GPL-3.0-only"
+
+
+@pytest.mark.parametrize("number", ["999999", "-1", "0"])
+def test_a_document_that_is_not_there_is_404(caller, number):
+    assert caller.get(f"/api/documents/{number}").status_code == 404
+
+
+@pytest.mark.parametrize(
+    ("body", "named"),
+    [
+        ({}, "code"),
+        ({"code": ""}, "code"),
+        ({"code": "x", "top": 0}, "top"),
+        ({"code": "x", "top": 10**6}, "top"),
+        ({"code": "x", "method": "magic"}, "method"),
+        ({"code": 5}, "code"),
+    ],
+)
+def test_a_request_that_makes_no_sense_is_told_what_is_wrong(caller, body, named):
+    answer = caller.post("/api/trace", json=body)
+    assert answer.status_code == 422
+    assert answer.json()["detail"].startswith(named)
+
+
+def test_vectors_are_refused_where_the_index_has_none(caller):
+    answer = traced(caller, MEDIAN, method="vector")
+    assert 400 <= answer.status_code < 600
+    assert "vector" in answer.json()["detail"]
+
+
+def test_a_request_that_is_too_large_is_refused_whatever_it_claims(small_index):
+    with client(small_index, limits=Limits(body_bytes=1000, seconds=120)) as found:
+        assert traced(found, "x" * 2000).status_code == 413
+        chunks = (b'{"code": "' if at == 0 else b"x" * 100 for at in range(50))
+        assert found.post("/api/trace", content=chunks).status_code == 413
+        assert traced(found, MEDIAN).status_code == 200
+
+
+@pytest.mark.parametrize(
+    "path",
+    ["/static/../app.py", "/static/..%2fapp.py", "/static/%2e%2e/app.py", "/../../etc/passwd", "/static//etc/passwd"],
+)
+def test_no_file_outside_the_page_is_readable(caller, path):
+    assert caller.get(path).status_code == 404
+
+
+def test_without_the_token_nothing_of_the_index_is_told(small_index):
+    with client(small_index, token="secret") as found:  # noqa: S106  a word of the test
+        for path in ("/api/info", "/api/documents/1", "/metrics"):
+            assert found.get(path).status_code == 401
+            assert found.get(path, headers={"Authorization": "Bearer wrong"}).status_code == 401
+            assert found.get(path, headers={"Authorization": "Bearer secret"}).status_code == 200
+        assert traced(found, MEDIAN).status_code == 401
+        assert found.get("/").status_code == found.get("/health").status_code == 200
+
+
+def test_a_page_of_others_cannot_call_a_local_service_under_its_own_name(small_index):
+    with client(small_index, hosts=("localhost",)) as found:
+        assert found.get("/api/info", headers={"Host": "evil.example"}).status_code == 400
+        assert found.get("/api/info", headers={"Host": "localhost:8000"}).status_code == 200
+
+
+def test_a_call_that_takes_too_long_and_one_too_many_are_told_so(small_index, monkeypatch):
+    released = threading.Event()
+    monkeypatch.setattr(module, "answer", lambda *_: released.wait(60))
+    with client(small_index, limits=Limits(seconds=0.01, workers=1, waiting=0)) as found:
+        assert traced(found, MEDIAN).status_code == 504
+        busy = traced(found, MEDIAN)
+        released.set()
+    assert busy.status_code == 503
+    assert busy.headers["Retry-After"] == "1"
+
+
+def test_what_a_writer_commits_is_served_at_once(small_index, tmp_path):
+    with CodeIndex.create(tmp_path / "growing") as index:
+        index.commit()
+        with client(tmp_path / "growing") as found:
+            assert traced(found, MEDIAN).json()["matches"] == []
+            index.add([Document(MEDIAN, "python", "file", None, (Origin("later", "later.py"),))])
+            index.commit()
+            assert traced(found, MEDIAN).json()["matches"][0]["path"] == "later.py"
+
+
+def test_what_it_counts_stands_in_the_metrics(caller):
+    traced(caller, MEDIAN)
+    caller.get("/nothing/here")
+    text = caller.get("/metrics").text
+    assert 'assay_requests_total{path="/api/trace",status="200"} 1.0' in text
+    assert 'assay_requests_total{path="other",status="404"} 1.0' in text
+    assert "assay_documents 2.0" in text
+
+
+def test_the_description_names_every_route_and_nothing_is_fetched_from_elsewhere(caller):
+    described = caller.get("/openapi.json").json()
+    assert set(described["paths"]) == {"/health", "/metrics", "/api/info", "/api/trace", "/api/documents/{number}"}
+    page = caller.get("/")
+    assert "default-src 'none'" in page.headers["Content-Security-Policy"]
+    for text in (page.text, caller.get("/static/page.css").text, caller.get("/static/page.js").text):
+        assert not re.search(r"https?://|src=\W?//|@import|url\(", text)
+
+
+def test_an_index_that_cannot_be_opened_is_told_before_anything_is_served(tmp_path):
+    with pytest.raises(CorpusIndexError, match="no index"):
+        create_app(tmp_path)

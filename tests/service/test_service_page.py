@@ -1,0 +1,141 @@
+"""What a person meets on the page of the service."""
+
+import socket
+import threading
+from contextlib import contextmanager
+
+import pytest
+import uvicorn
+from selenium.webdriver.common.by import By
+from selenium.webdriver.common.keys import Keys
+from selenium.webdriver.support.ui import WebDriverWait
+
+from assay.service.app import Limits, create_app
+from support.browsing import headless_chromium
+from support.snippets import GRAPH, MEDIAN
+
+pytestmark = pytest.mark.browser
+
+PATIENCE = 60
+
+
+@contextmanager
+def serving(folder, **settings):
+    """A service on a free port of this machine."""
+    app = create_app(folder, limits=Limits(seconds=PATIENCE), **settings)
+    with socket.create_server(("127.0.0.1", 0)) as listening:
+        server = uvicorn.Server(uvicorn.Config(app, log_level="error"))
+        thread = threading.Thread(target=server.run, kwargs={"sockets": [listening]})
+        thread.start()
+        try:
+            yield f"http://127.0.0.1:{listening.getsockname()[1]}/"
+        finally:
+            server.should_exit = True
+            thread.join(PATIENCE)
+
+
+@pytest.fixture(scope="module")
+def address(small_index):
+    with serving(small_index) as found:
+        yield found
+
+
+@pytest.fixture(scope="module")
+def chromium(tmp_path_factory):
+    with headless_chromium(tmp_path_factory.mktemp("profile")) as driver:
+        yield driver
+
+
+@pytest.fixture
+def page(chromium, address):
+    """The page, loaded and ready."""
+    chromium.get(address)
+    until(chromium, "return document.getElementById('language').options.length > 5")
+    return chromium
+
+
+def until(driver, script):
+    WebDriverWait(driver, PATIENCE, 0.02).until(lambda one: one.execute_script(script))
+
+
+def find(driver, selector):
+    return driver.find_element(By.CSS_SELECTOR, selector)
+
+
+def trace(driver, text, keys=Keys.CONTROL + Keys.ENTER):
+    driver.execute_script("document.getElementById('code').value = arguments[0]", text)
+    find(driver, "#code").send_keys(keys)
+    until(driver, "return /ms\\.|answered|too/.test(document.getElementById('status').textContent)")
+
+
+def test_pasted_code_is_traced_by_the_keyboard_alone(page):
+    trace(page, MEDIAN)
+    assert find(page, ".match h3").text == "stats/<b>middle.py:12"
+    assert find(page, ".badge").text == "MIT"
+    assert "permissive" in find(page, ".badge").get_attribute("class")
+    assert find(page, ".match h3 a").get_attribute("href") == "https://example.org/stats/middle.py"
+
+
+def test_a_token_is_asked_for_only_where_the_service_wants_one(page, small_index):
+    assert not find(page, "#token").is_displayed()
+    with serving(small_index, token="secret") as guarded:  # noqa: S106  a word of the test
+        page.get(guarded)
+        until(page, "return document.getElementById('about').textContent.includes('token')")
+        find(page, "#token").send_keys("secret")
+        trace(page, MEDIAN)
+        assert find(page, ".badge").text == "MIT"
+
+
+def test_an_address_that_is_none_is_no_link_and_copyleft_is_told(page):
+    trace(page, GRAPH)
+    assert not page.find_elements(By.CSS_SELECTOR, ".match h3 a")
+    assert "copyleft" in find(page, ".badge").get_attribute("class")
+
+
+def test_matched_lines_stand_side_by_side_with_their_numbers(page):
+    trace(page, "import os\n\n" + MEDIAN)
+    find(page, ".match summary").click()
+    until(page, "return document.querySelector('.document-side .line.hit') !== null")
+    mine = page.execute_script("return [...document.querySelectorAll('.query-side .hit')].map(l => l.dataset.line)")
+    there = page.execute_script("return [...document.querySelectorAll('.document-side .hit')].map(l => l.dataset.line)")
+    assert mine[0] == "3"
+    assert there[0] == "12"
+
+
+def test_the_attribution_can_be_taken_along(page):
+    trace(page, MEDIAN)
+    find(page, ".copy").click()
+    until(page, "return document.querySelector('.attribution span').childNodes.length > 0")
+    offered = page.execute_script(
+        "const box = document.querySelector('.attribution textarea');"
+        "return box ? box.value : navigator.clipboard.readText().catch(() => 'copied')"
+    )
+    assert offered == "copied" or "Licence: MIT" in offered
+
+
+def test_what_has_no_source_is_told_with_the_reason(page):
+    trace(page, "x = 1")
+    assert not page.find_elements(By.CSS_SELECTOR, ".match")
+    assert "No source found" in find(page, "#status").text
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("width", [390, 1280])
+def test_nothing_sticks_out_and_nothing_complains(page, width, scheme):
+    screen = {"width": width, "height": 850, "deviceScaleFactor": 1, "mobile": width < 600}
+    page.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", screen)
+    features = [{"name": "prefers-color-scheme", "value": scheme}]
+    page.execute_cdp_cmd("Emulation.setEmulatedMedia", {"features": features})
+    page.get_log("browser")
+    trace(page, MEDIAN)
+    find(page, ".match summary").click()
+    until(page, "return document.querySelector('.document-side .line.hit') !== null")
+    assert page.execute_script("return document.documentElement.scrollWidth") <= width
+    assert page.get_log("browser") == []
+
+
+def test_every_request_goes_to_the_service_itself(page, address):
+    trace(page, MEDIAN)
+    asked = page.execute_script("return performance.getEntriesByType('resource').map(e => e.name)")
+    assert asked
+    assert all(one.startswith(address) for one in asked)

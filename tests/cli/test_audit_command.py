@@ -137,7 +137,7 @@ def test_every_command_has_help_with_an_example(assay, command):
 
 
 def test_the_demo_tells_the_whole_story(assay, tmp_path):
-    done = assay("demo", "--per-dose", "20")
+    done = assay("demo", "--per-dose", "20", "--no-live")
     assert done.code == 0, done.err
     assert "standard-library functions of known dose" in done.out
     summary = json.loads((tmp_path / "assay-demo" / "summary.json").read_text())

@@ -6,7 +6,7 @@ from dataclasses import replace
 import pytest
 import torch
 
-from assay.reports.testbed_run import read_evaluation
+from assay.reports.evaluation_file import read_evaluation
 from assay.testbed.configuration import Data, Judging, as_json, scale
 from assay.testbed.run import run
 
@@ -137,3 +137,16 @@ def test_a_folder_of_another_run_is_refused(assay, smoke, tmp_path):
 )
 def test_bad_input_is_told_in_one_line(assay, arguments, words):
     refused(assay("testbed", *arguments), *words)
+
+
+def test_the_demo_plants_trains_and_detects_on_the_spot(assay, tmp_path, monkeypatch):
+    small = scale("smoke")[0]
+    quick = replace(small, mix=replace(small.mix, ratio=0), judging=replace(QUICK, detectors=("mid_pit", "loss")))
+    monkeypatch.setattr("assay.testbed.demo.LIVE", quick)
+    done = assay("demo", "--per-dose", "10")
+    assert done.code == 0, done.err
+    assert "Planted, trained and detected on this machine" in done.out
+    page = (tmp_path / "assay-demo" / "report.html").read_text()
+    assert 'id="live"' in page
+    assert "AUROC by epochs of training" in page
+    assert (tmp_path / "assay-demo" / "live" / "report.html").is_file()

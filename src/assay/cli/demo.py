@@ -1,11 +1,14 @@
 """`assay demo`: the whole story on the shipped model, offline."""
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from assay.cli.options import OUTPUT, AsJson, ModelOptions, Variants
+
+if TYPE_CHECKING:
+    from assay.testbed.evaluation_result import Evaluation
 
 MODEL = "builtin:small"
 SCORES = "one-pass,lowercase"
@@ -22,6 +25,9 @@ def demo_command(
         typer.Option(min=10, help="At most so many functions of each dose, and 6 times as many never seen; else all."),
     ] = None,
     variants: Variants = 0,
+    live: Annotated[
+        bool, typer.Option("--live/--no-live", help="Also plant, train and detect, here and now: about a minute.")
+    ] = True,
     no_cache: Annotated[bool, typer.Option("--no-cache", help="Neither read nor write the statistics cache.")] = False,
     as_json: AsJson = False,
 ) -> None:
@@ -47,4 +53,37 @@ def demo_command(
     todo = plan(wanted, {"target": scorer}, table)
     with progress_bar(f"scoring {len(functions)} functions") as report:
         found = demo_audit(functions, todo, progress=report)
+    planted = live_part(out) if live else None
     present(found, manifest(todo, functions, watch), out, as_json=as_json)
+    if planted is not None and not as_json:
+        show_live(planted)
+
+
+def live_part(out: Path) -> "Evaluation | None":
+    """Plant, train and detect in the run folder, where the report finds it; None where something for it is missing."""
+    from assay.cli.terminal import warn
+    from assay.cli.testbed_runs import watchers, written
+    from assay.errors import MissingExtra
+    from assay.reports.html import LIVE as FOLDER
+    from assay.testbed.demo import LIVE
+    from assay.testbed.run import run
+
+    try:
+        found = run(out / FOLDER, LIVE, watchers())
+    except MissingExtra as absent:  # the rest of the demonstration needs no training
+        warn(f"{absent}; the live part was left out")
+        return None
+    written(out / FOLDER, found)
+    return found
+
+
+def show_live(found: "Evaluation") -> None:
+    """What was planted, trained and detected, on standard output."""
+    from rich.console import Console
+
+    from assay.reports.tables import rich_table
+    from assay.reports.testbed_tables import auroc_table
+
+    console = Console()
+    console.print("\nPlanted, trained and detected on this machine:", style="bold")
+    console.print(rich_table(auroc_table(found, "all")))

@@ -296,19 +296,26 @@ def benchmarks_at(given: list[str]) -> dict[str, Path]:
     return found
 
 
-def show(folder: Path, found: "Evaluation", *, as_json: bool) -> None:
-    """Write the numbers, the tables and the page, and show the short tables."""
-    from rich.console import Console
-
-    from assay.reports.tables import rich_table
-    from assay.reports.testbed_run import EVALUATION, write_evaluation
-    from assay.reports.testbed_tables import short_tables
+def written(folder: Path, found: "Evaluation") -> Path:
+    """Write the numbers, the tables and the page of a run; returns where the page lies."""
+    from assay.reports.testbed_run import write_evaluation
     from assay.testbed.finetune import LOG, TRAIN
     from assay.testbed.run import manifest_of
 
     log = folder / TRAIN / LOG
     losses = [json.loads(line) for line in log.read_text("utf-8").splitlines()] if log.exists() else []
-    page = write_evaluation(folder, found, manifest_of(folder), losses)
+    return write_evaluation(folder, found, manifest_of(folder), losses)
+
+
+def show(folder: Path, found: "Evaluation", *, as_json: bool) -> None:
+    """Write the numbers, the tables and the page, and show the short tables."""
+    from rich.console import Console
+
+    from assay.reports.evaluation_file import EVALUATION
+    from assay.reports.tables import rich_table
+    from assay.reports.testbed_tables import short_tables
+
+    page = written(folder, found)
     if as_json:
         typer.echo((folder / EVALUATION).read_text("utf-8"), nl=False)
         return

@@ -16,13 +16,16 @@ from assay.errors import DataError
 from assay.leakage.results import Audit
 from assay.reports import figures
 from assay.reports.blind import baseline_note, confounding_warning
+from assay.reports.evaluation_file import EVALUATION, read_evaluation
 from assay.reports.facts import facts
 from assay.reports.headline import headline
 from assay.reports.methods import evaluation_notes, method_notes
 from assay.reports.payload import RUN_LENGTH, STEPS, payload, script_safe
 from assay.reports.run_folder import read_run
 from assay.reports.tables import tables
+from assay.reports.testbed_tables import live_tables
 from assay.reports.wording import percent
+from assay.testbed.evaluation_result import Evaluation
 
 LARGEST_PAGE = 6_000_000
 """Bytes of a page, as long as the sample table alone needs no more."""
@@ -34,8 +37,12 @@ PLOT_FROM, PLOT_TO = 0.3, 1.0
 """AUROC at the two ends of the interval plot in the score table."""
 
 
-def render_report(audit: Audit, manifest: Mapping[str, object]) -> str:
-    """The report as one self-contained HTML page."""
+LIVE = "live"
+"""Folder, within that of a demonstration, of the experiment that was made on the spot."""
+
+
+def render_report(audit: Audit, manifest: Mapping[str, object], live: Evaluation | None = None) -> str:
+    """The report as one self-contained HTML page; `live` is the experiment of a demonstration."""
     script = asset("report.js")
     histograms = figures.histograms(audit)
     notes = method_notes(audit)
@@ -52,6 +59,7 @@ def render_report(audit: Audit, manifest: Mapping[str, object]) -> str:
             headline=headline(audit),
             facts=facts(audit),
             tables=tables(audit),
+            live=live_tables(live) if live else (),
             roc=figures.roc(audit),
             dose=figures.dose_response(audit),
             p_values=figures.p_values(audit),
@@ -83,9 +91,11 @@ def write_report(folder: str | Path) -> Path:
         DataError: the run folder cannot be read, or the page cannot be written.
     """
     audit, manifest = read_run(folder)
+    place = Path(folder) / LIVE
+    live = read_evaluation(place) if (place / EVALUATION).exists() else None
     path = Path(folder) / "report.html"
     try:
-        path.write_text(render_report(audit, manifest), "utf-8")
+        path.write_text(render_report(audit, manifest, live), "utf-8")
     except OSError as error:
         raise DataError(f"cannot write {path}: {error.strerror or error}") from error
     return path

@@ -5,14 +5,13 @@ from pathlib import Path
 from typing import Any
 
 from assay.errors import DataError
-from assay.reports.codec import decode, encode
+from assay.reports.codec import encode
+from assay.reports.evaluation_file import EVALUATION, SCHEMA
 from assay.reports.tables import markdown_of
 from assay.reports.testbed_page import render_testbed
 from assay.reports.testbed_tables import testbed_tables
 from assay.testbed.evaluation_result import Evaluation
 
-SCHEMA = 1
-EVALUATION = "evaluation.json"
 TABLES = "tables.md"
 PAGE = "report.html"
 
@@ -32,21 +31,3 @@ def write_evaluation(folder: Path, found: Evaluation, manifest: dict[str, Any], 
     except OSError as error:
         raise DataError(f"cannot write to {folder}: {error.strerror or error}") from error
     return folder / PAGE
-
-
-def read_evaluation(folder: Path) -> Evaluation:
-    """The numbers of a run.
-
-    Raises:
-        DataError: the folder has none, or a file of another schema.
-    """
-    path = folder / EVALUATION
-    try:
-        content = json.loads(path.read_text("utf-8"))
-        if content.pop("schema") != SCHEMA:
-            raise DataError(f"{path}: expected schema {SCHEMA}")
-        return decode(Evaluation, content)
-    except OSError as error:
-        raise DataError(f"{path}: cannot be read ({error.strerror}); expected a run that was evaluated") from error
-    except (KeyError, TypeError, ValueError) as error:
-        raise DataError(f"{path}: expected what `assay testbed evaluate` wrote ({error})") from error

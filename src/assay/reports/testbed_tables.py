@@ -27,6 +27,11 @@ def short_tables(found: Evaluation) -> tuple[Table, ...]:
     return tuple(table for table in tables if table.rows)
 
 
+def live_tables(found: Evaluation) -> tuple[Table, ...]:
+    """The two that a demonstration shows of what was planted on the spot."""
+    return tuple(table for table in (auroc_table(found, "all"), null_table(found, "all")) if table.rows)
+
+
 def auroc_table(found: Evaluation, view: View) -> Table:
     """AUROC of every detector on every checkpoint, and of what never sees the model."""
     rows = [

@@ -25,6 +25,7 @@ from assay.errors import DataError, MissingExtra
 from assay.models.loading import load_checkpoint, quiet
 from assay.models.open import located
 from assay.testbed.configuration import Training
+from assay.testbed.processes import Processes
 from assay.testbed.rows import Ids
 
 TRAIN = "train"
@@ -107,18 +108,16 @@ def finetune(out: Path, task: Task, *, stop_after: int | None = None, progress: 
     Raises:
         DataError: `out` holds the training of another task, or a state that cannot be read; or there is no row.
         ModelError: the base model cannot be loaded.
-        MissingExtra: accelerate or peft is not installed.
+        MissingExtra: peft is not installed where LoRA is asked for, or accelerate where several processes train.
     """
-    from assay.testbed.processes import Processes  # noqa: PLC0415  accelerate is an optional part
-
     if not task.members:
         raise DataError("no text of two tokens or more to train on; expected at least one")
-    with Processes(task.training.device) as processes:
-        if processes.first:
-            _keep_recipe(out, task)
-        processes.wait()
-        with torch.random.fork_rng(devices=processes.cuda_devices):
-            return _train(out, task, processes, stop_after, progress)
+    processes = Processes(task.training.device)
+    if processes.first:
+        _keep_recipe(out, task)
+    processes.wait()
+    with torch.random.fork_rng(devices=processes.cuda_devices):
+        return _train(out, task, processes, stop_after, progress)
 
 
 def checkpoint_folder(out: Path, epoch: int) -> Path:
@@ -131,7 +130,7 @@ def rate_at(step: int, training: Training) -> float:
     return training.rate * min(1.0, (step + 1) / max(1, training.warm_up))
 
 
-def _train(out: Path, task: Task, processes: Any, stop_after: int | None, progress: Progress | None) -> bool:  # noqa: ANN401  Processes
+def _train(out: Path, task: Task, processes: Processes, stop_after: int | None, progress: Progress | None) -> bool:
     training, rows = task.training, task.rows
     torch.manual_seed(task.seed)
     model, tokenizer = _open(task, processes.device)

@@ -1,16 +1,22 @@
-"""One process or several: what accelerate knows of them, as little of it as training needs."""
+"""One process or several: what training needs to know of them. Several are accelerate's, one needs nobody."""
 
+import os
 from collections.abc import Sequence
-from types import TracebackType
-from typing import Any, Self
+from typing import Any
 
 import torch
 
 from assay.errors import DataError, MissingExtra
+from assay.models.loading import resolve_device
+
+
+def launched() -> bool:
+    """Whether this process is one of several that accelerate started."""
+    return int(os.environ.get("WORLD_SIZE", "1")) > 1
 
 
 class Processes:
-    """The processes of one training, within a `with` block.
+    """The processes of one training.
 
     Attributes:
         device: of this process.
@@ -26,18 +32,14 @@ class Processes:
 
         Raises:
             DataError: no GPU where one was asked for.
-            MissingExtra: accelerate is not installed.
+            MissingExtra: one of several, and accelerate is not installed.
         """
-        try:
-            from accelerate import PartialState  # noqa: PLC0415  an optional part
-        except ImportError as error:
-            raise MissingExtra("accelerate", extra="testbed", purpose="training") from error
         if device == "cuda" and not torch.cuda.is_available():
             raise DataError("training.device = 'cuda': no GPU that torch can use; expected one, or 'cpu'")
-        self._state: Any = PartialState(cpu=device == "cpu" or not torch.cuda.is_available())
-        self.device: torch.device = self._state.device
-        self.rank: int = self._state.process_index
-        self.count: int = self._state.num_processes
+        self._state: Any = _joined(device) if launched() else None
+        self.device: torch.device = self._state.device if self._state else resolve_device(device)
+        self.rank: int = self._state.process_index if self._state else 0
+        self.count: int = self._state.num_processes if self._state else 1
 
     @property
     def first(self) -> bool:
@@ -51,7 +53,8 @@ class Processes:
 
     def wait(self) -> None:
         """Until all processes are here."""
-        self._state.wait_for_everyone()
+        if self._state:
+            self._state.wait_for_everyone()
 
     def add_up(self, parameters: Sequence[torch.nn.Parameter], loss: torch.Tensor) -> torch.Tensor:
         """Adds up gradients and loss over all processes, in one message; returns the loss."""
@@ -64,13 +67,10 @@ class Processes:
             parameter.grad = grad.view_as(parameter).to(parameter.dtype)
         return flat[0]
 
-    def __enter__(self) -> Self:
-        return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        if (
-            self.count == 1
-        ):  # accelerate remembers the first device it was asked for; the next training may ask for another
-            self._state._reset_state()  # noqa: SLF001  accelerate's own tests have no other way either
+def _joined(device: str) -> Any:  # noqa: ANN401  accelerate publishes no types
+    try:
+        from accelerate import PartialState  # noqa: PLC0415  an optional part
+    except ImportError as error:
+        raise MissingExtra("accelerate", extra="testbed", purpose="training in several processes") from error
+    return PartialState(cpu=device == "cpu" or not torch.cuda.is_available())

@@ -31,6 +31,7 @@ from assay.testbed.evaluation_result import Evaluation
 from assay.testbed.finetune import TRAIN, Task, checkpoint_folder, finetune
 from assay.testbed.finetune import Progress as TrainingProgress
 from assay.testbed.plant import FOLDER, TEXTS, Planted, plant, read_planted, write_planted
+from assay.testbed.processes import launched
 from assay.testbed.rows import Ids, general_rows, member_rows, without_planted
 from assay.testbed.sources import general_texts, plantable
 
@@ -99,14 +100,14 @@ def train_in(out: Path, configuration: Configuration, planted: Planted, watchers
         return
     watchers.says("training")
     began = time.monotonic()
-    if training.processes > 1 and not _launched():
+    if training.processes > 1 and not launched():
         _launch(out, training.processes)
     else:
         task, facts = task_of(configuration, planted)
         finetune(folder, task, progress=watchers.training)
         if facts:
             note(out, facts)
-    if not _launched():
+    if not launched():
         digests = {f"epoch {e}": files_digest([checkpoint_folder(folder, e)]) for e in training.checkpoints}
         note(out, {"checkpoints": digests, "seconds_training": _since(began)})
 
@@ -224,13 +225,6 @@ def _launch(out: Path, processes: int) -> None:
     done = subprocess.run([*command, "-m", "assay", "testbed", "train", str(out)], check=False)  # noqa: S603  our own command
     if done.returncode:
         raise AssayError(f"training in {processes} processes ended with code {done.returncode}; see the lines above")
-
-
-def _launched() -> bool:
-    """Whether this process is one of several that accelerate started."""
-    import os  # noqa: PLC0415
-
-    return int(os.environ.get("WORLD_SIZE", "1")) > 1
 
 
 def _cuda() -> bool:

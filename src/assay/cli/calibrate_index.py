@@ -5,12 +5,12 @@ from typing import Annotated
 
 import typer
 
-from assay.cli.options import OUTPUT, SCORES
+from assay.cli.options import OUTPUT, SCORES, At
 
 
 def calibrate_index_command(
     *,
-    at: Annotated[Path, typer.Option("--index", metavar="DIR", help="Folder of the index.", show_default=False)],
+    at: At,
     unrelated: Annotated[
         list[str],
         typer.Option(
@@ -44,7 +44,6 @@ def calibrate_index_command(
     from assay.cli.open_index import open_index
     from assay.cli.terminal import progress_bar, warn
     from assay.provenance.calibrating import calibrate, sampled_functions
-    from assay.provenance.confidence import FILE
     from assay.provenance.texts import source_texts
 
     with open_index(at) as index, progress_bar("calibrating") as report:
@@ -56,8 +55,11 @@ def calibrate_index_command(
             measured_on=called or ", ".join(unrelated),
             progress=report,
         )
-    path = out or at / FILE
-    found.save(path)
+        if out is None:
+            path = index.keep_calibration(found)
+        else:
+            found.save(out)
+            path = str(out)
     removed = found.provenance["near_duplicates_removed"]
     typer.echo(f"{path}: {found.provenance['functions']} functions, {removed} near-duplicates taken out")
     for channel, bins in found.channels.items():

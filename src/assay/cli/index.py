@@ -3,7 +3,6 @@
 import json
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
@@ -12,23 +11,21 @@ from rich.filesize import decimal
 from rich.table import Table
 
 from assay.cli.groups import grouped
-from assay.cli.options import AsJson
+from assay.cli.options import AsJson, At
 from assay.errors import DataError
 
 if TYPE_CHECKING:  # these import numpy and more; --help does not wait for them
-    from assay.provenance import CodeIndex
     from assay.provenance.build import BuildCounts
     from assay.provenance.filters import Filters
+    from assay.provenance.searchable import WritableIndex
     from assay.provenance.sources.open import Reading
+    from assay.types import Encoder
 
 READING = "What is read"
 INDEX = "The index"
 
 index_app = typer.Typer(name="index", help="Corpora into an index of code.", no_args_is_help=True)
 
-At = Annotated[
-    Path, typer.Option("--index", metavar="DIR", help="Folder of the index.", rich_help_panel=INDEX, show_default=False)
-]
 Corpora = Annotated[
     list[str],
     typer.Argument(metavar="CORPUS …", help="Folders, git repositories, archives, tables, or - for standard input."),
@@ -161,23 +158,23 @@ def build_command(
 
     **Example**: `assay index build ~/src/project vendor.tar.gz --index code.index`
     """
-    from assay.provenance import CodeIndex
-    from assay.provenance.index_folder import DESCRIPTION
+    from assay.provenance.places import create_index, description_at, open_index
     from assay.provenance.sources.open import open_sources
     from assay.retrieval.encoding import open_encoder
 
     filters, reading = which.filters(), which.reading()
     open_sources(corpora, reading)  # a path that is not there is told before a folder is made
     opened = None if encoder == "none" else open_encoder(encoder)
-    if not (at / DESCRIPTION).is_file():
-        found = CodeIndex.create(at, profile=profile, encoder=opened)
-    elif (was := _made_with(at)) == (profile, encoder):
-        found = CodeIndex.open(at, writable=True, encoder=opened)
+    described = description_at(at)
+    if described is None:
+        found = create_index(at, profile=profile, encoder=opened)
+    elif (was := (described.profile.name, described.encoder or "none")) == (profile, encoder):
+        found = open_index(at, writable=True, encoder=opened)
     else:
         told = "profile {!r} and encoder {!r}"
         raise DataError(f"{at}: an index of {told.format(*was)}, not {told.format(profile, encoder)}")
     with found:
-        _build(corpora, found, filters, reading, granularity=granularity, jobs=jobs, as_json=as_json)
+        _build(corpora, found, at, filters, reading, granularity=granularity, jobs=jobs, as_json=as_json)
 
 
 @index_app.command("add")
@@ -199,7 +196,7 @@ def add_command(
     """
     filters, reading = which.filters(), which.reading()
     with _opened(at) as found:
-        _build(corpora, found, filters, reading, granularity=granularity, jobs=jobs, as_json=as_json)
+        _build(corpora, found, at, filters, reading, granularity=granularity, jobs=jobs, as_json=as_json)
 
 
 @index_app.command("remove")
@@ -240,11 +237,11 @@ def info_command(*, at: At, as_json: AsJson = False) -> None:
 
     **Example**: `assay index info --index code.index`
     """
-    from assay.provenance import CodeIndex
+    from assay.provenance.places import open_index
 
-    with CodeIndex.open(at) as found, found.snapshot():
+    with open_index(at) as found, found.snapshot():
         described = asdict(found.info()) | {
-            "folder": str(at),
+            "folder": at,
             "languages": {language or "unknown": number for language, number in found.languages().items()},
             "licences": found.licences(),
         }
@@ -260,32 +257,36 @@ def compact_command(*, at: At) -> None:
 
     **Example**: `assay index compact --index code.index`
     """
-    with _opened(at) as found:
+    from assay.provenance import CodeIndex
+    from assay.provenance.places import folder_named
+
+    folder = folder_named(at, "a Qdrant server compacts its collections itself")
+    with CodeIndex.open(folder, writable=True, encoder=_encoder_of(at)) as found:
         before = sum(found.info().bytes.values())
         found.compact()
         typer.echo(f"{decimal(before)} before, {decimal(sum(found.info().bytes.values()))} now")
 
 
-def _made_with(at: Path) -> tuple[str, str]:
-    """Profile and encoder of an index, as the options call them."""
-    from assay.provenance.index_folder import read_description
-
-    described = read_description(at)
-    return described.profile.name, described.encoder or "none"
-
-
-def _opened(at: Path) -> "CodeIndex":
+def _opened(at: str) -> "WritableIndex":
     """An index for writing, with the encoder that it was made with."""
-    from assay.provenance import CodeIndex
+    from assay.provenance.places import open_index
+
+    return open_index(at, writable=True, encoder=_encoder_of(at))
+
+
+def _encoder_of(at: str) -> "Encoder | None":
+    """The encoder that an index was made with; None where it has none, or where there is no index."""
+    from assay.provenance.places import description_at
     from assay.retrieval.encoding import open_encoder
 
-    _, encoder = _made_with(at)
-    return CodeIndex.open(at, writable=True, encoder=None if encoder == "none" else open_encoder(encoder))
+    described = description_at(at)
+    return open_encoder(described.encoder) if described is not None and described.encoder else None
 
 
 def _build(
     corpora: list[str],
-    into: "CodeIndex",
+    into: "WritableIndex",
+    at: str,
     filters: "Filters",
     reading: "Reading",
     *,
@@ -306,14 +307,14 @@ def _build(
     if as_json:
         typer.echo(json.dumps(asdict(counts), indent=1))
     else:
-        _tell(counts, into.folder)
+        _tell(counts, at)
     for fault in counts.faults[:-1]:
         warn(fault)
     if counts.faults:
         raise DataError(counts.faults[-1])
 
 
-def _tell(counts: "BuildCounts", folder: Path) -> None:
+def _tell(counts: "BuildCounts", at: str) -> None:
     rate = f", {counts.bytes / counts.seconds / 1e6:.1f} MB/s" if counts.bytes else ""
     typer.echo(
         f"{counts.files:,} files: {counts.read:,} read, {counts.unchanged:,} unchanged, {counts.gone:,} gone, "
@@ -323,7 +324,7 @@ def _tell(counts: "BuildCounts", folder: Path) -> None:
     for counted in (counts.skipped, counts.notes):
         for reason, number in sorted(counted.items(), key=lambda pair: -pair[1]):
             typer.echo(f"  {number:,} {reason}")
-    typer.echo(f"Index: {folder}")
+    typer.echo(f"Index: {at}")
 
 
 def _show(described: Mapping[str, object]) -> None:
@@ -337,11 +338,12 @@ def _show(described: Mapping[str, object]) -> None:
         f"{described['postings']:,} postings in {described['segments']:,} segments, {described['vectors']:,} vectors; "
         f"profile {profile['name']}, encoder {described['encoder'] or 'none'}"
     )
-    typer.echo(", ".join(f"{part} {decimal(size)}" for part, size in sizes.items()))
+    if sizes:  # a server does not tell them
+        typer.echo(", ".join(f"{part} {decimal(size)}" for part, size in sizes.items()))
     for title, head, key in (
         ("Sources", "source", "sources"),
         ("Languages", "documents", "languages"),
-        ("Licences", "files", "licences"),
+        ("Licences", "files" if sizes else "documents", "licences"),
         ("Passed over", "files", "skipped"),
     ):
         rows = described[key]

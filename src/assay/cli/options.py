@@ -216,4 +216,10 @@ VariantEngine = Annotated[
         rich_help_panel=SCORES,
     ),
 ]
+At = Annotated[
+    str,
+    typer.Option(
+        "--index", metavar="DIR|URL", help="Folder of the index, or address of a Qdrant server.", show_default=False
+    ),
+]
 AsJson = Annotated[bool, typer.Option("--json", help="Print the summary as JSON.", rich_help_panel=OUTPUT)]

@@ -1,12 +1,11 @@
 """`assay serve`: the index behind HTTP, with a web page."""
 
 import os
-from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from assay.cli.options import OUTPUT
+from assay.cli.options import OUTPUT, At
 
 LIMITS = "Limits"
 TOKEN = "ASSAY_TOKEN"  # noqa: S105  the name of a variable
@@ -15,7 +14,7 @@ LOOPBACK = ("localhost", "127.0.0.1", "[::1]")
 
 def serve_command(
     *,
-    index: Annotated[Path, typer.Option(metavar="DIR", help="Index to serve.", show_default=False)],
+    index: At,
     host: Annotated[
         str, typer.Option(metavar="ADDRESS", help="Address to listen at; 0.0.0.0 for everyone.", rich_help_panel=OUTPUT)
     ] = "127.0.0.1",

@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING, Annotated, Literal
 import typer
 
 from assay.cli.groups import grouped
-from assay.cli.options import OUTPUT, AsJson, DataOptions
+from assay.cli.options import OUTPUT, AsJson, At, DataOptions
 from assay.errors import DataError
 
 if TYPE_CHECKING:  # these import numpy and more; --help does not wait for them
-    from assay.provenance import CodeIndex
+    from assay.provenance.searchable import Searchable
     from assay.provenance.texts import SourceText
     from assay.provenance.trace import Trace
 
@@ -30,7 +30,7 @@ def trace_command(
         typer.Argument(metavar="FILE|FOLDER|- …", help="Code to trace; - is standard input.", show_default=False),
     ] = None,
     *,
-    at: Annotated[Path, typer.Option("--index", metavar="DIR", help="Folder of the index.", show_default=False)],
+    at: At,
     benchmark: Annotated[
         str | None,
         typer.Option(
@@ -172,7 +172,7 @@ def _show(
 def _benchmark(
     name: str,
     which: DataOptions,
-    index: "CodeIndex",
+    index: "Searchable",
     method: Literal["union", "hst", "winnowing", "vector"],
     sure: float,
     *,

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from assay.datasets.sources import language_of
 from assay.errors import DataError
-from assay.provenance.index import CodeIndex
+from assay.provenance.searchable import Searchable
 from assay.retrieval import Fingerprints, Profile, fingerprint
 from assay.retrieval.canonical import Form
 from assay.retrieval.hashing import Hashes
@@ -105,7 +105,7 @@ def with_templates(boilerplate: Boilerplate, paths: Sequence[Path]) -> Boilerpla
     return replace(boilerplate, templates=(*boilerplate.templates, *added))
 
 
-def ignored(query: Fingerprints, language: str | None, index: CodeIndex, boilerplate: Boilerplate) -> Ignored:
+def ignored(query: Fingerprints, language: str | None, index: Searchable, boilerplate: Boilerplate) -> Ignored:
     """Which fingerprints of a query are boilerplate in this index."""
     form = query.channel.form
     template = _among(query.hashes, _grams(boilerplate.templates, index.profile, language).get(form))

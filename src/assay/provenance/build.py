@@ -16,8 +16,8 @@ from types import FrameType
 from typing import Any
 
 from assay.errors import DataError
-from assay.provenance.index import CodeIndex
 from assay.provenance.reading import FileRead, Settings, stamp_before
+from assay.provenance.searchable import WritableIndex
 from assay.provenance.sources.entry import CorpusSource, Entry, Skipped
 from assay.provenance.stored import SeenFile
 from assay.provenance.workers import Readers, Work
@@ -65,7 +65,7 @@ class BuildCounts:
 
 def build(
     sources: Sequence[CorpusSource],
-    index: CodeIndex,
+    index: WritableIndex,
     settings: Settings,
     *,
     jobs: int | None = None,
@@ -113,7 +113,7 @@ def build(
 class _Writer:
     """The one process that changes the index."""
 
-    index: CodeIndex
+    index: WritableIndex
     settings: Settings
     progress: Progress
     commit_seconds: float

@@ -16,7 +16,7 @@ from assay.errors import DataError
 from assay.provenance.boilerplate import NOTHING, Boilerplate, default_boilerplate
 from assay.provenance.confidence import FEWEST, Calibration, binned
 from assay.provenance.evidence import read_query
-from assay.provenance.index import CodeIndex
+from assay.provenance.searchable import Searchable
 from assay.provenance.texts import SourceText, by_function
 
 COPY = 0.5
@@ -42,7 +42,7 @@ class Nearest:
 
 
 def calibrate(
-    index: CodeIndex,
+    index: Searchable,
     unrelated: Iterable[SourceText],
     *,
     most: int = MOST_FUNCTIONS,
@@ -114,7 +114,7 @@ def sampled_functions(files: Iterable[SourceText], seed: int = 0, *, of_each: in
         yield from draw.sample(functions, min(of_each, len(functions)))
 
 
-def nearest(one: SourceText, index: CodeIndex, boilerplate: Boilerplate) -> tuple[list[Nearest], bool]:
+def nearest(one: SourceText, index: Searchable, boilerplate: Boilerplate) -> tuple[list[Nearest], bool]:
     """The best document of a whole function in each channel, and whether it is a near-duplicate of one so named."""
     query = read_query(one.text, one.language, index, boilerplate)
     found, is_copy = [], False
@@ -139,7 +139,7 @@ def cuts(text: str, draw: random.Random) -> list[str]:
     return ["".join(lines[start : start + length]) for length, start in starts.items()]
 
 
-def _best(text: str, language: str | None, index: CodeIndex, boilerplate: Boilerplate) -> list[tuple[str, int, float]]:
+def _best(text: str, language: str | None, index: Searchable, boilerplate: Boilerplate) -> list[tuple[str, int, float]]:
     """Channel, length and best value over the whole index."""
     query = read_query(text, language, index, boilerplate)
     found: list[tuple[str, int, float]] = []

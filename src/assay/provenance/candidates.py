@@ -8,8 +8,8 @@ import numpy as np
 
 from assay.provenance.confidence import Calibration
 from assay.provenance.evidence import ChannelEvidence, Query, with_lookup
-from assay.provenance.index import CodeIndex
 from assay.provenance.ranking import Standing, Values
+from assay.provenance.searchable import Searchable
 from assay.retrieval.vectors import Ids
 
 Method = Literal["union", "hst", "winnowing", "vector"]
@@ -54,7 +54,7 @@ class Similarity:
     confidence: float | None
 
 
-def candidates_of(query: Query, index: CodeIndex, method: Method, most: int) -> Candidates:
+def candidates_of(query: Query, index: Searchable, method: Method, most: int) -> Candidates:
     """Both stages of a method before the ranking; at most so many documents a stage and channel.
 
     Raises:

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from functools import cache
 from importlib.resources import files
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
 from assay.errors import DataError
 from assay.retrieval import Profile, profile_named
@@ -84,13 +84,9 @@ class Calibration:
             return None
         return next((one for one in reversed(bins) if one.shortest <= length), bins[0]).rate(value)
 
-    def save(self, path: Path) -> None:
-        """Write as JSON.
-
-        Raises:
-            DataError: the file cannot be written.
-        """
-        content = {
+    def content(self) -> dict[str, object]:
+        """As JSON has it."""
+        return {
             "format": FORMAT,
             "profile": self.profile.name,
             "form": {one.form: [one.k, one.w, one.hash] for one in self.profile.channels},
@@ -101,8 +97,15 @@ class Calibration:
                 for name, bins in self.channels.items()
             },
         }
+
+    def save(self, path: Path) -> None:
+        """Write as JSON.
+
+        Raises:
+            DataError: the file cannot be written.
+        """
         try:
-            path.write_text(json.dumps(content, indent=1) + "\n", "utf-8")
+            path.write_text(json.dumps(self.content(), indent=1) + "\n", "utf-8")
         except OSError as error:
             raise DataError(f"{path}: cannot be written: {error.strerror}") from error
 
@@ -114,9 +117,21 @@ class Calibration:
             DataError: it is none, or one of another profile.
         """
         try:
-            return _read(path.read_bytes(), profile)
-        except (OSError, ValueError, KeyError, TypeError) as error:
+            return cls.of(json.loads(path.read_bytes()), profile, path)
+        except (OSError, ValueError) as error:
             raise DataError(f"{path}: expected a calibration of profile {profile.name!r}: {error}") from error
+
+    @classmethod
+    def of(cls, content: Any, profile: Profile, place: Path | str) -> "Calibration":  # noqa: ANN401  checked here
+        """Read what `content` gave.
+
+        Raises:
+            DataError: it is none, or one of another profile.
+        """
+        try:
+            return _read(content, profile)
+        except (ValueError, KeyError, TypeError) as error:
+            raise DataError(f"{place}: expected a calibration of profile {profile.name!r}: {error}") from error
 
 
 def binned(measured: Iterable[tuple[int, float]]) -> tuple[LengthBin, ...]:
@@ -153,11 +168,10 @@ def shipped_calibration(profile: Profile) -> Calibration | None:
     shipped = files("assay.provenance") / "calibrations" / f"{profile.name}.json"
     if not shipped.is_file() or profile_named(profile.name) != profile:
         return None
-    return _read(shipped.read_bytes(), profile)
+    return _read(json.loads(shipped.read_bytes()), profile)
 
 
-def _read(data: bytes, profile: Profile) -> Calibration:
-    content = json.loads(data)
+def _read(content: Any, profile: Profile) -> Calibration:  # noqa: ANN401  JSON, checked here
     if content["format"] != FORMAT:
         raise ValueError(f"format {content['format']}, expected {FORMAT}")
     if content["form"] != {one.form: [one.k, one.w, one.hash] for one in profile.channels}:

@@ -15,7 +15,7 @@ from assay.evaluation.calibration import wilson
 from assay.evaluation.estimate import Estimate
 from assay.provenance.candidates import Method
 from assay.provenance.document import Origin
-from assay.provenance.index import CodeIndex
+from assay.provenance.searchable import Searchable
 from assay.provenance.trace import Trace, trace
 from assay.retrieval.canonical import Canonical, Form, characters
 from assay.retrieval.grammars import grammar_of
@@ -93,7 +93,7 @@ class BenchmarkTrace:
 
 def trace_benchmark(
     samples: Sequence[Sample],
-    index: CodeIndex,
+    index: Searchable,
     *,
     benchmark: str,
     method: Method = "union",
@@ -126,7 +126,7 @@ def trace_benchmark(
         return BenchmarkTrace(benchmark, tuple(found), len(index), near, sure, calibrated)
 
 
-def _judged(sample: Sample, traced: Trace, index: CodeIndex, near: float, sure: float) -> SampleTrace:
+def _judged(sample: Sample, traced: Trace, index: Searchable, near: float, sure: float) -> SampleTrace:
     if traced.too_short is not None:
         return SampleTrace(sample.id, "too short", None, (), traced.too_short)
     texts = {one.id: one for one in index.documents([match.document_id for match in traced.matches])}

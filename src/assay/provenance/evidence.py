@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from assay.provenance.boilerplate import Boilerplate, ignored
-from assay.provenance.index import CodeIndex
+from assay.provenance.searchable import Searchable
 from assay.retrieval import Fingerprints, Profile, TooShort, fingerprint
 from assay.retrieval.canonical import Form
 from assay.retrieval.hashing import Hashes
@@ -83,7 +83,7 @@ class Query:
         return "; ".join(reason for reason in reasons if reason) if all(reasons) else None
 
 
-def read_query(text: str, language: str | None, index: CodeIndex, boilerplate: Boilerplate) -> Query:
+def read_query(text: str, language: str | None, index: Searchable, boilerplate: Boilerplate) -> Query:
     """Fingerprint a text as the index was, and tell boilerplate apart."""
     found = fingerprint(text, language, index.profile)
     distinct: dict[Form, Hashes] = {}

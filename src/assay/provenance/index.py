@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from assay.errors import CorpusIndexError
 from assay.provenance.catalogue import Catalogue
+from assay.provenance.confidence import FILE, Calibration, calibration_for
 from assay.provenance.document import Document
 from assay.provenance.index_folder import (
     CATALOGUE,
@@ -275,6 +276,19 @@ class CodeIndex:
         """In how many documents each of these hashes stands."""
         with self.snapshot():
             return self._postings.frequencies(form, hashes)
+
+    def calibration(self) -> Calibration | None:
+        """False-positive rates measured on this index, else the shipped ones of its profile, else None.
+
+        Raises:
+            DataError: the index has its own, and they cannot be read.
+        """
+        return calibration_for(self.folder, self.profile)
+
+    def keep_calibration(self, calibration: Calibration) -> str:
+        """Let what was measured on this index stand in place of what is shipped; gives where it is."""
+        calibration.save(self.folder / FILE)
+        return str(self.folder / FILE)
 
     @property
     def finds_by_vector(self) -> bool:

@@ -12,6 +12,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from pathlib import Path
+from typing import Any
 
 from filelock import FileLock, Timeout
 
@@ -62,10 +63,15 @@ def make_folder(folder: Path, profile: Profile, encoder: Encoder | None) -> None
     Postings.create(folder / POSTINGS, profile)
     if encoder is not None:
         VectorIndex.create(folder / VECTORS, encoder.dimensions)
-    described = encoder and {"name": encoder.name, "digest": encoder.digest}
     with writing(folder / DESCRIPTION) as file:
-        file.write(json.dumps({"format": FORMAT, "profile": asdict(profile), "encoder": described}, indent=1).encode())
+        file.write(json.dumps(description_content(profile, encoder), indent=1).encode())
     sync_folder(folder)
+
+
+def description_content(profile: Profile, encoder: Encoder | None) -> dict[str, Any]:
+    """What is written down of an index when it is made, as JSON has it."""
+    described = encoder and {"name": encoder.name, "digest": encoder.digest}
+    return {"format": FORMAT, "profile": asdict(profile), "encoder": described}
 
 
 def read_description(folder: Path) -> Description:
@@ -79,18 +85,36 @@ def read_description(folder: Path) -> Description:
         raise CorpusIndexError(f"{folder}: no index here: expected a folder made by `assay index build`")
     try:
         content = json.loads(path.read_bytes())
+    except (OSError, ValueError) as error:
+        raise CorpusIndexError(f"{path}: damaged: {error}") from error
+    return description_of(content, path)
+
+
+def description_of(content: Any, place: Path | str) -> Description:  # noqa: ANN401  it is what is checked here
+    """What `description_content` wrote.
+
+    Args:
+        content: parsed JSON.
+        place: folder or address, for the error.
+
+    Raises:
+        CorpusIndexError: it is something else, or of another version.
+    """
+    try:
         version, profile = content["format"], content["profile"]
         encoder = content["encoder"] or {"name": None, "digest": None}
         channels = tuple(Channel(**one) for one in profile["channels"])
         described = Description(Profile(profile["name"], channels), encoder["name"], encoder["digest"])
-    except (OSError, ValueError, KeyError, TypeError, AssayError) as error:
-        raise CorpusIndexError(f"{path}: damaged: {error}") from error
+    except (KeyError, TypeError, AssayError) as error:
+        raise CorpusIndexError(f"{place}: its description is damaged: {error}") from error
     if version != FORMAT:
-        raise CorpusIndexError(f"{folder}: index of format {version}: this assay reads format {FORMAT}")
+        raise CorpusIndexError(f"{place}: index of format {version}: this assay reads format {FORMAT}")
     return described
 
 
-def fitting_encoder(folder: Path, described: Description, encoder: Encoder | None, *, writable: bool) -> Encoder | None:
+def fitting_encoder(
+    place: Path | str, described: Description, encoder: Encoder | None, *, writable: bool
+) -> Encoder | None:
     """The encoder, if it is the one that the index was made with.
 
     Raises:
@@ -100,11 +124,11 @@ def fitting_encoder(folder: Path, described: Description, encoder: Encoder | Non
         return None
     if encoder is None:
         if writable:
-            raise CorpusIndexError(f"{folder}: holds vectors of {described.encoder}: adding needs that encoder")
+            raise CorpusIndexError(f"{place}: holds vectors of {described.encoder}: adding needs that encoder")
         return None
     if encoder.digest != described.encoder_digest:
         raise CorpusIndexError(
-            f"{folder}: holds vectors of {described.encoder} (digest {str(described.encoder_digest)[:12]}), "
+            f"{place}: holds vectors of {described.encoder} (digest {str(described.encoder_digest)[:12]}), "
             f"not of {encoder.name} (digest {encoder.digest[:12]}): vectors of different encoders cannot be compared"
         )
     return encoder

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from assay.errors import DataError
 from assay.provenance.filters import patterns
-from assay.provenance.index import CodeIndex
+from assay.provenance.searchable import WritableIndex
 from assay.provenance.sources.open import source_name
 
 
@@ -17,7 +17,7 @@ class Removed:
     documents: int
 
 
-def remove(index: CodeIndex, corpora: Sequence[str], path_patterns: tuple[str, ...] = ()) -> Removed:
+def remove(index: WritableIndex, corpora: Sequence[str], path_patterns: tuple[str, ...] = ()) -> Removed:
     """Remove corpora, or those of their files whose paths match a pattern as in .gitignore.
 
     Args:
@@ -44,7 +44,7 @@ def remove(index: CodeIndex, corpora: Sequence[str], path_patterns: tuple[str, .
     return Removed(files, documents)
 
 
-def _named(index: CodeIndex, corpus: str) -> list[str]:
+def _named(index: WritableIndex, corpus: str) -> list[str]:
     known = index.info().sources
     for name in (corpus, source_name(corpus)):
         if found := [one for one in known if one == name or one.startswith(f"{name}/")]:

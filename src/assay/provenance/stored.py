@@ -63,7 +63,7 @@ class IndexInfo:
     """What an index holds.
 
     Attributes:
-        folder: where it is.
+        folder: where it is; of servers the address.
         profile: of the fingerprints.
         encoder: name of the encoder, None without vectors.
         encoder_digest: its digest.
@@ -79,7 +79,7 @@ class IndexInfo:
         generation: number of the last commit.
     """
 
-    folder: Path
+    folder: Path | str
     profile: Profile
     encoder: str | None
     encoder_digest: str | None

@@ -11,11 +11,11 @@ from typing import get_args
 from assay.errors import AssayError
 from assay.provenance.boilerplate import NOTHING, Boilerplate, default_boilerplate
 from assay.provenance.candidates import Candidates, Method, Similarity, candidates_of, similarity_of
-from assay.provenance.confidence import Calibration, calibration_for
+from assay.provenance.confidence import Calibration
 from assay.provenance.document import Origin
 from assay.provenance.evidence import ChannelEvidence, Query, read_query
-from assay.provenance.index import CodeIndex
 from assay.provenance.ranking import RankBy, Values, by_vector, ranked
+from assay.provenance.searchable import Searchable
 from assay.provenance.spans import spans
 from assay.provenance.stored import StoredDocument
 from assay.retrieval import Fingerprints, fingerprint
@@ -73,7 +73,7 @@ class Trace:
 
 def trace(
     text: str,
-    index: CodeIndex,
+    index: Searchable,
     *,
     language: str | None = None,
     method: Method = "union",
@@ -114,7 +114,7 @@ def trace(
     if boilerplate is None:
         boilerplate = NOTHING if is_paper else default_boilerplate()
     if calibration is None:
-        calibration = calibration_for(index.folder, index.profile)
+        calibration = index.calibration()
     with index.snapshot():
         query = read_query(text, language, index, boilerplate)
         found = candidates_of(query, index, method, candidates)
@@ -164,7 +164,7 @@ def _enough(near: Similarity, min_similarity: float, min_confidence: float) -> b
 
 
 def _stored(
-    kept: Sequence[tuple[int, Similarity]], keys: Sequence[Values], found: Candidates, index: CodeIndex, top: int
+    kept: Sequence[tuple[int, Similarity]], keys: Sequence[Values], found: Candidates, index: Searchable, top: int
 ) -> list[tuple[Similarity, StoredDocument]]:
     """The best documents; equal ones by path, so that the order of adding shows nowhere."""
     last = kept[:top][-1:]
@@ -218,7 +218,7 @@ def _spans(channel: str, document: StoredDocument, query: Query) -> tuple[Span, 
     return ()
 
 
-def _notes(index: CodeIndex, method: Method, calibration: Calibration | None) -> tuple[str, ...]:
+def _notes(index: Searchable, method: Method, calibration: Calibration | None) -> tuple[str, ...]:
     notes = []
     if method == "union" and not index.finds_by_vector:
         notes.append("not searched by vector: the index has no vectors or was opened without its encoder")

@@ -1,11 +1,11 @@
 """The language of a text that comes without one: that in which most of it is found."""
 
-from assay.provenance.index import CodeIndex
+from assay.provenance.searchable import Searchable
 from assay.provenance.trace import Trace, trace
 from assay.retrieval.grammars import LANGUAGES
 
 
-def language_by_evidence(text: str, index: CodeIndex) -> str | None:
+def language_by_evidence(text: str, index: Searchable) -> str | None:
     """The language under whose rules a text has most in common with one document, and then with the whole index.
 
     A fragment tells its language less surely than the index does: `return x + 1;` is right in five, and its

@@ -1,20 +1,20 @@
 """What the index says to a request."""
 
 from assay import __version__
-from assay.provenance import CodeIndex
 from assay.provenance.candidates import Method
+from assay.provenance.searchable import Searchable
 from assay.provenance.trace import Trace, trace
 from assay.provenance.unlabelled import language_by_evidence
 from assay.retrieval.grammars import LANGUAGES
 from assay.service.schemas import DocumentAnswer, InfoAnswer, TraceAnswer, TraceRequest
 
 
-def methods_of(index: CodeIndex) -> list[Method]:
+def methods_of(index: Searchable) -> list[Method]:
     """What an index can serve, the best first."""
     return ["union", "winnowing", "vector", "hst"] if index.finds_by_vector else ["winnowing"]
 
 
-def described(index: CodeIndex) -> InfoAnswer:
+def described(index: Searchable) -> InfoAnswer:
     """What the index holds."""
     found = index.info()
     return InfoAnswer(
@@ -28,7 +28,7 @@ def described(index: CodeIndex) -> InfoAnswer:
     )
 
 
-def answer(index: CodeIndex, request: TraceRequest) -> TraceAnswer:
+def answer(index: Searchable, request: TraceRequest) -> TraceAnswer:
     """The trace of what was asked for."""
     method = request.method or methods_of(index)[0]
     with index.snapshot():
@@ -45,7 +45,7 @@ def explanation(found: Trace) -> str:
     return " ".join(f"{one[0].upper()}{one[1:]}." for one in (*sentences, *found.notes))
 
 
-def document(index: CodeIndex, number: int) -> DocumentAnswer | None:
+def document(index: Searchable, number: int) -> DocumentAnswer | None:
     """A document with all its origins; None where there is none of this number."""
     for one in index.documents([number]):
         return DocumentAnswer(

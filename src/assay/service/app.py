@@ -60,8 +60,8 @@ class Limits:
 class Service:
     """The routes over one index; see `create_app`."""
 
-    def __init__(self, folder: Path, encoder: Encoder | None, token: str | None, limits: Limits) -> None:
-        self.readers = Readers(folder, encoder)
+    def __init__(self, place: Path | str, encoder: Encoder | None, token: str | None, limits: Limits) -> None:
+        self.readers = Readers(place, encoder)
         self.gate = Gate(workers=limits.workers, waiting=limits.waiting, seconds=limits.seconds)
         self.metrics = Metrics(lambda: self.gate.taken, lambda: len(self.readers.here()))
         self._token = token
@@ -131,7 +131,7 @@ class Service:
 
 
 def create_app(
-    folder: Path,
+    place: Path | str,
     *,
     encoder: Encoder | None = None,
     token: str | None = None,
@@ -141,7 +141,7 @@ def create_app(
     """The service over one index.
 
     Args:
-        folder: of the index; what a writer commits meanwhile is served from the next request on.
+        place: folder or address of the index; what a writer commits meanwhile is served from the next request on.
         encoder: the index's own; without it nothing is found by vector.
         token: what callers must send as `Authorization: Bearer …`; None: anybody may ask.
         limits: what it takes on.
@@ -151,7 +151,7 @@ def create_app(
         CorpusIndexError: the index cannot be opened.
     """
     limits = limits or Limits()
-    service = Service(folder, encoder, token, limits)
+    service = Service(place, encoder, token, limits)
 
     @asynccontextmanager
     async def lifespan(_: FastAPI) -> AsyncIterator[None]:

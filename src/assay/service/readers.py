@@ -3,7 +3,9 @@
 import threading
 from pathlib import Path
 
-from assay.provenance import CodeIndex, trace
+from assay.provenance import trace
+from assay.provenance.places import open_index
+from assay.provenance.searchable import Searchable
 from assay.types import Encoder
 
 WARMING = "for name in names:\n    print(name, total + 1, 'a text')\n" * 5
@@ -12,18 +14,18 @@ WARMING = "for name in names:\n    print(name, total + 1, 'a text')\n" * 5
 class Readers:
     """The index, opened once a thread."""
 
-    def __init__(self, folder: Path, encoder: Encoder | None) -> None:
-        self._folder = folder
+    def __init__(self, place: Path | str, encoder: Encoder | None) -> None:
+        self._place = str(place)
         self._encoder = encoder
         self._of_thread = threading.local()
-        self._opened: list[CodeIndex] = []
+        self._opened: list[Searchable] = []
         trace(WARMING, self.here(), method="winnowing")  # loops are compiled, and what is wrong with the index is told
 
-    def here(self) -> CodeIndex:
+    def here(self) -> Searchable:
         """The one of this thread."""
-        found: CodeIndex | None = getattr(self._of_thread, "index", None)
+        found: Searchable | None = getattr(self._of_thread, "index", None)
         if found is None:
-            found = CodeIndex.open(self._folder, encoder=self._encoder)
+            found = open_index(self._place, encoder=self._encoder)
             self._of_thread.index = found
             self._opened.append(found)
         return found

@@ -1,0 +1,197 @@
+"""An address → a client, and calls that are repeated while the server is busy and end in one clear line."""
+
+import os
+import re
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from json import JSONDecodeError
+from typing import TypeVar
+from urllib.parse import SplitResult, parse_qsl, urlsplit
+
+import httpx
+from qdrant_client import QdrantClient
+from qdrant_client.common.client_exceptions import ResourceExhaustedResponse
+from qdrant_client.http.exceptions import ResponseHandlingException, UnexpectedResponse
+
+from assay.errors import CorpusIndexError
+
+KEY = "QDRANT_API_KEY"
+"""The environment variable of the API key; it is never stored, nor shown."""
+
+COLLECTION = "assay"
+PORT = 6333
+TIMEOUT = 60
+"""Seconds for one request."""
+
+ATTEMPTS = 6
+FIRST_PAUSE, LONGEST_PAUSE = 0.5, 30.0
+"""Seconds before the second attempt, doubled before each further one."""
+
+REFUSED = {401, 403}
+BUSY = {408, 429, 500, 502, 503, 504}
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, slots=True)
+class Address:
+    """Where a collection is: http[s]://HOST[:PORT][/PREFIX…][/COLLECTION][?shards=N&replicas=N].
+
+    Attributes:
+        text: as it was given.
+        server: scheme, host and port.
+        prefix: path before the collection, of servers behind a proxy.
+        collection: name; "assay" where the address has none.
+        shards: of a collection that is made; None: as the server chooses.
+        replicas: of each shard, the same way.
+    """
+
+    text: str
+    server: str
+    prefix: str | None
+    collection: str
+    shards: int | None
+    replicas: int | None
+
+
+def address_of(text: str) -> Address:
+    """Read an address.
+
+    Raises:
+        CorpusIndexError: it is none, holds a password, or options that mean nothing.
+    """
+    expected = "expected http[s]://HOST[:PORT][/COLLECTION][?shards=N&replicas=N]"
+    try:
+        parts = urlsplit(text)
+        port = parts.port or PORT
+        options = dict(parse_qsl(parts.query, keep_blank_values=True, strict_parsing=bool(parts.query)))
+    except ValueError as error:
+        raise CorpusIndexError(f"--index {text}: {error}: {expected}") from error
+    if parts.username or parts.password:
+        raise CorpusIndexError(f"--index: the address holds a name or password: put the API key into {KEY}")
+    *before, name = [part for part in parts.path.split("/") if part] or [COLLECTION]
+    known = set(options) <= {"shards", "replicas"} and all(
+        value.isdecimal() and int(value) for value in options.values()
+    )
+    if not _is_server(parts) or not re.fullmatch(r"[\w.-]+", name) or not known:
+        raise CorpusIndexError(f"--index {text}: {expected}")
+    host = f"[{parts.hostname}]" if ":" in (parts.hostname or "") else parts.hostname
+    numbers = {key: int(value) for key, value in options.items()}
+    return Address(
+        text,
+        f"{parts.scheme}://{host}:{port}",
+        "/".join(before) or None,
+        name,
+        numbers.get("shards"),
+        numbers.get("replicas"),
+    )
+
+
+def _is_server(parts: SplitResult) -> bool:
+    return parts.scheme in {"http", "https"} and bool(parts.hostname) and not parts.fragment
+
+
+def client_of(address: Address) -> QdrantClient:
+    """A client for the server of an address; nothing is sent yet."""
+    return QdrantClient(
+        url=address.server,
+        prefix=address.prefix,
+        api_key=os.environ.get(KEY) or None,
+        timeout=TIMEOUT,
+        check_compatibility=False,  # it would ask the server while it is made, and print what it does not find
+    )
+
+
+class Calls:
+    """Requests to one server, repeated with growing pauses while it is busy or away.
+
+    All requests of an index can be repeated without harm: points have their numbers from what they hold.
+    """
+
+    def __init__(
+        self,
+        client: QdrantClient,
+        name: str,
+        *,
+        owned: bool = True,
+        attempts: int = ATTEMPTS,
+        sleep: Callable[[float], None] = time.sleep,
+    ) -> None:
+        """Requests through a client.
+
+        Args:
+            client: the connection.
+            name: of the server, for errors.
+            owned: `close` closes the client.
+            attempts: of one request.
+            sleep: waits so many seconds.
+        """
+        self.client = client
+        self.name = name
+        self._owned = owned
+        self._attempts = attempts
+        self._answered = False
+        self._sleep = sleep
+
+    def close(self) -> None:
+        """Close what was opened here."""
+        if self._owned:
+            self.client.close()
+
+    @contextmanager
+    def kept_if_whole(self) -> Iterator[None]:
+        """Close, if this block ends in an error."""
+        try:
+            yield
+        except BaseException:
+            self.close()
+            raise
+
+    def __call__(self, request: Callable[[QdrantClient], T]) -> T:
+        """What the request gives.
+
+        Raises:
+            CorpusIndexError: the server is not there, refuses, or does not take the request.
+        """
+        pause = FIRST_PAUSE
+        for attempt in range(1, self._attempts + 1):
+            wait = pause
+            try:
+                answer = request(self.client)
+            except ResourceExhaustedResponse as error:
+                told = f"{self.name}: the server asks to wait ({error})"
+                cause: Exception = error
+                wait = max(pause, float(error.retry_after_s))
+            except UnexpectedResponse as error:
+                told, cause = self._told(error), error
+                if error.status_code not in BUSY:
+                    raise CorpusIndexError(told) from error
+            except ResponseHandlingException as error:
+                if not isinstance(error.source, httpx.TransportError):
+                    raise CorpusIndexError(f"{self.name}: answers, but not as Qdrant does") from error
+                reason = str(error.source) or type(error.source).__name__
+                told, cause = f"{self.name}: no Qdrant server answers there: {reason}", error
+            except JSONDecodeError as error:
+                raise CorpusIndexError(f"{self.name}: answers, but not as Qdrant does") from error
+            else:
+                self._answered = True
+                return answer
+            # a server that never answered is not there: a typing error in the address need not wait
+            never = isinstance(cause, ResponseHandlingException) and not self._answered
+            if attempt == self._attempts or never:
+                raise CorpusIndexError(told) from cause
+            self._sleep(wait)
+            pause = min(2 * pause, LONGEST_PAUSE)
+        raise AssertionError  # the last attempt has returned or raised
+
+    def _told(self, error: UnexpectedResponse) -> str:
+        if error.status_code in REFUSED:
+            given = "the API key given was not taken" if os.environ.get(KEY) else f"expected an API key in {KEY}"
+            return f"{self.name}: refused (HTTP {error.status_code}): {given}"
+        try:
+            said = str(error.structured()["status"]["error"])
+        except (ValueError, KeyError, TypeError):
+            said = error.content.decode("utf-8", "replace")
+        return f"{self.name}: HTTP {error.status_code}: {' '.join(said.split())[:200] or error.reason_phrase}"

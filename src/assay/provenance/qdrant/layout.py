@@ -1,0 +1,77 @@
+"""The two collections of an index: how they are made, and how documents and files are asked for."""
+
+from qdrant_client import models
+
+from assay.errors import CorpusIndexError
+from assay.provenance.qdrant.collection import Collection, equal
+from assay.provenance.qdrant.connection import Address
+from assay.provenance.qdrant.points import VECTOR
+from assay.retrieval import Profile
+from assay.types import Encoder
+
+FILES = "-files"
+"""What the name of the second collection ends with."""
+
+KEYWORD = models.KeywordIndexParams(type=models.KeywordIndexType.KEYWORD, on_disk=True)
+NUMBER = models.IntegerIndexParams(type=models.IntegerIndexType.INTEGER, lookup=True, range=False)
+
+
+def make_collections(
+    documents: Collection, files: Collection, address: Address, profile: Profile, encoder: Encoder | None
+) -> None:
+    """Two empty collections; those that a killed `build` left half-made are finished.
+
+    Raises:
+        CorpusIndexError: the server has collections of these names that hold something.
+    """
+    for one in (documents, files):
+        if one.exists() and one.count():
+            raise CorpusIndexError(
+                f"{address.text}: collection {one.name!r} holds something already: an index is made in a new one"
+            )
+    forms = [channel.form for channel in profile.channels]
+    dense = {}
+    if encoder is not None:
+        dense[VECTOR] = models.VectorParams(
+            size=encoder.dimensions,
+            distance=models.Distance.COSINE,
+            on_disk=True,
+            datatype=models.Datatype.FLOAT16,
+        )
+    of_form = models.SparseVectorParams(
+        index=models.SparseIndexParams(on_disk=True, datatype=models.Datatype.UINT8), modifier=models.Modifier.IDF
+    )
+    if not documents.exists():
+        documents.calls(
+            lambda client: client.create_collection(
+                documents.name,
+                vectors_config=dense,
+                sparse_vectors_config=dict.fromkeys(forms, of_form),
+                shard_number=address.shards,
+                replication_factor=address.replicas,
+                on_disk_payload=True,
+            )
+        )
+    if not files.exists():
+        files.calls(
+            lambda client: client.create_collection(
+                files.name, vectors_config={}, replication_factor=address.replicas, on_disk_payload=True
+            )
+        )
+    words = ("language", "origins[].source", "origins[].path", "origins[].licence", "origins[].repository")
+    numbers = ("places", *(f"sizes.{form}" for form in forms))
+    documents.index_fields([*((word, KEYWORD) for word in words), *((number, NUMBER) for number in numbers)])
+    files.index_fields([("source", KEYWORD), ("path", KEYWORD), ("skipped", KEYWORD)])
+
+
+def has_form(form: str) -> models.Filter:
+    """Documents long enough for a channel."""
+    return models.Filter(must=[models.HasVectorCondition(has_vector=form)])
+
+
+def found_in(source: str, path: str | None) -> models.Filter:
+    """Documents with an origin in a source, or in one file of it."""
+    conditions = [equal("source", source), *([] if path is None else [equal("path", path)])]
+    return models.Filter(
+        must=[models.NestedCondition(nested=models.Nested(key="origins", filter=models.Filter(must=list(conditions))))]
+    )

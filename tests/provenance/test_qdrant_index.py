@@ -1,0 +1,409 @@
+"""An index in Qdrant answers as one in a folder does; here with the client's own engine, without a server."""
+
+import threading
+from http.server import BaseHTTPRequestHandler, HTTPServer
+
+import numpy as np
+import pytest
+
+pytest.importorskip("qdrant_client", reason="the extra qdrant is not installed")
+
+import httpx
+from qdrant_client import QdrantClient
+from qdrant_client.common.client_exceptions import ResourceExhaustedResponse
+from qdrant_client.http.exceptions import ResponseHandlingException, UnexpectedResponse
+
+from assay.errors import CorpusIndexError
+from assay.provenance import CodeIndex, Document, Origin, SeenFile, trace
+from assay.provenance.boilerplate import NOTHING, Boilerplate
+from assay.provenance.build import build
+from assay.provenance.confidence import Calibration, binned, shipped_calibration
+from assay.provenance.qdrant import QdrantIndex
+from assay.provenance.qdrant import index as qdrant_index
+from assay.provenance.qdrant.connection import ATTEMPTS, KEY, Calls, address_of
+from assay.provenance.qdrant.points import first_number, indices_of, packed, unpacked
+from assay.provenance.reading import Settings
+from assay.provenance.removal import remove
+from assay.provenance.sources.open import Reading, open_sources
+from assay.retrieval import fingerprint_hashes
+from assay.retrieval.encoding import open_encoder
+
+ADDRESS = "http://localhost/corpus"
+
+
+def text_of(number, lines=6):
+    """A function of its own for each number."""
+    body = "".join(f"    total_{line} = values[{number * 31 + line}] * {line + 7} - other\n" for line in range(lines))
+    return f"def function_{number}(values, other):\n{body}    return sorted(values, key=str)[:{number + 3}]\n"
+
+
+def document(text, path="a.py", source="here", **more):
+    return Document(text, "python", "function", "f", (Origin(source, path, **more),))
+
+
+@pytest.fixture(scope="module")
+def encoder():
+    return open_encoder("builtin:fragments")
+
+
+@pytest.fixture
+def client():
+    with_engine = QdrantClient(":memory:")
+    yield with_engine
+    with_engine.close()
+
+
+@pytest.fixture
+def index(client):
+    return QdrantIndex.create(ADDRESS, client=client)
+
+
+@pytest.fixture
+def pair(client, tmp_path, encoder):
+    """The same documents in both kinds of index."""
+    of_folder = CodeIndex.create(tmp_path / "index", encoder=encoder)
+    of_server = QdrantIndex.create(ADDRESS, encoder=encoder, client=client)
+    documents = [document(text_of(number), f"{number}.py", licence="MIT") for number in range(12)]
+    documents.append(document(text_of(0), "copy.py", "elsewhere", author="ada"))
+    for one in (of_folder, of_server):
+        one.add(documents)
+        one.commit()
+    yield of_folder, of_server
+    of_folder.close()
+
+
+def shown(found, index):
+    """A trace without what depends on the numbers of documents and on float16."""
+    rows = []
+    for match in found.matches:
+        text = index.document(match.document_id).text
+        cosine = None if match.cosine is None else round(match.cosine, 2)
+        rows.append((text, match.path, match.similarity, match.containment, match.spans, match.channel, cosine))
+        rows.append((match.licence, match.author, match.origins, match.confidence is None))
+    return rows, found.evidence, found.candidates
+
+
+@pytest.mark.parametrize("method", ["union", "hst", "winnowing", "vector"])
+def test_a_trace_says_the_same_of_both(pair, method):
+    query = text_of(3).replace("other", "renamed").replace("total", "sum")
+    of_folder, of_server = (shown(trace(query, one, language="python", method=method, top=5), one) for one in pair)
+    assert of_folder == of_server
+    assert of_server[0][0][0] == text_of(3)
+
+
+@pytest.mark.parametrize("profile", ["default", "paper"])
+def test_overlaps_are_the_same_numbers(client, tmp_path, profile):
+    documents = [document(text_of(number), f"{number}.py") for number in range(15)]
+    (of_query,) = fingerprint_hashes([text_of(4) + text_of(9)], "python", profile)
+    with CodeIndex.create(tmp_path / "index", profile=profile) as of_folder:
+        of_server = QdrantIndex.create(ADDRESS, profile=profile, client=client)
+        found = []
+        for one in (of_folder, of_server):
+            one.add(documents)
+            for form, hashes in of_query.items():
+                overlap = one.overlap(form, hashes)
+                paths = [each.origins[0].path for each in one.documents(overlap.documents.tolist())]
+                counts = (overlap.query, overlap.looked_up, overlap.too_common, overlap.absent, overlap.left)
+                rows = sorted(zip(paths, overlap.shared.tolist(), overlap.sizes.tolist(), strict=True))
+                found.append((form, rows, counts, one.frequencies(form, hashes).tolist()))
+        assert found[: len(of_query)] == found[len(of_query) :]
+        assert profile == "paper" or found[0][1]
+
+
+def test_what_stands_in_many_documents_is_no_evidence(pair):
+    ignoring = Boilerplate(common=0.1, at_least=2)
+    told = [trace(text_of(3), one, language="python", boilerplate=ignoring).evidence for one in pair]
+    assert told[0] == told[1]
+    assert any(one.common for one in told[1])
+
+
+def test_a_text_is_stored_once_with_every_place_where_it_was_found(index):
+    first = index.add([document(text_of(1)), document(text_of(1), "b.py")])
+    again = index.add([document(text_of(1)), document(text_of(1), "c.py", repository="o/r", url="https://x")])
+    assert (first.documents, first.duplicates, first.origins) == (1, 1, 2)
+    assert (again.documents, again.duplicates, again.origins) == (0, 2, 1)
+    (number,) = index.ids()
+    assert [one.path for one in index.document(number).origins] == ["a.py", "b.py", "c.py"]
+    assert index.info().origins == 3
+
+
+def test_adding_the_same_again_changes_nothing(pair):
+    _, index = pair
+    before = [index.document(one) for one in index.ids()]
+    counts = index.add([document(text_of(number), f"{number}.py", licence="MIT") for number in range(12)])
+    assert (counts.documents, counts.origins) == (0, 0)
+    assert [index.document(one) for one in index.ids()] == before
+
+
+def test_removing_a_file_leaves_what_was_found_elsewhere(pair):
+    of_folder, of_server = pair
+    assert of_server.remove(source="here", path="0.py") == of_folder.remove(source="here", path="0.py") == 0
+    assert of_server.remove(source="here", path="1.py") == 1
+    of_folder.remove(source="here", path="1.py")
+    texts = [{(one.text, one.origins) for one in index.documents(index.ids())} for index in pair]
+    assert texts[0] == texts[1]
+    assert of_server.remove(source="here") == 10
+    assert of_server.paths("elsewhere") == ["copy.py"]
+    assert of_server.paths("here") == []
+
+
+def test_two_texts_whose_digests_share_a_number_are_two_documents(index, monkeypatch):
+    monkeypatch.setattr(qdrant_index, "first_number", lambda _digest: 7)
+    index.add([document(text_of(1)), document(text_of(2))])
+    index.add([document(text_of(3)), document(text_of(2), "b.py")])
+    assert index.ids() == [7, 8, 9]
+    assert {index.document(number).text for number in (7, 8, 9)} == {text_of(1), text_of(2), text_of(3)}
+
+
+def test_fingerprints_of_one_sparse_index_are_told_apart(index, monkeypatch):
+    """All of them folded onto one number, the exact counts are those of the full hashes."""
+    monkeypatch.setattr(
+        "assay.provenance.qdrant.points.indices_of", lambda hashes: (hashes & np.uint64(1)).astype("u4")
+    )
+    index.add([document(text_of(1)), document("def other(a):\n" + "    a.call(lambda: a ** a or a)\n" * 9)])
+    (of_query,) = fingerprint_hashes([text_of(1)], "python")
+    overlap = index.overlap("characters", of_query["characters"])
+    assert [index.document(int(one)).text for one in overlap.documents] == [text_of(1)]
+    assert overlap.shared.tolist() == overlap.sizes.tolist() == [len(np.unique(of_query["characters"]))]
+
+
+def test_sparse_indices_of_winnowed_hashes_are_spread_evenly():
+    """Winnowing prefers small hashes; a quarter of the indices lies in each quarter nevertheless."""
+    hashes = np.concatenate(
+        [one["characters"] for one in fingerprint_hashes([text_of(n) for n in range(300)], "python")]
+    )
+    shares = np.bincount(indices_of(np.unique(hashes)) >> 30, minlength=4) / len(np.unique(hashes))
+    assert np.allclose(shares, 0.25, atol=0.05)
+    assert (np.unique(hashes) < 2**62).mean() > 0.5
+
+
+def test_hashes_come_back_whole():
+    hashes = np.array([2**64 - 1, 5, 2**63, 5], np.uint64)
+    assert unpacked(packed(hashes)).tolist() == [5, 2**63, 2**64 - 1]
+    assert unpacked("").tolist() == []
+    assert first_number("f" * 64) == 2**53 - 1
+
+
+def test_a_build_into_qdrant_is_incremental_and_holds_what_a_folder_holds(index, tmp_path):
+    corpus = tmp_path / "corpus"
+    corpus.mkdir()
+    for number in range(4):
+        (corpus / f"m{number}.py").write_text(f"# SPDX-License-Identifier: MIT\n{text_of(number)}")
+    with CodeIndex.create(tmp_path / "index") as of_folder:
+        for change in (lambda: None, (corpus / "m1.py").unlink, lambda: (corpus / "m2.py").write_text(text_of(22))):
+            change()
+            told = []
+            for one in (index, of_folder):
+                counts = build(open_sources([str(corpus)], Reading()), one, Settings(), jobs=1)
+                told.append((counts.read, counts.unchanged, counts.gone, counts.documents))
+            assert told[0] == told[1]
+        assert {(one.text, one.name, one.origins) for one in index.documents(index.ids())} == {
+            (one.text, one.name, one.origins) for one in of_folder.documents(of_folder.ids())
+        }
+        mine, other = index.info(), of_folder.info()
+    assert (mine.documents, mine.origins, mine.sources, mine.seen) == (5, 5, (str(corpus),), 3)
+    assert (other.documents, other.origins, other.sources, other.seen) == (5, 5, (str(corpus),), 3)
+    assert mine.postings > 0
+    assert index.languages() == {"python": 5}
+    assert index.licences() == {"MIT": 4, "unknown": 1}
+    assert remove(index, [str(corpus)]).files == 3
+    assert len(index) == 0
+
+
+def test_a_writer_killed_while_it_removes_reads_the_file_again(index):
+    index.add([document(text_of(1))])
+    index.mark_seen("here", [SeenFile("a.py", 9, None, "stamp"), SeenFile("b.py", 9, None, "stamp")])
+    index._files.doubt("here", "a.py")
+    assert [one.digest for one in index.seen("here").values()] == [None, "stamp"]
+
+
+def test_names_that_are_no_unicode_can_be_stored_and_removed(index):
+    index.add([document(text_of(1), "caf\udce9.py", "so\udcffurce")])
+    index.mark_seen("so\udcffurce", [SeenFile("caf\udce9.py", 1, None, "x")])
+    assert index.remove(source="so\udcffurce", path="caf\udce9.py") == 1
+    assert index.seen("so\udcffurce") == {}
+
+
+def test_a_calibration_of_its_own_is_kept_with_the_index(client, index):
+    own = binned([(20, 0.3)] * 50)
+    calibration = Calibration(index.profile, {"characters": own, "tokens": own})
+    assert index.calibration() == shipped_calibration(index.profile)
+    assert index.keep_calibration(calibration) == ADDRESS
+    assert QdrantIndex.open(ADDRESS, client=client).calibration() == calibration
+
+
+def test_a_snapshot_asks_nothing_twice(pair):
+    _, index = pair
+    asked = []
+    index._calls.client = _Counting(index._calls.client, asked)
+    trace(text_of(3), index, language="python", boilerplate=NOTHING, method="winnowing")
+    assert asked.count("query_batch_points") == 2  # frequencies, of each channel
+    assert asked.count("query_points") == 2
+    assert asked.count("retrieve") <= 2  # what only the other channel found; the documents that are shown
+
+
+class _Counting:
+    def __init__(self, client, asked):
+        self._client, self._asked = client, asked
+
+    def __getattr__(self, name):
+        self._asked.append(name)
+        return getattr(self._client, name)
+
+
+def test_an_index_is_opened_again_as_it_was_made(client, encoder):
+    QdrantIndex.create(ADDRESS, profile="paper", encoder=encoder, client=client)
+    described = QdrantIndex.described(ADDRESS, client=client)
+    assert (described.profile.name, described.encoder) == ("paper", "builtin:fragments")
+    without = QdrantIndex.open(ADDRESS, client=client)
+    assert not without.finds_by_vector
+    with pytest.raises(CorpusIndexError, match="opened without its encoder builtin:fragments"):
+        without.candidates_by_vector("text")
+    with pytest.raises(CorpusIndexError, match="opened for reading"):
+        without.add([document(text_of(1))])
+    with pytest.raises(CorpusIndexError, match="adding needs that encoder"):
+        QdrantIndex.open(ADDRESS, writable=True, client=client)
+
+
+def test_what_is_no_index_is_told(client, encoder):
+    assert QdrantIndex.described(ADDRESS, client=client) is None
+    with pytest.raises(CorpusIndexError, match="no index here: expected a collection 'corpus'"):
+        QdrantIndex.open(ADDRESS, client=client)
+    QdrantIndex.create(ADDRESS, client=client)
+    with pytest.raises(CorpusIndexError, match="'corpus-files' holds something already"):
+        QdrantIndex.create(ADDRESS, client=client)
+    other = type("Other", (), {"digest": "0" * 64, "name": "other", "dimensions": encoder.dimensions})()
+    QdrantIndex.create("http://localhost/second", encoder=encoder, client=client)
+    with pytest.raises(CorpusIndexError, match="not of other"):
+        QdrantIndex.open("http://localhost/second", encoder=other, client=client)
+    client.set_payload("corpus-files", {"description": {"format": 99, "profile": {"name": "x", "channels": []}}}, [0])
+    with pytest.raises(CorpusIndexError, match=r"^http://localhost/corpus: "):
+        QdrantIndex.open(ADDRESS, client=client)
+
+
+def test_addresses():
+    plain = address_of("http://localhost")
+    assert (plain.server, plain.collection, plain.prefix) == ("http://localhost:6333", "assay", None)
+    full = address_of("https://host:443/proxy/code?shards=12&replicas=2")
+    assert (full.server, full.prefix, full.collection) == ("https://host:443", "proxy", "code")
+    assert (full.shards, full.replicas) == (12, 2)
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["http://", "http://h:x/c", "http://h/c?shards=0", "http://h/c?colour=red", "http://h/a b", "http://h/c#d"],
+)
+def test_addresses_that_are_none(text):
+    with pytest.raises(CorpusIndexError, match=r"expected http\[s\]://"):
+        address_of(text)
+
+
+def test_a_password_in_an_address_is_not_repeated():
+    with pytest.raises(CorpusIndexError, match=KEY) as told:
+        address_of("https://user:hush@host/c")
+    assert "hush" not in str(told.value)
+
+
+@pytest.fixture
+def server():
+    """An HTTP server that gives one answer to everything."""
+
+    class Answering(BaseHTTPRequestHandler):
+        def answer(self):
+            status, body = self.server.says
+            self.server.keys.append(self.headers.get("api-key"))
+            self.send_response(status)
+            self.send_header("Content-Length", str(len(body)))
+            self.end_headers()
+            self.wfile.write(body)
+
+        do_GET = do_POST = do_PUT = answer  # noqa: N815  names of the library
+
+        def log_message(self, *_):
+            pass
+
+    with HTTPServer(("127.0.0.1", 0), Answering) as made:
+        made.keys = []
+        thread = threading.Thread(target=made.serve_forever, daemon=True)
+        thread.start()
+        yield made
+        made.shutdown()
+        thread.join()
+
+
+@pytest.mark.parametrize(
+    ("status", "body", "told"),
+    [
+        (401, b"Must provide an API key", f"refused .HTTP 401.: expected an API key in {KEY}"),
+        (400, b'{"status": {"error": "Wrong input: too\\nmany"}}', "HTTP 400: Wrong input: too many$"),
+        (200, b"<html>hello</html>", "answers, but not as Qdrant does"),
+        (200, b'{"result": 3}', "answers, but not as Qdrant does"),
+    ],
+)
+def test_a_server_that_refuses_is_one_line(server, monkeypatch, status, body, told):
+    monkeypatch.delenv(KEY, raising=False)
+    server.says = (status, body)
+    with pytest.raises(CorpusIndexError, match=told):
+        QdrantIndex.open(f"http://127.0.0.1:{server.server_port}/c")
+
+
+@pytest.mark.filterwarnings("ignore:Api key is used with an insecure connection:UserWarning")
+def test_the_key_goes_to_the_server_and_into_no_message(server, monkeypatch):
+    monkeypatch.setenv(KEY, "hush")
+    server.says = (403, b"no")
+    with pytest.raises(CorpusIndexError, match="the API key given was not taken") as told:
+        QdrantIndex.open(f"http://127.0.0.1:{server.server_port}/c")
+    assert set(server.keys) == {"hush"}
+    assert "hush" not in str(told.value)
+
+
+def test_no_server_is_one_line_at_once():
+    with HTTPServer(("127.0.0.1", 0), BaseHTTPRequestHandler) as free:
+        port = free.server_port
+    with pytest.raises(CorpusIndexError, match=f"127.0.0.1:{port}/c: no Qdrant server answers there"):
+        QdrantIndex.open(f"http://127.0.0.1:{port}/c")
+
+
+def busy(status):
+    return UnexpectedResponse(status, "", b"", httpx.Headers())
+
+
+def lost():
+    return ResponseHandlingException(httpx.ReadError("connection reset"))
+
+
+def test_a_busy_server_is_asked_again_with_growing_pauses():
+    waited = []
+    faults = [busy(503), ResourceExhaustedResponse("slow down", 7), lost(), busy(429)]
+    calls = Calls(None, "there", sleep=waited.append)
+    assert calls(lambda _: "warm") == "warm"
+
+    def request(_):
+        if faults:
+            raise faults.pop(0)
+        return "answer"
+
+    assert calls(request) == "answer"
+    assert waited == [0.5, 7.0, 2.0, 4.0]
+
+
+def test_a_server_that_stays_busy_is_given_up():
+    waited = []
+    calls = Calls(None, "there", sleep=waited.append)
+
+    def request(_):
+        raise busy(502)
+
+    with pytest.raises(CorpusIndexError, match=r"^there: HTTP 502"):
+        calls(request)
+    assert len(waited) == ATTEMPTS - 1
+
+
+def test_what_was_stored_twice_is_there_once(pair):
+    """A request that was answered too late is repeated: points are replaced by themselves."""
+    _, index = pair
+    before = index.info()
+    upsert = index._documents.upsert
+    index._documents.upsert = lambda points: (upsert(points), upsert(points))
+    index.add([document(text_of(77))])
+    assert index.info().documents == before.documents + 1

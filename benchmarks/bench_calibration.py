@@ -50,7 +50,7 @@ def main() -> None:
     samples = list(demo_functions(SMOKE_PER_DOSE if options.smoke else None).nonmembers)
     model = open_local("builtin:small", device=options.device)
     frequencies = frequencies_for(model, None) or frequencies_of(model, [sample.text for sample in samples])
-    wanted, _ = computable("one-pass,lowercase", frequencies=True, reference=False)
+    wanted, _ = computable("one-pass,lowercase", "gray", frequencies=True, reference=False)
     values = score_samples(samples, plan(wanted, {"target": model}, frequencies)).values
     splits = options.repeats or (SMOKE_SPLITS if options.smoke else SPLITS)
     results = [

@@ -168,6 +168,41 @@ class Generator(Protocol):
         ...
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class Tokens:
+    """A text as a model reads it.
+
+    Attributes:
+        ids: [tokens], those that the model puts before every text included.
+        offsets: int32 [tokens, 2], where each stands in the text, in characters; -1 where it stands nowhere.
+        first: the first token that is predicted: the first of the text, or the second where nothing stands before it.
+        special: how many tokens stand before the text.
+    """
+
+    ids: tuple[int, ...]
+    offsets: Integers
+    first: int
+    special: int
+
+
+@runtime_checkable
+class TokenGenerator(Generator, Protocol):
+    """A black-box model whose tokenizer is at hand: texts can be counted, cut and continued in its own tokens."""
+
+    @property
+    def context(self) -> int:
+        """Tokens that it reads and writes at most, together."""
+        ...
+
+    def tokens(self, texts: Sequence[str]) -> list[Tokens]:
+        """Each text in tokens."""
+        ...
+
+    def continue_tokens(self, prompts: Sequence[Sequence[int]], *, max_new_tokens: int) -> Iterator[tuple[int, ...]]:
+        """Greedy continuations in the order of `prompts`, without the prompt, in tokens."""
+        ...
+
+
 @runtime_checkable
 class Encoder(Protocol):
     """Text → one vector each, for retrieval."""

@@ -75,4 +75,10 @@ def test_variants_add_the_scores_that_compare_rewritings(assay, texts, golden):
     done = assay("score", golden / "model", texts, "--scores", "loss", "--variants", "3", "--limit", "2")
     assert done.code == 0, done.err
     (row, _) = rows_of(done.out)
-    assert set(row["scores"]) | set(row["unscorable"]) == {"loss", "sr_gray:n=3", "sr_z:n=3"}
+    assert set(row["scores"]) | set(row["unscorable"]) == {
+        "loss",
+        "sr_gray:n=3",
+        "sr_z:n=3",
+        "sr_rank:n=3",
+        "sr_shared:n=3",
+    }

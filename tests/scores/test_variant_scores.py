@@ -4,9 +4,12 @@ import math
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from assay.errors import ScoreError, Unscorable
 from assay.scores import Inputs, View, request
+from assay.scores.variant_scores import shared_tokens
 from assay.types import TokenLogProbs
 
 
@@ -63,3 +66,42 @@ class TestBoth:
 def test_variants_that_are_all_alike_have_no_standard_deviation():
     with pytest.raises(Unscorable, match="equally likely"):
         value("sr_z:n=3", [-1], [-2], [-2], [-2])
+
+
+def ids_of(*ids, log_prob=-1.0):
+    return TokenLogProbs(np.array(ids, np.int32), np.full(len(ids), log_prob, np.float32))
+
+
+def test_sr_rank_counts_the_variants_that_are_as_easy():
+    assert value("sr_rank:n=3", [-2], [-1], [-2], [-3]) == -3 / 4
+    assert value("sr_rank:n=3", [-0.5], [-1], [-2], [-3]) == -1 / 4
+
+
+def test_shared_tokens_are_found_around_names_of_other_lengths():
+    one, other = np.array([1, 7, 2, 3, 7, 4], np.int32), np.array([1, 8, 9, 2, 3, 8, 9, 4], np.int32)
+    assert [place.tolist() for place in shared_tokens(one, other)] == [[0, 2, 3, 5], [0, 3, 4, 7]]
+
+
+@given(st.lists(st.integers(0, 5), max_size=60), st.lists(st.integers(0, 5), max_size=60))
+def test_shared_tokens_are_equal_and_in_order(one, other):
+    here, there = shared_tokens(np.array(one, np.int32), np.array(other, np.int32))
+    assert [one[i] for i in here] == [other[j] for j in there]
+    assert (np.diff(here) > 0).all()
+    assert (np.diff(there) > 0).all()
+
+
+@given(st.lists(st.integers(0, 5), max_size=60))
+def test_a_text_shares_all_its_tokens_with_itself(ids):
+    here, there = shared_tokens(np.array(ids, np.int32), np.array(ids, np.int32))
+    assert here.tolist() == there.tolist() == list(range(len(ids)))
+
+
+def test_sr_shared_leaves_the_replaced_tokens_out():
+    original = TokenLogProbs(np.array([1, 7, 2, 3], np.int32), np.array([-1, -9, -1, -1], np.float32))
+    variant = TokenLogProbs(np.array([1, 8, 9, 2, 3], np.int32), np.array([-2, -5, -5, -2, -2], np.float32))
+    assert request("sr_shared:n=1")(Inputs("", {View(): original}, None, (variant,))) == pytest.approx(1.0)
+
+
+def test_a_variant_without_a_common_token_is_a_reason():
+    with pytest.raises(Unscorable, match="shares no token"):
+        request("sr_shared:n=1")(Inputs("", {View(): ids_of(1, 2)}, None, (ids_of(3, 4),)))

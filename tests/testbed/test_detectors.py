@@ -12,11 +12,14 @@ def test_every_score_is_a_detector():
 
 
 def test_only_the_papers_own_detector_has_a_rule():
-    assert {one.request.definition.name for one in DETECTORS.values() if one.rule is not None} == {"sr_gray"}
+    assert {one.request.definition.name for one in DETECTORS.values() if one.rule is not None} == {
+        "sr_gray",
+        "sr_black",
+    }
 
 
-def test_without_names_all_are_chosen_and_with_names_those():
-    assert chosen([]) == tuple(DETECTORS.values())
+def test_without_names_all_that_read_probabilities_are_chosen_and_with_names_those():
+    assert chosen([]) == tuple(one for one in DETECTORS.values() if one.access != "black")
     assert [one.name for one in chosen(["zlib", "mid_pit", "zlib"])] == ["zlib", "mid_pit"]
 
 
@@ -24,6 +27,11 @@ def test_any_score_can_be_a_detector():
     (found,) = chosen(["min_k:k=0.4"])
     assert (found.access, found.rule) == ("gray", None)
     assert chosen(["reference"])[0].access == "two models"
+
+
+def test_black_names_all_that_need_only_what_the_model_writes():
+    assert [one.name for one in chosen(["black", "sr_black"])] == ["sr_black", "sr_black_rank", "ngram_generation"]
+    assert chosen(["ngram_generation:n=3"])[0].access == "black"
 
 
 def test_a_detector_that_is_none_is_refused():

@@ -2,7 +2,7 @@
 
 import re
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Literal
 
 import typer
 
@@ -10,6 +10,7 @@ from assay.cli.groups import grouped
 from assay.cli.options import (
     OUTPUT,
     SCORES,
+    Access,
     AsJson,
     DataOptions,
     Frequencies,
@@ -30,7 +31,8 @@ def audit_command(
         str, typer.Argument(metavar="BENCHMARK", help="A name of `assay benchmarks list`, or a file or folder.")
     ],
     *,
-    scores: Scores = "one-pass",
+    scores: Scores = None,
+    access: Access = "gray",
     primary: Annotated[
         str | None, typer.Option(metavar="SCORE", help="Score of the headline (mid_pit).", rich_help_panel=SCORES)
     ] = None,
@@ -56,6 +58,12 @@ def audit_command(
     alpha: Annotated[
         float, typer.Option(help="Nominal false-positive rate of calibrated decisions.", rich_help_panel=SCORES)
     ] = 0.05,
+    ties: Annotated[
+        Literal["strict", "inclusive"],
+        typer.Option(
+            help="Does a paper's own rule count a sample that equals its best variant?", rich_help_panel=SCORES
+        ),
+    ] = "strict",
     seed: Annotated[int, typer.Option(help="Seed of every resampling.", rich_help_panel=SCORES)] = 0,
     fail_on: Annotated[
         list[str] | None,
@@ -82,32 +90,24 @@ def audit_command(
     """
     from assay.cli.manifest import Stopwatch, manifest
     from assay.cli.present import present
-    from assay.cli.requested import computable, frequencies_for, tell_rejections, with_variants
+    from assay.cli.requested import planned, specified, tell_rejections
     from assay.cli.terminal import progress_bar
     from assay.datasets import load
     from assay.leakage import UnseenScores, audit, rule
-    from assay.scores import requests
-    from assay.scoring import plan
 
     watch = Stopwatch()
     rules = [rule(text) for text in fail_on or []]
     if unseen is not None and calibration is not None:
         raise DataError("both --unseen and --calibration were given; expected one of them")
-    scores = with_variants(scores, variants)
-    requests(scores)  # a misspelt score is told before a large model is loaded
+    specs = specified(scores, access, variants)  # a misspelt score is told before a large model is loaded
     dataset = which.load(benchmark)
     fresh = load(unseen, text=unseen_text) if unseen is not None else None
     known = UnseenScores.load(calibration) if calibration is not None else None
-    models = how.open_roles(model, reference)
-    table = frequencies_for(models["target"], frequencies)
-    wanted, notes = computable(
-        scores, frequencies=table is not None, reference=reference is not None, target=models["target"]
-    )
-    if primary is not None and primary not in {one.name for one in wanted}:
+    todo, notes = planned(specs, access, how, model, reference, frequencies, variant_engine)
+    if primary is not None and primary not in {one.name for one in todo.requests}:
         raise DataError(
-            f"--primary {primary}: expected one of the scores asked for, {', '.join(o.name for o in wanted)}"
+            f"--primary {primary}: expected one of the scores asked for, {', '.join(o.name for o in todo.requests)}"
         )
-    todo = plan(wanted, models, table, rewriter=how.rewriter(variant_engine))
     if known is not None and calibration is not None:
         known.check(todo, calibration)
     with progress_bar(f"auditing {dataset.name}") as report:
@@ -120,14 +120,17 @@ def audit_command(
             calibration=known,
             alpha=alpha,
             primary=primary,
+            ties=ties,
             seed=seed,
             notes=(*dataset.notes, *(fresh.notes if fresh else ()), *notes),
             progress=report,
         )
     tell_rejections(todo.rewriter)
     settings = {
+        "access": access,
         "variant_engine": todo.rewriter.name,
         "alpha": alpha,
+        "ties": ties,
         "seed": seed,
         "unseen": unseen,
         "calibration": calibration and str(calibration),

@@ -7,6 +7,7 @@ import typer
 
 from assay.cli.groups import grouped
 from assay.cli.options import (
+    Access,
     DataOptions,
     Frequencies,
     ModelName,
@@ -26,7 +27,8 @@ def calibrate_command(
     ],
     *,
     output: Annotated[Path, typer.Option("-o", "--output", metavar="FILE", help="The calibration file to write.")],
-    scores: Scores = "one-pass",
+    scores: Scores = None,
+    access: Access = "gray",
     variants: Variants = 0,
     variant_engine: VariantEngine = "deterministic",
     reference: Reference = None,
@@ -38,22 +40,14 @@ def calibrate_command(
 
     **Example**: `assay calibrate builtin:small fresh_functions.jsonl -o fresh.json`
     """
-    from assay.cli.requested import computable, frequencies_for, tell_rejections, with_variants
+    from assay.cli.requested import planned, specified, tell_rejections
     from assay.cli.terminal import progress_bar, warn
     from assay.evaluation.calibration import unseen_note
     from assay.leakage import UnseenScores
-    from assay.scores import requests
-    from assay.scoring import plan
 
-    scores = with_variants(scores, variants)
-    requests(scores)  # a misspelt score is told before a large model is loaded
+    specs = specified(scores, access, variants)  # a misspelt score is told before a large model is loaded
     dataset = which.load(unseen)
-    models = how.open_roles(model, reference)
-    table = frequencies_for(models["target"], frequencies)
-    wanted, notes = computable(
-        scores, frequencies=table is not None, reference=reference is not None, target=models["target"]
-    )
-    todo = plan(wanted, models, table, rewriter=how.rewriter(variant_engine))
+    todo, notes = planned(specs, access, how, model, reference, frequencies, variant_engine)
     small = unseen_note(len(dataset.samples))
     for note in (*dataset.notes, *notes, *([small] if small else [])):
         warn(note)
@@ -61,4 +55,4 @@ def calibrate_command(
         found = UnseenScores.measure(dataset.samples, todo, source=dataset.source, progress=report)
     tell_rejections(todo.rewriter)
     found.save(output)
-    typer.echo(f"{output}: {len(dataset.samples)} unseen texts under {model}, {len(wanted)} scores")
+    typer.echo(f"{output}: {len(dataset.samples)} unseen texts under {model}, {len(todo.requests)} scores")

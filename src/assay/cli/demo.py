@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from assay.cli.options import OUTPUT, AsJson, ModelOptions, Variants
+from assay.cli.options import OUTPUT, Access, AsJson, ModelOptions, Variants
 
 if TYPE_CHECKING:
     from assay.testbed.evaluation_result import Evaluation
@@ -24,6 +24,7 @@ def demo_command(
         int | None,
         typer.Option(min=10, help="At most so many functions of each dose, and 6 times as many never seen; else all."),
     ] = None,
+    access: Access = "gray",
     variants: Variants = 0,
     live: Annotated[
         bool, typer.Option("--live/--no-live", help="Also plant, train and detect, here and now: about a minute.")
@@ -40,17 +41,14 @@ def demo_command(
     """
     from assay.cli.manifest import Stopwatch, manifest
     from assay.cli.present import present
-    from assay.cli.requested import computable, frequencies_for, with_variants
+    from assay.cli.requested import planned, specified
     from assay.cli.terminal import progress_bar
-    from assay.scoring import plan
     from assay.testbed.demo import demo_audit, demo_functions
 
     watch = Stopwatch()
     functions = demo_functions(per_dose)
-    scorer = ModelOptions(no_cache=no_cache).open(MODEL)
-    table = frequencies_for(scorer, None)
-    wanted, _ = computable(with_variants(SCORES, variants), frequencies=table is not None, reference=False)
-    todo = plan(wanted, {"target": scorer}, table)
+    specs = specified(SCORES if access == "gray" else None, access, variants)
+    todo, _ = planned(specs, access, ModelOptions(no_cache=no_cache), MODEL, None, None)
     with progress_bar(f"scoring {len(functions)} functions") as report:
         found = demo_audit(functions, todo, progress=report)
     planted = live_part(out) if live else None

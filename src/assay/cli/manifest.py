@@ -34,7 +34,7 @@ def manifest(plan: Plan, dataset: Dataset, watch: Stopwatch, **settings: object)
         "python": platform.python_version(),
         "platform": f"{platform.system()} {platform.machine()}",
         "packages": {name: version(name) for name in PACKAGES},
-        "models": {role: {"name": plan.models[role].name, "digest": plan.models[role].digest} for role in plan.roles},
+        "models": {role: {"name": name, "digest": digest} for role, (name, digest) in plan.digests.items()},
         "data": {
             "name": dataset.name,
             "source": dataset.source,

@@ -12,7 +12,7 @@ if TYPE_CHECKING:  # these import numpy and more; --help does not wait for them
     from assay.datasets import Dataset
     from assay.scores.definition import Role
     from assay.scoring.rewriters import Rewriter
-    from assay.types import LogProbScorer
+    from assay.types import Generator, LogProbScorer
 
 MODEL = "Model"
 DATA = "Data"
@@ -94,7 +94,7 @@ class ModelOptions:
         how = {key: value for key, value in asdict(self).items() if key != "no_cache"}
         model = open_model(name, **how)
         if not isinstance(model, LogProbScorer):
-            raise MissingCapability(f"{name} only writes: expected a model with token probabilities")
+            raise MissingCapability(f"{name} only writes: expected --access black, or a model with token probabilities")
         if self.no_cache:
             return model
         try:
@@ -103,6 +103,27 @@ class ModelOptions:
                 return CachedScorer(model, cache, on_problem=warn)
             return CachedLogProbScorer(model, cache, on_problem=warn)
         except CacheError as error:  # a cache is a convenience: its want costs time, not the run
+            warn(f"{error}; going on without the cache")
+            return model
+
+    def open_generator(self, name: str) -> "Generator":
+        """The model of that name as one that writes, behind the cache unless that is switched off.
+
+        Raises:
+            ModelError: the model cannot be opened.
+        """
+        from assay.cli.terminal import warn
+        from assay.models.cache import StatisticsCache
+        from assay.models.generation_cache import cached_generator
+        from assay.models.open import open_model
+        from assay.scoring.plan import generator_digest
+
+        model = open_model(name, **{key: value for key, value in asdict(self).items() if key != "no_cache"})
+        if self.no_cache:
+            return model
+        try:
+            return cached_generator(model, StatisticsCache(), digest=generator_digest(model), on_problem=warn)
+        except CacheError as error:
             warn(f"{error}; going on without the cache")
             return model
 
@@ -183,10 +204,19 @@ class DataOptions:
 
 
 Scores = Annotated[
-    str,
+    str | None,
     typer.Option(
         metavar="a,b:k=0.1,…",
-        help="Scores, parameters behind colons; `one-pass` and `all` are lists. See `assay score --list`.",
+        help="Scores, parameters behind colons; `one-pass`, `black` and `all` are lists (one-pass; with --access black "
+        "those of it). See `assay score --list`.",
+        rich_help_panel=SCORES,
+        show_default=False,
+    ),
+]
+Access = Annotated[
+    Literal["gray", "black"],
+    typer.Option(
+        help="gray: token probabilities can be read. black: the model only writes, and is judged by that.",
         rich_help_panel=SCORES,
     ),
 ]
@@ -204,7 +234,8 @@ Variants = Annotated[
     typer.Option(
         min=0,
         metavar="N",
-        help="Rewrite each Python sample N times under other names, and score it against that: sr_gray, sr_z.",
+        help="Rewrite each Python sample N times under other names, and score it against them (sr_gray, sr_z …); "
+        "with --access black 10 unless stated.",
         rich_help_panel=SCORES,
     ),
 ]

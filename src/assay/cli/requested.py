@@ -1,10 +1,18 @@
 """Which of the scores asked for can be computed with what was given."""
 
 from pathlib import Path
+from typing import TYPE_CHECKING, Literal
 
-from assay.scores import SCORES, FrequencyTable, ScoreRequest, requests
+from assay.errors import ScoreError
+from assay.scores import SCORES, FrequencyTable, ScoreDefinition, ScoreRequest, requests
+from assay.scoring import Plan, plan
 from assay.scoring.rewriters import Rewriter, Written
 from assay.types import LogProbScorer, TokenScorer
+
+if TYPE_CHECKING:
+    from assay.cli.options import ModelOptions
+
+Access = Literal["gray", "black"]
 
 
 def frequencies_for(scorer: LogProbScorer, path: Path | None) -> FrequencyTable | None:
@@ -21,14 +29,66 @@ def frequencies_for(scorer: LogProbScorer, path: Path | None) -> FrequencyTable 
     return shipped if shipped.tokenizer_digest == scorer.tokenizer_digest else None
 
 
-def with_variants(scores: str, n: int) -> str:
-    """The scores asked for, and those that compare n rewritings where n is not 0."""
-    compared = [name for name, found in SCORES.items() if found.needs_variants] if n else []
-    return ",".join([scores, *(f"{name}:n={n}" if SCORES[name].defaults["n"] != n else name for name in compared)])
+def specified(scores: str | None, access: Access, variants: int) -> str:
+    """The scores asked for, or those that an access has by itself; and those that compare rewritings, if wanted.
+
+    Raises:
+        ScoreError: a score does not exist, or needs the other access.
+    """
+    n = variants if scores or variants or access == "gray" else SCORES["sr_black"].defaults["n"]
+    asked = scores or ("one-pass" if access == "gray" else "ngram_generation")
+    compared = [name for name, found in SCORES.items() if found.needs_variants and tier(found) == access] if n else []
+    listed = [asked, *(f"{name}:n={n}" if SCORES[name].defaults["n"] != n else name for name in compared)]
+    explicit = {spec.strip() for spec in asked.split(",")}
+    for one in requests(",".join(listed)):
+        if one.name in explicit and tier(one.definition) != access:
+            raise ScoreError(f"score {one.name} needs --access {tier(one.definition)}, received --access {access}")
+    return ",".join(listed)
+
+
+def tier(score: ScoreDefinition) -> Access:
+    """Which access of a model, or of each of two, a score needs."""
+    return "black" if score.access == "black" else "gray"
+
+
+def planned(  # noqa: PLR0917  what a command line says of scores and models
+    scores: str,
+    access: Access,
+    how: "ModelOptions",
+    model: str,
+    reference: str | None,
+    frequencies: Path | None,
+    variant_engine: str = "deterministic",
+) -> tuple[Plan, tuple[str, ...]]:
+    """The models, opened, and what will be run on them; a note for each score that was left out.
+
+    Raises:
+        AssayError: a model cannot be opened, or cannot give what a score needs.
+    """
+    if access == "black":
+        if reference is not None:
+            raise ScoreError("--reference needs the token probabilities of both models: expected --access gray")
+        wanted, notes = computable(scores, access, frequencies=False, reference=False)
+        return plan(wanted, {}, generator=how.open_generator(model), rewriter=how.rewriter(variant_engine)), notes
+    models = how.open_roles(model, reference)
+    table = frequencies_for(models["target"], frequencies)
+    wanted, notes = computable(
+        scores,
+        access,
+        frequencies=table is not None,
+        reference=reference is not None,
+        target=models["target"],
+    )
+    return plan(wanted, models, table, rewriter=how.rewriter(variant_engine)), notes
 
 
 def computable(
-    scores: str, *, frequencies: bool, reference: bool, target: LogProbScorer | None = None
+    scores: str,
+    access: Access,
+    *,
+    frequencies: bool,
+    reference: bool,
+    target: LogProbScorer | None = None,
 ) -> tuple[tuple[ScoreRequest, ...], tuple[str, ...]]:
     """The scores asked for; of a list's (`one-pass`, `all`) those that can be computed, and a note for each other.
 
@@ -41,14 +101,15 @@ def computable(
     explicit = {spec.strip() for spec in scores.split(",")}
     kept, notes = [], []
     for one in requests(scores):
-        second_model = any(view.role == "reference" for view in one.definition.views.values())
-        if one.name in explicit:
+        if tier(one.definition) != access:
+            notes.append(f"{one.name} was left out: it needs --access {tier(one.definition)}.")
+        elif one.name in explicit:
             kept.append(one)
         elif one.definition.needs_full_statistics and alone:
             notes.append(f"{one.name} was left out: the model gives log-probabilities alone.")
         elif one.definition.needs_frequencies and not frequencies:
             notes.append(f"{one.name} was left out: it needs token frequencies for this tokenizer (--frequencies).")
-        elif second_model and not reference:
+        elif one.definition.access == "two models" and not reference:
             notes.append(f"{one.name} was left out: it needs a second model (--reference).")
         else:
             kept.append(one)

@@ -8,6 +8,7 @@ import typer
 from assay.cli.groups import grouped
 from assay.cli.options import (
     MODEL_HELP,
+    Access,
     DataOptions,
     Frequencies,
     ModelOptions,
@@ -29,7 +30,8 @@ def score_command(
         str | None, typer.Argument(metavar="DATA", help="A file or folder with texts, or a benchmark's name.")
     ] = None,
     *,
-    scores: Scores = "one-pass",
+    scores: Scores = None,
+    access: Access = "gray",
     output: Annotated[
         Path | None,
         typer.Option("-o", "--output", help="OUT.jsonl, OUT.parquet or OUT.csv; without it, JSONL to standard output."),
@@ -50,11 +52,10 @@ def score_command(
     """
     from rich.console import Console
 
-    from assay.cli.requested import computable, frequencies_for, tell_rejections, with_variants
+    from assay.cli.requested import planned, specified, tell_rejections
     from assay.cli.score_files import Row, check_output, write_scores
     from assay.cli.terminal import progress_bar, warn
-    from assay.scores import requests
-    from assay.scoring import plan, score_stream
+    from assay.scoring import score_stream
 
     if list_scores:
         Console().print(score_list())
@@ -62,21 +63,15 @@ def score_command(
     if model is None or texts is None:
         raise DataError("assay score takes MODEL and DATA, for example: assay score builtin:small texts.jsonl")
     check_output(output)
-    scores = with_variants(scores, variants)
-    requests(scores)  # a misspelt score is told before a large model is loaded
+    specs = specified(scores, access, variants)  # a misspelt score is told before a large model is loaded
     dataset = which.load(texts)
-    models = how.open_roles(model, reference)
-    table = frequencies_for(models["target"], frequencies)
-    wanted, notes = computable(
-        scores, frequencies=table is not None, reference=reference is not None, target=models["target"]
-    )
-    todo = plan(wanted, models, table, rewriter=how.rewriter(variant_engine))
+    todo, notes = planned(specs, access, how, model, reference, frequencies, variant_engine)
     for note in (*dataset.notes, *notes):
         warn(note)
     with progress_bar(f"scoring {dataset.name}") as report:
         found = score_stream(dataset.samples, todo, progress=report)
         rows = (Row.of(dataset.samples[one.index].id, one.scores) for one in found)
-        write_scores(rows, output, [one.name for one in wanted])
+        write_scores(rows, output, [one.name for one in todo.requests])
     tell_rejections(todo.rewriter)
 
 
@@ -87,9 +82,9 @@ def score_list() -> "Table":
     from assay.scores import SCORES
 
     table = Table(title="Scores: higher = member", title_justify="left")
-    for head in ("name", "needs", "value", "parameters", "reference"):
+    for head in ("name", "access", "needs", "value", "parameters", "reference"):
         table.add_column(head, overflow="fold", no_wrap=head == "name")
     for found in SCORES.values():
         parameters = ", ".join(f"{name}={value}" for name, value in found.defaults.items())
-        table.add_row(found.name, found.needs(), found.formula, parameters, found.reference)
+        table.add_row(found.name, found.access, found.needs(), found.formula, parameters, found.reference)
     return table

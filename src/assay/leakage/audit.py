@@ -1,6 +1,6 @@
 """The audit: scores of every sample, held against labels, doses and known-unseen text as far as these are known."""
 
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 from typing import Literal, TypedDict
 
 import numpy as np
@@ -14,6 +14,7 @@ from assay.evaluation.calibration import (
     benjamini_hochberg,
     conformal_p_values,
     flag_rate,
+    null_share,
     unseen_note,
     wilson,
 )
@@ -28,7 +29,15 @@ from assay.types import MEMBER, NONMEMBER, Sample
 
 PRIMARY = "mid_pit"
 """The score in the headline, declared before any data is looked at."""
+PRIMARY_BLACK = "sr_black"
+"""The same where the model only writes."""
+Ties = Literal["strict", "inclusive"]
 LABELLED: Mapping[str, str] = {MEMBER: "members", NONMEMBER: "non-members"}
+TWO_MODELS = (
+    "this score reads two models, an access tier of its own, not to be ranked against scores of one model. It tells "
+    "leakage only where {model} is the audited model from before the suspected training, or one that cannot have seen "
+    "the samples."
+)
 QUANTILES = (0.05, 0.25, 0.5, 0.75, 0.95)
 Values = NDArray[np.float64]
 
@@ -50,6 +59,7 @@ def audit(
     calibration: UnseenScores | None = None,
     alpha: float = 0.05,
     primary: str | None = None,
+    ties: Ties = "strict",
     kind: Literal["audit", "demo"] = "audit",
     seed: int = 0,
     resamples: int = RESAMPLES,
@@ -67,7 +77,10 @@ def audit(
         unseen_source: where that came from, in words.
         calibration: instead of `unseen`: scores of such text, from a file.
         alpha: nominal false-positive rate of the calibrated decisions.
-        primary: score of the headline; `PRIMARY` where that was asked for, else the first score asked for.
+        primary: score of the headline; `PRIMARY` or `PRIMARY_BLACK` where that was asked for, else the first score
+            asked for.
+        ties: whether a paper's own rule calls a sample leaked that only equals its best variant: SrDetection's
+            equations are strict, its Algorithm 1 is inclusive.
         kind: "demo" for the built-in experiment.
         seed: of every resampling.
         resamples: how many each interval is drawn from.
@@ -84,7 +97,8 @@ def audit(
     if not 0 < alpha < 1:
         raise DataError(f"alpha = {alpha}: expected a rate between 0 and 1")
     names = [one.name for one in plan.requests]
-    primary = primary or (PRIMARY if PRIMARY in names else names[0])
+    headline = [one.name for one in plan.requests if one.definition.name in (PRIMARY, PRIMARY_BLACK)]
+    primary = primary or next(iter([*(name for name in headline if name == PRIMARY), *headline, *names]))
     draws = Draws(seed=seed, resamples=resamples)
     audited = tuple(samples)
     fresh, overlap = without(unseen, audited)
@@ -100,7 +114,7 @@ def audit(
     blind, compares = blind_check(audited, fresh, draws)
     return Audit(
         kind=kind,
-        model=plan.models["target"].name,
+        model=plan.name,
         benchmark=benchmark,
         samples=audited,
         values=values,
@@ -113,7 +127,8 @@ def audit(
         notes=(
             *notes,
             *one_class_note(audited),
-            *rule_notes(plan, audited, values, known),
+            *tier_notes(plan),
+            *rule_notes(plan, audited, values, known, ties),
             *overlap,
             *calibration_notes(len(known[primary]) if known else 0, calibration),
         ),
@@ -149,8 +164,18 @@ def one_class_note(samples: Sequence[Sample]) -> list[str]:
     return [f"All {len(labels)} labelled samples are {labels[0]}s; AUROC and TPR need both classes."]
 
 
+def tier_notes(plan: Plan) -> list[str]:
+    """That a score of two models is no rival of the others, where there is one."""
+    names = [one.name for one in plan.requests if one.definition.access == "two models"]
+    return [f"{name}: {TWO_MODELS.format(model=plan.models['reference'].name)}" for name in names]
+
+
 def rule_notes(
-    plan: Plan, samples: Sequence[Sample], values: Mapping[str, Values], known: Mapping[str, Values]
+    plan: Plan,
+    samples: Sequence[Sample],
+    values: Mapping[str, Values],
+    known: Mapping[str, Values],
+    ties: Ties = "strict",
 ) -> list[str]:
     """What the rule of a score's own paper calls leaked, beside what it calls leaked where nothing can have leaked."""
     labels = np.array([sample.label or "" for sample in samples])
@@ -163,20 +188,28 @@ def rule_notes(
         parts = parts or {"samples": values[one.name]}
         if known:
             parts["unseen texts"] = known[one.name]
-        told = ", ".join(f"{share_above(rule, column)} {words}" for words, column in parts.items())
+        told = ", ".join(f"{share_above(rule, column, ties)} {words}" for words, column in parts.items())
         chance = f"; if names meant nothing it would be {100 / (one.variants + 1):.0f} %" if one.variants else ""
         unmeasured = "" if len(parts) > 1 else " On text never seen it may call as many: measure that with --unseen."
         notes.append(
-            f"{one.name}: the rule of its paper, a value above {rule:g}, calls leaked {told}{chance}. "
-            f"That rule is not calibrated.{unmeasured}"
+            f"{one.name}: the rule of its paper, a value {'above' if ties == 'strict' else 'of at least'} {rule:g}, "
+            f"calls leaked {told}{chance}. That rule is not calibrated."
+            f"{ties_note(rule, parts.values(), ties)}{unmeasured}"
         )
     return notes
 
 
-def share_above(rule: float, column: Values) -> str:
+def ties_note(rule: float, columns: Iterable[Values], ties: Ties) -> str:
+    """How many samples equal their best variant exactly, which is common where a model writes nothing of either."""
+    equal = sum(int((column == rule).sum()) for column in columns)
+    how = "not counted" if ties == "strict" else "counted"
+    return f" {equal} equal their best variant and are {how}." if equal else ""
+
+
+def share_above(rule: float, column: Values, ties: Ties) -> str:
     """Which share of the scorable values exceeds the rule: `45 % [40, 50] of 394`, with Wilson's interval."""
     scored = column[~np.isnan(column)]
-    found = wilson(int((scored > rule).sum()), len(scored))
+    found = wilson(int((scored > rule).sum() if ties == "strict" else (scored >= rule).sum()), len(scored))
     return f"{100 * found.value:.0f} % [{100 * found.low:.0f}, {100 * found.high:.0f}] of {len(scored)}"
 
 
@@ -292,4 +325,6 @@ def calibrate(column: Values, unseen: Values, samples: Sequence[Sample], alpha: 
         false_positives=by_label.get(NONMEMBER),
         true_positives=by_label.get(MEMBER),
         by_dose={} if doses is None else {int(dose): rate(doses == dose) for dose in np.unique(doses)},
+        member_share=1 - null_share(p_values) if len(p_values[~np.isnan(p_values)]) else 0.0,
+        adaptive_discoveries=int(np.sum(benjamini_hochberg(p_values, adaptive=True) <= alpha)),
     )

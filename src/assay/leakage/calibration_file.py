@@ -38,7 +38,7 @@ class UnseenScores:
     def measure(cls, samples: tuple[Sample, ...], plan: Plan, *, source: str, progress: Progress | None = None) -> Self:
         """Score known-unseen text."""
         table = score_samples(samples, plan, progress=progress)
-        return cls(source, plan.models["target"].name, digests(plan), table.values)
+        return cls(source, plan.name, digests(plan), table.values)
 
     def check(self, plan: Plan, path: Path) -> None:
         """These scores must be of the plan's models, and cover its scores.
@@ -46,16 +46,16 @@ class UnseenScores:
         Raises:
             DataError: when they do not.
         """
-        rewriter, mine = self.digests.get(VARIANTS, ""), digests(plan)
-        if plan.variants and rewriter != mine.pop(VARIANTS, ""):
+        rewriter = self.digests.get(VARIANTS, "")
+        if plan.variants and rewriter != digests(plan).get(VARIANTS, ""):
             raise DataError(
                 f"{path} compares rewritings by {rewriter or 'the deterministic engine'}, expected {plan.rewriter.name}"
             )
-        for role, digest in mine.items():
+        for role, (name, digest) in plan.digests.items():
             if self.digests.get(role) != digest:
                 raise DataError(
                     f"{path} calibrates {self.model} ({self.digests.get(role, 'no model')[:12]} as {role}), "
-                    f"expected {plan.models[role].name} ({digest[:12]}) opened with the same options"  # type: ignore[index]
+                    f"expected {name} ({digest[:12]}) opened with the same options"
                 )
         missing = [one.name for one in plan.requests if one.name not in self.values]
         if missing:
@@ -101,5 +101,5 @@ class UnseenScores:
 
 def digests(plan: Plan) -> dict[str, str]:
     """Role → model digest, for the roles that the plan runs; and who made rewritings, where a model did."""
-    found: dict[str, str] = {role: plan.models[role].digest for role in plan.roles}
+    found: dict[str, str] = {role: digest for role, (_, digest) in plan.digests.items()}
     return found | ({VARIANTS: plan.rewriter.name} if plan.variants and plan.rewriter != Deterministic() else {})

@@ -46,6 +46,8 @@ class Calibration:
         false_positives: the same rate over samples labelled nonmember; None without labels.
         true_positives: the same rate over samples labelled member; None without labels.
         by_dose: dose → the same rate over samples of that dose; empty where doses are unknown.
+        member_share: 1 - Storey's estimate of the share of unseen samples; None in runs of before it was kept.
+        adaptive_discoveries: number of samples with adaptive q ≤ alpha, which takes that share into account.
     """
 
     source: str
@@ -59,6 +61,8 @@ class Calibration:
     false_positives: FlagRate | None = None
     true_positives: FlagRate | None = None
     by_dose: Mapping[int, FlagRate] = field(default_factory=dict)
+    member_share: float | None = None
+    adaptive_discoveries: int | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,4 +1,4 @@
-"""Statistics once computed are kept: SQLite in WAL mode, one row per text, one transaction per batch."""
+"""What a model once computed is kept: SQLite in WAL mode, one row per text, one transaction per batch."""
 
 import hashlib
 import logging
@@ -11,7 +11,7 @@ import zlib
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Self
+from typing import Self, TypeVar
 
 import numpy as np
 
@@ -28,6 +28,8 @@ BUSY_SECONDS = 60.0
 """How long a writer waits for another process's transaction: longer than any batch takes to write."""
 
 LOG = logging.getLogger("assay")
+
+Value = TypeVar("Value")
 
 LOOKUP = 256
 """Texts looked up by one query."""
@@ -146,7 +148,15 @@ class StatisticsCache:
             CacheError: the file cannot be read.
         """
         keys = {text_digest(text): text for text in texts}
-        found: dict[str, TokenLogProbs] = {}
+        return {keys[key]: value for key, value in self.rows(model, keys, unpack).items()}
+
+    def rows(self, model: str, keys: Iterable[bytes], read: Callable[[bytes], Value]) -> dict[bytes, Value]:
+        """What is held under these keys and the model of that digest; `read` raises ValueError for a damaged entry.
+
+        Raises:
+            CacheError: the file cannot be read.
+        """
+        found: dict[bytes, Value] = {}
         damaged = 0
         pending = list(keys)
         try:
@@ -160,7 +170,7 @@ class StatisticsCache:
                 )
                 for key, value in rows:
                     try:
-                        found[keys[key]] = unpack(value)
+                        found[key] = read(value)
                     except ValueError:
                         damaged += 1
         except sqlite3.Error as error:
@@ -180,7 +190,14 @@ class StatisticsCache:
         Raises:
             CacheError: nothing of this call was written, for example because the disk is full.
         """
-        rows = [(text_digest(text), pack(value)) for text, value in statistics]
+        self.write_rows(model, name, [(text_digest(text), pack(value)) for text, value in statistics])
+
+    def write_rows(self, model: str, name: str, rows: Sequence[tuple[bytes, bytes]]) -> None:
+        """Write entries of a model by key, in one transaction.
+
+        Raises:
+            CacheError: nothing of this call was written.
+        """
         try:
             self._connection.execute("BEGIN IMMEDIATE")
             try:

@@ -1,11 +1,11 @@
 """Prompts → continuations: batches padded on the left, a key-value cache, and stop strings."""
 
 import hashlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from itertools import chain
-from typing import Any
+from typing import Any, TypeVar
 
 import torch
 from torch import Tensor
@@ -27,6 +27,8 @@ from assay.models.encoding import TextEncoder, beginning
 from assay.models.forward import device_of, embedding
 from assay.models.long_rope import apart, original_context
 from assay.models.ordering import in_order
+
+Written = TypeVar("Written")
 
 BUFFER_PROMPTS = 1024
 """Prompts are taken up this many at a time: sorted by length among themselves, given back in order."""
@@ -82,12 +84,7 @@ def continuations(
         ModelError: `max_new_tokens` leaves no room for a prompt, or one prompt alone does not fit into
             memory.
     """
-    room = context - decoding.max_new_tokens - len(encoder.prefix)
-    if room < 1:
-        raise ModelError(
-            f"max_new_tokens {decoding.max_new_tokens} with a context of {context}: expected at most"
-            f" {context - len(encoder.prefix) - 1}, so that a prompt fits"
-        )
+    room = _room(encoder, decoding.max_new_tokens, context)
     seen: dict[str, int] = {}
     for start in range(0, len(prompts), BUFFER_PROMPTS):
         some = prompts[start : start + BUFFER_PROMPTS]
@@ -98,20 +95,82 @@ def continuations(
             repetition = seen[prompt] = seen.get(prompt, -1) + 1
             tokens = len(ids) + decoding.max_new_tokens
             work.append(_Prompt(index, ids, _seed(decoding.seed, prompt, repetition), tokens))
-        # A prompt that may cross the border of LongRoPE's two kinds does so at a place of its own: it runs alone.
-        crossing, within = apart(work, original_context(model.config.get_text_config()))
-        yield from in_order(
-            chain.from_iterable(
-                budget.run(alike, lambda batch: _continue(model, encoder, batch, decoding))
-                for alike in (*([prompt] for prompt in crossing), within)
-            )
+        yield from _batched(model, work, budget, lambda batch: _continue(model, encoder, batch, decoding))
+
+
+def token_continuations(
+    model: PreTrainedModel,
+    encoder: TextEncoder,
+    prompts: Sequence[Sequence[int]],
+    *,
+    max_new_tokens: int,
+    context: int,
+    budget: TokenBudget,
+) -> Iterator[tuple[int, ...]]:
+    """Greedy continuations of token ids, as token ids, in the order of `prompts`; a prompt too long keeps its end.
+
+    Raises:
+        ModelError: as `continuations`; or an empty prompt.
+    """
+    decoding = Decoding(max_new_tokens, temperature=0.0, top_p=1.0, stop=(), seed=0)
+    before = len(encoder.prefix)
+    room = _room(encoder, max_new_tokens, context)
+    for start in range(0, len(prompts), BUFFER_PROMPTS):
+        work = []
+        for index, prompt in enumerate(prompts[start : start + BUFFER_PROMPTS]):
+            ids = [*prompt[:before], *prompt[before:][-room:]]
+            if not ids:
+                raise ModelError("an empty prompt of tokens: expected at least one token")
+            work.append(_Prompt(index, ids, 0, len(ids) + max_new_tokens))
+        yield from _batched(
+            model,
+            work,
+            budget,
+            lambda batch: [
+                (prompt.index, tuple(new))
+                for prompt, new in zip(batch, _new_tokens(model, encoder, batch, decoding), strict=True)
+            ],
         )
+
+
+def _room(encoder: TextEncoder, max_new_tokens: int, context: int) -> int:
+    room = context - max_new_tokens - len(encoder.prefix)
+    if room < 1:
+        raise ModelError(
+            f"max_new_tokens {max_new_tokens} with a context of {context}: expected at most"
+            f" {context - len(encoder.prefix) - 1}, so that a prompt fits"
+        )
+    return room
+
+
+def _batched(
+    model: PreTrainedModel,
+    work: Sequence[_Prompt],
+    budget: TokenBudget,
+    run: Callable[[Sequence[_Prompt]], list[tuple[int, Written]]],
+) -> Iterator[Written]:
+    # A prompt that may cross the border of LongRoPE's two kinds does so at a place of its own: it runs alone.
+    crossing, within = apart(work, original_context(model.config.get_text_config()))
+    return in_order(
+        chain.from_iterable(budget.run(alike, run) for alike in (*([prompt] for prompt in crossing), within))
+    )
 
 
 def _continue(
     model: PreTrainedModel, encoder: TextEncoder, batch: Sequence[_Prompt], decoding: Decoding
 ) -> list[tuple[int, str]]:
-    tokenizer = encoder.tokenizer
+    results = []
+    for prompt, new in zip(batch, _new_tokens(model, encoder, batch, decoding), strict=True):
+        text = _text_after(encoder.tokenizer, prompt.ids, new)
+        cuts = [place for place in map(text.find, decoding.stop) if place >= 0]
+        results.append((prompt.index, text[: min(cuts)] if cuts else text))
+    return results
+
+
+def _new_tokens(
+    model: PreTrainedModel, encoder: TextEncoder, batch: Sequence[_Prompt], decoding: Decoding
+) -> list[list[int]]:
+    """What is written behind each prompt of a batch, up to the end-of-sequence token."""
     width = max(len(prompt.ids) for prompt in batch)
     ends = _end_tokens(model, encoder)
     padding = ends[0] if ends else 0
@@ -146,14 +205,10 @@ def _continue(
             logits_processor=processors,
             stopping_criteria=stopping,
         )
-    results = []
-    for row, prompt in enumerate(batch):
-        new = output[row, width:].tolist()
-        end = next((place for place, token in enumerate(new) if token in ends), len(new))
-        text = _text_after(tokenizer, prompt.ids, new[:end])
-        cuts = [place for place in map(text.find, decoding.stop) if place >= 0]
-        results.append((prompt.index, text[: min(cuts)] if cuts else text))
-    return results
+    rows = output[:, width:].tolist()
+    return [
+        new[: next((place for place, token in enumerate(new) if token in ends), len(new))] for new in rows[: len(batch)]
+    ]
 
 
 @contextmanager

@@ -14,13 +14,15 @@ from numpy.typing import NDArray
 
 from assay.errors import ModelError
 from assay.models.ordering import in_order
-from assay.types import Indexed, TokenStatistics
+from assay.types import Indexed, Tokens, TokenStatistics
 
 Units = Literal["words", "characters"]
 Counts = Mapping[tuple[int, ...], Mapping[int, float]]
 
 UNKNOWN = "\N{REPLACEMENT CHARACTER}"
 """The token that stands for every piece outside the vocabulary; its id is 0 in a trained model."""
+
+UNLIMITED = 2**31
 
 _PIECES = {"words": re.compile(r"\w+|\s+|[^\w\s]"), "characters": re.compile(r".", re.DOTALL)}
 
@@ -166,6 +168,31 @@ class TableModel:
                     text = text[: min(found)]
                     break
             yield text
+
+    @property
+    def context(self) -> int:
+        """A table reads any length."""
+        return UNLIMITED
+
+    def tokens(self, texts: Sequence[str]) -> list[Tokens]:
+        """Each text in pieces; nothing stands before it, so that the second is the first to be predicted."""
+        return [
+            Tokens(
+                tuple(self.encode(text)),
+                np.array([one.span() for one in _PIECES[self._units].finditer(text)], np.int32).reshape(-1, 2),
+                first=1,
+                special=0,
+            )
+            for text in texts
+        ]
+
+    def continue_tokens(self, prompts: Sequence[Sequence[int]], *, max_new_tokens: int) -> Iterator[tuple[int, ...]]:
+        """The likeliest token, `max_new_tokens` times; of equals the one with the lowest id."""
+        for prompt in prompts:
+            ids = list(prompt)
+            for _ in range(max_new_tokens):
+                ids.append(int(self.probabilities(ids).argmax()))
+            yield tuple(ids[len(prompt) :])
 
     def encode(self, text: str) -> list[int]:
         """Token ids of a text."""

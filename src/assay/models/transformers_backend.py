@@ -13,13 +13,13 @@ from assay.models.batching import TokenBudget
 from assay.models.digest import model_digest, tokenizer_digest
 from assay.models.encoding import Bos, Encoded, TextEncoder
 from assay.models.forward import Forward, embedding
-from assay.models.generation import Decoding, continuations
+from assay.models.generation import Decoding, continuations, token_continuations
 from assay.models.loading import Checkpoint
 from assay.models.long_rope import apart, original_context
 from assay.models.ordering import in_order
 from assay.models.statistics import ROWS
 from assay.models.windows import Window, resolve_stride, windows
-from assay.types import Floats, Indexed, TokenStatistics
+from assay.types import Floats, Indexed, Tokens, TokenStatistics
 
 BUFFER_TEXTS = 4096
 BUFFER_CHARACTERS = 2**23
@@ -163,6 +163,29 @@ class TransformersModel:
             self.encoder,
             prompts,
             Decoding(max_new_tokens, temperature, top_p, tuple(stop), seed),
+            context=self.context,
+            budget=self.budget,
+        )
+
+    def tokens(self, texts: Sequence[str]) -> list[Tokens]:
+        """Each text as the model reads it."""
+        before = len(self.encoder.prefix)
+        return [
+            Tokens(tuple(found.ids.tolist()), found.offsets, found.first, before)
+            for found in self.encoder.encode(texts)
+        ]
+
+    def continue_tokens(self, prompts: Sequence[Sequence[int]], *, max_new_tokens: int) -> Iterator[tuple[int, ...]]:
+        """Greedy continuations in the order of `prompts`, in tokens.
+
+        Raises:
+            ModelError: as `generate`.
+        """
+        return token_continuations(
+            self.checkpoint.model,
+            self.encoder,
+            prompts,
+            max_new_tokens=max_new_tokens,
             context=self.context,
             budget=self.budget,
         )

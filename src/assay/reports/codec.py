@@ -36,7 +36,7 @@ def decode(kind: type[T], data: Any) -> T:  # noqa: ANN401  JSON has no narrower
     """The value of type `kind` that `encode` wrote.
 
     Raises:
-        KeyError: a field is missing.
+        KeyError: a field without a default is missing.
         TypeError: a part is not what its annotation says.
         ValueError: a part cannot be read as what its annotation says.
     """
@@ -75,7 +75,8 @@ def _decode(kind: Any, data: Any) -> Any:  # noqa: ANN401, C901, PLR0911  a tabl
 def _decode_dataclass(kind: type, data: Any) -> Any:  # noqa: ANN401  led by annotations at run time
     hints = get_type_hints(kind)
     given = _expect(dict, data)
-    return kind(**{f.name: _decode(hints[f.name], given[f.name]) for f in dataclasses.fields(kind)})
+    named = [f for f in dataclasses.fields(kind) if f.name in given or f.default is dataclasses.MISSING]
+    return kind(**{f.name: _decode(hints[f.name], given[f.name]) for f in named})
 
 
 def _expect(kind: type, data: Any) -> Any:  # noqa: ANN401  led by annotations at run time

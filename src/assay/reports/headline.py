@@ -191,13 +191,23 @@ def _calibrated(audit: Audit, calibration: Calibration) -> Headline:
 def _calibration_details(calibration: Calibration) -> tuple[str, ...]:
     alone = (
         f"Samples that stand out one by one, corrected for testing all of them (Benjamini-Hochberg, "
-        f"q ≤ {calibration.alpha:g}): {calibration.discoveries:,}."
-    )
+        f"q ≤ {calibration.alpha:g}): {calibration.discoveries:,}"
+    ) + _adaptive(calibration)
     source = (
         f"Calibrated on {count(calibration.unseen, 'unseen text')} from {calibration.source}. This holds as far as "
         "benchmark and unseen text are alike in everything but exposure: same language, same kind, same period."
     )
     return alone, source
+
+
+def _adaptive(calibration: Calibration) -> str:
+    """The rest of the sentence that counts what stands out."""
+    if calibration.adaptive_discoveries is None or calibration.member_share is None:
+        return "."
+    return (
+        f"; {calibration.adaptive_discoveries:,} where the correction takes into account that an estimated "
+        f"{percent(calibration.member_share)} are not unseen (Storey)."
+    )
 
 
 def _at_threshold(calibration: Calibration) -> str | None:

@@ -56,8 +56,9 @@ def method_notes(audit: Audit) -> tuple[MethodNote, ...]:
 def _further_needs(found: ScoreDefinition) -> str:
     views = [str(view) for view in dict.fromkeys(found.views.values()) if view != View()]
     tables = ["a token-frequency table"] if found.needs_frequencies else []
+    written = ["what the model writes, no token probabilities"] if found.access == "black" else []
     rewritings = ["n rewritings of the text"] if found.needs_variants else []
-    return " and ".join([*views, *rewritings, *tables])
+    return " and ".join([*views, *written, *rewritings, *tables])
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,8 +7,10 @@
 `lowercased: LowercasedLogProbs` for those of its lower-cased form,
 `reference: ReferenceLogProbs` for those of a second model, `variants: Variants` for those of the first n
 semantics-preserving rewritings, n being a parameter of the score; `text: Text` and
-`frequencies: FrequencyTable` ask for the text and for a token-frequency table. Keyword-only parameters are the
-score's own, with the paper's defaults. Nothing else has to be said anywhere.
+`frequencies: FrequencyTable` ask for the text and for a token-frequency table. `own: Continuations` asks a model that
+only writes for what it writes where the text is cut, `variants: VariantContinuations` the same of the rewritings;
+`cut` says where that is. Keyword-only parameters are the score's own, with the paper's defaults. Nothing else has to be
+said anywhere.
 """
 
 import inspect
@@ -18,11 +20,14 @@ from dataclasses import dataclass, field
 from typing import Annotated, Literal, get_args, get_origin, get_type_hints
 
 from assay.errors import ScoreError, Unscorable
+from assay.scores.continuation import Continuation, Cut
 from assay.scores.frequency import FrequencyTable
 from assay.types import TokenLogProbs, TokenStatistics
 
 Form = Literal["original", "lowercase"]
 Role = Literal["target", "reference"]
+Access = Literal["gray", "black", "two models"]
+"""What has to be had of a model: its token probabilities, only what it writes, or those of two models."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,6 +46,8 @@ LogProbs = Annotated[TokenLogProbs, View()]
 LowercasedLogProbs = Annotated[TokenLogProbs, View(form="lowercase")]
 ReferenceLogProbs = Annotated[TokenLogProbs, View(role="reference")]
 Variants = Annotated[tuple[TokenLogProbs, ...], "variants"]
+Continuations = Annotated[tuple[Continuation, ...], "continuations"]
+VariantContinuations = Annotated[tuple[tuple[Continuation, ...], ...], "continuations of variants"]
 Text = Annotated[str, "text"]
 
 
@@ -49,6 +56,8 @@ class Inputs:
     """All that a score may ask for, of one sample.
 
     `variants` holds as many rewritings as could be made; `no_variants` says why where there are too few.
+    `continuations` has for every cut those of the text itself, then those of each rewriting; a text too short to be
+    cut has none.
     """
 
     text: str
@@ -56,6 +65,7 @@ class Inputs:
     frequencies: FrequencyTable | None = None
     variants: tuple[TokenLogProbs, ...] = ()
     no_variants: str | None = None
+    continuations: Mapping[Cut, tuple[tuple[Continuation, ...], ...]] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,6 +83,7 @@ class ScoreDefinition:
         needs_text: whether the function takes the text.
         needs_frequencies: whether the function takes a token-frequency table.
         needs_variants: whether the function takes rewritings of the text; then `n` says how many.
+        cutting: for a score of what a model writes: parameters → where the text is cut; else None.
         rule: the value above which the paper itself calls a sample leaked; None where it names none.
         defaults: hyper-parameter → the paper's default.
         counts: words → function of the target's statistics that counts something worth reporting.
@@ -88,6 +99,7 @@ class ScoreDefinition:
     needs_text: bool
     needs_frequencies: bool
     needs_variants: bool
+    cutting: Callable[..., Cut] | None
     defaults: Mapping[str, object]
     counts: Mapping[str, Callable[[TokenStatistics], int]] = field(default_factory=dict)
     rule: float | None = None
@@ -98,9 +110,24 @@ class ScoreDefinition:
         return inspect.getdoc(self.function).splitlines()[0]  # type: ignore[union-attr]  # `score` insists on one
 
     @property
+    def access(self) -> Access:
+        """The access that the score needs."""
+        if self.cutting:
+            return "black"
+        return "two models" if any(view.role == "reference" for view in self.views.values()) else "gray"
+
+    @property
     def passes(self) -> int:
-        """Forward passes per sample that this score alone would cost."""
-        return len(set(self.views.values())) + self.variants()
+        """Forward passes per sample that this score alone would cost; 0 where the model writes instead."""
+        return 0 if self.cutting else len(set(self.views.values())) + self.variants()
+
+    def cut(self, **parameters: object) -> Cut | None:
+        """Where the score cuts a text for a model that writes on; None where it needs none.
+
+        Raises:
+            ScoreError: a parameter out of its range.
+        """
+        return self.cutting(**{**self.defaults, **parameters}) if self.cutting else None
 
     def variants(self, **parameters: object) -> int:
         """How many rewritings of each text the score compares."""
@@ -113,6 +140,8 @@ class ScoreDefinition:
             parts[0] += " (full distribution)"
         if self.needs_frequencies:
             parts.append("token-frequency table")
+        if self.cutting:
+            parts.append("what the target model writes where the text is cut")
         if self.needs_variants:
             parts.append("n rewritings of the text under the target model")
         return ", ".join(parts)
@@ -130,10 +159,14 @@ class ScoreDefinition:
             arguments["text"] = inputs.text
         if self.needs_frequencies:
             arguments["frequencies"] = inputs.frequencies
+        variants: tuple[object, ...] = inputs.variants
+        if cut := self.cut(**parameters):
+            arguments["own"], *others = inputs.continuations[cut]
+            variants = tuple(others)
         if self.needs_variants:
-            if inputs.no_variants and len(inputs.variants) < self.variants(**parameters):
+            if inputs.no_variants and len(variants) < self.variants(**parameters):
                 raise Unscorable(inputs.no_variants)
-            arguments["variants"] = inputs.variants
+            arguments["variants"] = variants
         value = float(self.function(**arguments, **parameters))
         if not math.isfinite(value):
             raise Unscorable("value is not finite")
@@ -147,6 +180,7 @@ def score(
     reference: str,
     counts: Mapping[str, Callable[[TokenStatistics], int]] | None = None,
     rule: float | None = None,
+    cut: Callable[..., Cut] | None = None,
 ) -> Callable[[Callable[..., float]], ScoreDefinition]:
     """Make a pure function a score; its parameter types declare what it needs.
 
@@ -166,7 +200,7 @@ def score(
             elif get_origin(hint) is Annotated and isinstance(hint.__metadata__[0], View):
                 views[parameter.name] = hint.__metadata__[0]
                 full = full or get_args(hint)[0] is TokenStatistics
-            elif hint not in (Text, FrequencyTable, Variants):
+            elif hint not in (Text, FrequencyTable, Variants, Continuations, VariantContinuations):
                 raise ScoreError(
                     f"score {function.__name__}: parameter {parameter.name} has type {hint}, no known need"
                 )
@@ -180,7 +214,8 @@ def score(
             needs_full_statistics=full,
             needs_text=Text in hints.values(),
             needs_frequencies=FrequencyTable in hints.values(),
-            needs_variants=Variants in hints.values(),
+            needs_variants=not {Variants, VariantContinuations}.isdisjoint(hints.values()),
+            cutting=cut,
             defaults=defaults,
             counts=dict(counts or {}),
             rule=rule,

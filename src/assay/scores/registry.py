@@ -9,13 +9,14 @@ from dataclasses import dataclass
 from types import MappingProxyType
 
 from assay.errors import ScoreError
-from assay.scores import pair_scores, token_scores, variant_scores
+from assay.scores import generation_scores, pair_scores, token_scores, variant_scores
+from assay.scores.continuation import Cut
 from assay.scores.definition import Inputs, ScoreDefinition
 
 SCORES: Mapping[str, ScoreDefinition] = MappingProxyType(
     {
         found.name: found
-        for module in (token_scores, pair_scores, variant_scores)
+        for module in (token_scores, pair_scores, variant_scores, generation_scores)
         for found in vars(module).values()
         if isinstance(found, ScoreDefinition)
     }
@@ -42,6 +43,11 @@ class ScoreRequest:
         """How many rewritings of each text the score compares."""
         return self.definition.variants(**self.parameters)
 
+    @property
+    def cut(self) -> Cut | None:
+        """Where the score cuts a text for a model that writes on; None where it needs none."""
+        return self.definition.cut(**self.parameters)
+
     def __call__(self, inputs: Inputs) -> float:
         """The oriented value of one sample; raises Unscorable."""
         return self.definition(inputs, **self.parameters)
@@ -50,6 +56,11 @@ class ScoreRequest:
 def one_pass() -> tuple[str, ...]:
     """Names of the scores that one forward pass of the target model gives."""
     return tuple(name for name, found in SCORES.items() if found.passes == 1)
+
+
+def black_box() -> tuple[str, ...]:
+    """Names of the scores of a model that only writes."""
+    return tuple(name for name, found in SCORES.items() if found.access == "black")
 
 
 def request(spec: str) -> ScoreRequest:
@@ -83,15 +94,16 @@ def request(spec: str) -> ScoreRequest:
 def requests(specs: str | Iterable[str]) -> tuple[ScoreRequest, ...]:
     """Read a comma-separated list or an iterable of specifications; a score asked for twice counts once.
 
-    `all` stands for every score, `one-pass` for those that one forward pass gives.
+    `all` stands for every score, `one-pass` for those that one forward pass gives, `black` for those of a model that
+    only writes.
 
     Raises:
         ScoreError: see `request`; also when nothing is asked for.
     """
     wanted = specs.split(",") if isinstance(specs, str) else list(specs)
-    named = {"all": tuple(SCORES), "one-pass": one_pass()}
+    named = {"all": tuple(SCORES), "one-pass": one_pass(), "black": black_box()}
     expanded = [name for spec in wanted if spec.strip() for name in named.get(spec.strip(), (spec,))]
     if not expanded:
-        raise ScoreError(f"no score was asked for; expected one or more of {', '.join(SCORES)}, all, one-pass")
+        raise ScoreError(f"no score was asked for; expected one or more of {', '.join(SCORES)}, all, one-pass, black")
     found = {one.name: one for one in map(request, expanded)}
     return tuple(found.values())

@@ -108,6 +108,13 @@ def dc_pdd(target: LogProbs, frequencies: FrequencyTable, *, a: float = 0.01) ->
     return mean(np.minimum(probability * frequencies.surprise[ids], a))
 
 
+def even_starts(length: int, n: int, stride: int) -> NDArray[np.int64]:
+    """Five evenly spaced starts of runs of n tokens in every `stride` of `length` tokens, ascending, each once."""
+    blocks = [np.arange(begin, min(begin + stride, length)) for begin in range(0, length, stride)]
+    chosen = [block[np.linspace(0, len(block) - n, 5).round().astype(int)] for block in blocks if len(block) >= n]
+    return np.unique(np.concatenate(chosen)) if chosen else np.zeros(0, np.int64)
+
+
 @score(
     title="n-gram accuracy",
     formula="share of starts where the next n ranks are all 1",
@@ -130,9 +137,7 @@ def ngram_accuracy(
         return mean(hits)
     if starts != "paper":
         raise ScoreError(f"starts = {starts!r}: expected 'all' or 'paper'")
-    blocks = [np.arange(begin, min(begin + stride, len(target))) for begin in range(0, len(target), stride)]
-    chosen = [block[np.linspace(0, len(block) - n, 5).round().astype(int)] for block in blocks if len(block) >= n]
-    return mean(hits[np.unique(np.concatenate(chosen))])
+    return mean(hits[even_starts(len(target), n, stride)])
 
 
 @score(title="Rank", formula="-mean r", reference="Gehrmann et al. 2019, arXiv:1906.04043")

@@ -14,6 +14,8 @@ from assay.scores.definition import LogProbs, Variants, score
 from assay.scores.token_scores import mean
 from assay.types import TokenLogProbs
 
+REACH = 24
+"""How many tokens a replaced name may have before the search for what follows it is given up."""
 SR_DETECTION = "Li et al., SrDetection: A Self-Referential Framework for Data Leakage Detection in Code LLMs"
 
 
@@ -26,6 +28,41 @@ def variant_nll(variants: Sequence[TokenLogProbs], n: int) -> NDArray[np.float64
     if not all(len(one) for one in variants[:n]):
         raise Unscorable("a variant of fewer than 2 tokens")
     return np.array([-mean(one.log_probs) for one in variants[:n]])
+
+
+def rank_p_value(value: float, others: NDArray[np.float64]) -> float:
+    """(1 + #{others at least as high}) / (n + 1): a p-value where the text is as good as any of its variants."""
+    return float((1 + np.count_nonzero(others >= value)) / (len(others) + 1))
+
+
+def shared_tokens(one: NDArray[np.int32], other: NDArray[np.int32]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Positions in two token sequences of the tokens that they share, ascending on both sides.
+
+    Linear: both are read side by side, and where they part (a name was replaced) the nearest two tokens that agree
+    again are looked for, `REACH` tokens ahead at most.
+    """
+    pairs = []
+    i = j = 0
+    while i < len(one) and j < len(other):
+        if one[i] == other[j]:
+            pairs.append((i, j))
+            i, j = i + 1, j + 1
+            continue
+        ahead = next(
+            (
+                (left, total - left)
+                for total in range(1, 2 * REACH)
+                for left in range(max(0, total - REACH), min(total, REACH) + 1)
+                if np.array_equal(one[i + left : i + left + 2], other[j + total - left : j + total - left + 2])
+                and i + left < len(one)
+            ),
+            None,
+        )
+        if ahead is None:
+            break
+        i, j = i + ahead[0], j + ahead[1]
+    left, right = zip(*pairs, strict=True) if pairs else ((), ())
+    return np.array(left, np.int64), np.array(right, np.int64)
 
 
 @score(
@@ -50,3 +87,30 @@ def sr_z(target: LogProbs, variants: Variants, *, n: int = 10) -> float:
     if n == 1 or not (spread := nll.std(ddof=1)) > 0:
         raise Unscorable("all variants are equally likely")
     return float((nll.mean() + mean(target.log_probs)) / spread)
+
+
+@score(
+    title="SrDetection, rank p-value",
+    formula="-(1 + #{i : PPL(x_i) ≤ PPL(x_0)}) / (n + 1)",
+    reference=f"ours, after {SR_DETECTION}",
+)
+def sr_rank(target: LogProbs, variants: Variants, *, n: int = 10) -> float:
+    """Negated p-value of the text's rank among its n variants, by perplexity."""
+    return -rank_p_value(mean(target.log_probs), -variant_nll(variants, n))
+
+
+@score(
+    title="SrDetection, shared tokens",
+    formula="mean_i mean_{t in x_0 and x_i} (l_t(x_0) - l_t(x_i))",
+    reference=f"ours, after {SR_DETECTION}",
+)
+def sr_shared(target: LogProbs, variants: Variants, *, n: int = 10) -> float:
+    """How much likelier the tokens that no renaming touched are in the text than in its n variants."""
+    variant_nll(variants, n)
+    differences = []
+    for variant in variants[:n]:
+        here, there = shared_tokens(target.token_ids, variant.token_ids)
+        if not len(here):
+            raise Unscorable("a variant shares no token with the text")
+        differences.append(mean(target.log_probs[here].astype(np.float64) - variant.log_probs[there]))
+    return mean(np.array(differences))

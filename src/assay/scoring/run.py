@@ -9,6 +9,7 @@ import math
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,13 +17,14 @@ from numpy.typing import NDArray
 from assay.errors import Unscorable
 from assay.scores.definition import Inputs, Role, View
 from assay.scores.registry import ScoreRequest
+from assay.scoring.continuing import continued, cut_block
 from assay.scoring.plan import Plan
 from assay.scoring.views import Rewritten, view_text
 from assay.types import Sample, Score, TokenLogProbs, TokenStatistics
 
 Pair = tuple[Role, str]
 Progress = Callable[[int, int], None]
-"""Told after every batch: texts done so far, texts to be run in all."""
+"""Told after every batch: texts and prompts done so far, those to be run in all."""
 Observer = Callable[[int, TokenLogProbs], None]
 """Shown what the target said of every sample, by its position in the input."""
 
@@ -78,7 +80,7 @@ def score_stream(
         ModelError: when a model cannot be run.
     """
     uses = pairs_to_run(samples, plan)
-    done = 0
+    done = asked = 0
     held: dict[Pair, TokenLogProbs] = {}
     size = max(1, block // (1 + plan.variants))
     for begin in range(0, len(samples), size):
@@ -88,10 +90,16 @@ def score_stream(
         ]
         made = plan.rewriter([samples[position] for position in positions], plan.variants) if plan.variants else ()
         variants = dict(zip(positions, made, strict=False))
-        further: list[Pair] = [("target", text) for one in variants.values() for text in one.texts]
+        further: list[Pair] = [
+            ("target", text) for one in variants.values() for text in one.texts[: plan.scored_variants]
+        ]
         uses.update(further)
         texts += further
-        total = len(uses) + plan.variants * (len(samples) - positions.stop)  # rewritings still to be made: at most
+        cut = cut_block([[samples[at].text, *(variants[at].texts if at in variants else ())] for at in positions], plan)
+        asked += len(cut.questions)
+        left = len(samples) - positions.stop
+        # of the samples to come: as many rewritings as asked for at most, and as many prompts as here
+        total = len(uses) + plan.scored_variants * left + asked + len(cut.questions) * left // len(positions)
         for role in plan.roles:
             wanted = [
                 text for pair_role, text in dict.fromkeys(texts) if pair_role == role and (role, text) not in held
@@ -101,11 +109,16 @@ def score_stream(
                 done += len(batch)
                 if progress:
                     progress(done, total)
+        written = continued(cut, plan.generator, told=partial(tell, progress, done, total))
+        done += len(cut.questions)
         for position in positions:
             sample = samples[position]
             views = {view: held[view.role, view_text(sample.text, view.form)] for view in plan.views}
-            yield score_sample(position, sample, views, plan, variants_of(variants.get(position), held))
-            if observe:
+            found = variants_of(variants.get(position), held, plan)
+            answers = written[position - begin] if written else {}
+            inputs = Inputs(sample.text, views, plan.frequencies, found.statistics, found.reason, answers)
+            yield score_sample(position, sample.id, inputs, plan)
+            if observe and views:
                 observe(position, views[View()])
         for pair in texts:
             uses[pair] -= 1
@@ -113,24 +126,29 @@ def score_stream(
                 del held[pair]
 
 
-def variants_of(found: Rewritten | None, held: Mapping[Pair, TokenLogProbs]) -> Variants:
+def tell(progress: Progress | None, before: int, total: int, since: int) -> None:
+    """Report `since` more done than there were `before`."""
+    if progress:
+        progress(before + since, total)
+
+
+def variants_of(found: Rewritten | None, held: Mapping[Pair, TokenLogProbs], plan: Plan) -> Variants:
     """The statistics of a sample's rewritings, and why there are too few."""
-    return Variants(tuple(held["target", text] for text in found.texts), found.reason) if found else Variants()
+    if found is None:
+        return Variants()
+    return Variants(tuple(held["target", text] for text in found.texts[: plan.scored_variants]), found.reason)
 
 
-def score_sample(
-    index: int, sample: Sample, views: Mapping[View, TokenLogProbs], plan: Plan, variants: Variants
-) -> ScoredSample:
-    """Every requested score of one sample whose views and rewritings have been run."""
-    inputs = Inputs(sample.text, views, plan.frequencies, variants.statistics, variants.reason)
-    own = views[View()]
+def score_sample(index: int, sample_id: str, inputs: Inputs, plan: Plan) -> ScoredSample:
+    """Every requested score of one sample whose inputs are there."""
+    own = inputs.views.get(View())
     counts = {
         (one.name, words): counted(own)
         for one in plan.requests
         if isinstance(own, TokenStatistics)
         for words, counted in one.definition.counts.items()
     }
-    return ScoredSample(index, tuple(one_score(sample.id, one, inputs) for one in plan.requests), counts)
+    return ScoredSample(index, tuple(one_score(sample_id, one, inputs) for one in plan.requests), counts)
 
 
 def one_score(sample_id: str, request: ScoreRequest, inputs: Inputs) -> Score:

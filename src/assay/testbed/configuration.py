@@ -120,7 +120,8 @@ class Judging:
     """What is measured on every checkpoint.
 
     Attributes:
-        detectors: names of `assay.testbed.detectors`; none means all that can be computed.
+        detectors: names of `assay.testbed.detectors`; none means all that read token probabilities, `black` all that
+            need only what the model writes.
         variants: rewritings of each text.
         unseen_one_pass: spare the clean texts whatever costs more than one pass each, as rewritings do.
         resamples: behind every interval.

@@ -13,7 +13,7 @@ from assay.errors import DataError
 from assay.scores import ScoreRequest, request
 from assay.scores.registry import SCORES
 
-Access = Literal["gray", "two models"]
+Access = Literal["gray", "two models", "black"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,7 +23,8 @@ class Detector:
     Attributes:
         name: the column of its values; a score as `assay score` spells it.
         title: what papers call it.
-        access: "gray" needs token probabilities of the audited model, "two models" those of the model before, too.
+        access: "gray" needs token probabilities of the audited model, "two models" those of the model before, too;
+            "black" needs only what the audited model writes.
         paper: its name in the tables of SrDetection; None where they do not have it.
     """
 
@@ -55,6 +56,8 @@ _ALL = (
     Detector("sr_gray:n=3", "SrDetection, gray-box, 3 variants"),
     Detector("sr_gray:n=5", "SrDetection, gray-box, 5 variants"),
     Detector("sr_z", "SrDetection, standardised"),
+    Detector("sr_rank", "SrDetection, rank p-value"),
+    Detector("sr_shared", "SrDetection, tokens that both share"),
     Detector("mid_pit", "Mid-PIT"),
     Detector("gap_k", "Gap-K%"),
     Detector("min_k_plus_plus:k=1.0", "Min-K%++ of all tokens"),
@@ -66,20 +69,28 @@ _ALL = (
     Detector("ngram_accuracy", "N-gram accuracy"),
     Detector("fast_detect_gpt", "Fast-DetectGPT"),
     Detector("reference", "NLL before - NLL after", access="two models"),
+    Detector("sr_black", "SrDetection, black-box", access="black", paper="SrDetection"),
+    Detector("sr_black_rank", "SrDetection, black-box, rank p-value", access="black"),
+    Detector("ngram_generation", "N-gram accuracy by generation", access="black"),
 )
 DETECTORS: Mapping[str, Detector] = MappingProxyType({one.name: one for one in _ALL})
 """Name → detector."""
+BLACK = tuple(one for one in _ALL if one.access == "black")
+"""The detectors that need only what the model writes."""
 
 
 def chosen(names: Iterable[str]) -> tuple[Detector, ...]:
-    """The detectors of these names, all of them where there are none; a score that is none yet becomes one.
+    """The detectors of these names; a score that is none yet becomes one.
+
+    Where there are no names, all that read token probabilities: those of access "black" make the model write, which
+    takes many times as long, and so are asked for by name, or all together as `black`.
 
     Raises:
         ScoreError: no score of that name.
         DataError: a score that neither is a detector nor can be one here.
     """
-    found = tuple(_detector(name) for name in names) or tuple(DETECTORS.values())
-    return tuple({one.name: one for one in found}.values())
+    wanted = [one for name in names for one in (BLACK if name == "black" else (_detector(name),))]
+    return tuple({one.name: one for one in wanted or (one for one in _ALL if one.access != "black")}.values())
 
 
 def with_variants(detectors: Iterable[Detector], most: int) -> tuple[Detector, ...]:
@@ -100,7 +111,6 @@ def _detector(name: str) -> Detector:
     if name in DETECTORS:
         return DETECTORS[name]
     definition = request(name).definition
-    access: Access = "two models" if any(v.role == "reference" for v in definition.views.values()) else "gray"
     if definition.name not in SCORES:
         raise DataError(f"detector {name!r}: expected one of {', '.join(DETECTORS)}")
-    return Detector(name, definition.title, access)
+    return Detector(name, definition.title, definition.access)

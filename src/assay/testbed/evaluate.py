@@ -6,6 +6,7 @@ where its statistics stop.
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
 import pyarrow as pa
@@ -14,6 +15,7 @@ from numpy.typing import NDArray
 
 from assay.errors import DataError
 from assay.models.cache import CachedScorer, StatisticsCache
+from assay.models.generation_cache import cached_generator
 from assay.models.open import builtin_folder, open_local
 from assay.models.tokenizer import open_tokenizer
 from assay.scores import FrequencyTable, request
@@ -27,7 +29,10 @@ from assay.testbed.finetune import TRAIN, checkpoint_folder
 from assay.testbed.judge import blind, cells, contests
 from assay.testbed.plant import PARTS, Planted
 from assay.testbed.sources import general_texts
-from assay.types import Sample, TokenScorer
+from assay.types import Generator, Sample, TokenScorer
+
+if TYPE_CHECKING:  # torch is imported where a model is opened
+    from assay.models.transformers_backend import TransformersModel
 
 SCORES = "scores"
 FREQUENCIES = "frequencies.npz"
@@ -114,7 +119,7 @@ def checkpoint_scores(
 ) -> Values:
     """The values of every detector on one checkpoint, from its file where they stand there."""
     # at epoch 0 there is no model from before
-    wanted = [one for one in detectors if epoch or one.access == "gray"]
+    wanted = [one for one in detectors if epoch or one.access != "two models"]
     path, judging = out / SCORES / f"epoch-{epoch}.parquet", configuration.judging
     ids = [sample.id for sample in planted.samples]
     known = read_scores(path, ids) if path.exists() else {}
@@ -122,14 +127,22 @@ def checkpoint_scores(
     if missing:
         path.parent.mkdir(parents=True, exist_ok=True)
         with StatisticsCache(path.with_name(STATISTICS)) as cache:
-            models: dict[Role, TokenScorer] = {
-                "target": CachedScorer(open_checkpoint(out, configuration, epoch), cache)
-            }
+            model = open_checkpoint(out, configuration, epoch)
+            models: dict[Role, TokenScorer] = {"target": CachedScorer(model, cache)}
+            writes = any(one.access == "black" for one in missing)
             if any(one.access == "two models" for one in missing):
                 models["reference"] = CachedScorer(open_checkpoint(out, configuration, 0), cache)
             known = {
                 **known,
-                **values_of(planted, missing, models, frequencies(out, configuration), judging, progress=progress),
+                **values_of(
+                    planted,
+                    missing,
+                    models,
+                    frequencies(out, configuration),
+                    judging,
+                    generator=cached_generator(model, cache, digest=model.digest) if writes else None,
+                    progress=progress,
+                ),
             }
             cache.clear(models["target"].digest if epoch else None)
         write_scores(path, ids, known)
@@ -143,6 +156,7 @@ def values_of(
     table: FrequencyTable,
     judging: Judging,
     *,
+    generator: Generator | None = None,
     progress: Progress | None = None,
 ) -> dict[str, NDArray[np.float64]]:
     """Detector → float64 [texts]; NaN where unscorable, and where a clean text was to be spared."""
@@ -152,13 +166,13 @@ def values_of(
     for here, asked in ((~spared, detectors), (spared, cheap)):
         if here.any() and asked:
             samples = [sample for sample, wanted in zip(planted.samples, here, strict=True) if wanted]
-            todo = plan([one.request for one in asked], models, table)
+            todo = plan([one.request for one in asked], models, table, generator=generator)
             for name, column in score_samples(samples, todo, progress=progress).values.items():
                 values[name][here] = column
     return values
 
 
-def open_checkpoint(out: Path, configuration: Configuration, epoch: int) -> TokenScorer:
+def open_checkpoint(out: Path, configuration: Configuration, epoch: int) -> "TransformersModel":
     """The model after an epoch; epoch 0 is the base model.
 
     Raises:

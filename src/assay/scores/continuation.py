@@ -1,0 +1,62 @@
+"""What a black-box model is asked, and what it answered: texts are cut, the model writes on, units are compared.
+
+A *unit* is a lexeme or a token id of the model; a score compares units and never sees where they came from.
+"""
+
+from collections.abc import Hashable
+from dataclasses import dataclass
+from typing import Literal
+
+from assay.errors import ScoreError
+
+Units = Literal["lexical", "model"]
+
+
+@dataclass(frozen=True, slots=True)
+class SuffixCut:
+    """The text is cut once: the model reads the beginning and is held against the rest.
+
+    Attributes:
+        prefix: share of the text's lexemes that it reads.
+        at: cut at the last line end within that share (the line end itself is left to the model; behind the first
+            line where no line ends earlier), or exactly there.
+        units: what the rest is compared by.
+    """
+
+    prefix: float
+    at: Literal["line", "token"]
+    units: Units
+
+    def __post_init__(self) -> None:
+        if not 0 < self.prefix < 1:
+            raise ScoreError(f"prefix = {self.prefix}: expected a share of the text between 0 and 1")
+        if self.at not in ("line", "token"):
+            raise ScoreError(f"at = {self.at!r}: expected 'line' or 'token'")
+        if self.units not in ("lexical", "model"):
+            raise ScoreError(f"units = {self.units!r}: expected 'lexical' or 'model'")
+
+
+@dataclass(frozen=True, slots=True)
+class StartsCut:
+    """The text is cut at five evenly spaced places in every `stride` tokens; n tokens are written from each.
+
+    Tokens are the model's where it shows its tokenizer, lexemes where it does not.
+    """
+
+    n: int
+    stride: int
+
+    def __post_init__(self) -> None:
+        if self.n < 1 or self.stride < 1:
+            raise ScoreError(f"n = {self.n}, stride = {self.stride}: expected at least 1 each")
+
+
+Cut = SuffixCut | StartsCut
+
+
+@dataclass(frozen=True, slots=True)
+class Continuation:
+    """The units that stand in the text behind a cut, and those that the model wrote there."""
+
+    truth: tuple[Hashable, ...]
+    generated: tuple[Hashable, ...]

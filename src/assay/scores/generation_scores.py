@@ -1,0 +1,114 @@
+"""Scores of a black-box model: what it writes, held against what stands there. Higher = member.
+
+Notation: x_0 the sample, x_1 … x_n its variants; NGO(x) the share of the true suffix's N-grams that the model writes.
+"""
+
+from collections.abc import Hashable, Sequence
+from typing import Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from assay.errors import ScoreError, Unscorable
+from assay.scores.continuation import Continuation, StartsCut, SuffixCut, Units
+from assay.scores.definition import Continuations, VariantContinuations, score
+from assay.scores.variant_scores import SR_DETECTION, rank_p_value
+
+At = Literal["line", "token"]
+
+
+def n_grams(units: Sequence[Hashable], n: int) -> set[tuple[Hashable, ...]]:
+    """The set of all runs of n units."""
+    return {tuple(units[start : start + n]) for start in range(len(units) - n + 1)}
+
+
+def n_gram_overlap(continuation: Continuation, n: int) -> float:
+    """NGO = |G(generated) ∩ G(true)| / |G(true)|, G the set of n-grams.
+
+    Raises:
+        ScoreError: n below 1.
+        Unscorable: the true suffix has fewer than n units.
+    """
+    if n < 1:
+        raise ScoreError(f"ngram = {n}: expected at least 1")
+    true = n_grams(continuation.truth, n)
+    if not true:
+        raise Unscorable(f"a suffix of fewer than {n} tokens")
+    return len(true & n_grams(continuation.generated, n)) / len(true)
+
+
+def overlaps(
+    own: Sequence[Continuation], variants: Sequence[Sequence[Continuation]], n: int, ngram: int
+) -> tuple[float, NDArray[np.float64]]:
+    """NGO of the text, and float64 [n], of its first n variants."""
+    if n < 1:
+        raise ScoreError(f"n = {n}: expected at least 1 variant")
+    if len(variants) < n:
+        raise Unscorable(f"fewer than {n} distinct variants")
+    return n_gram_overlap(own[0], ngram), np.array([n_gram_overlap(one[0], ngram) for one in variants[:n]])
+
+
+def suffix_cut(*, prefix: float, at: At, units: Units, **_: object) -> SuffixCut:
+    """The cut that SrDetection's parameters ask for."""
+    return SuffixCut(prefix, at, units)
+
+
+def starts_cut(*, n: int, stride: int) -> StartsCut:
+    """The cut that the n-gram accuracy's parameters ask for."""
+    return StartsCut(n, stride)
+
+
+@score(
+    title="SrDetection, black-box",
+    formula="NGO(x_0) - max_i NGO(x_i)",
+    reference=SR_DETECTION,
+    rule=0.0,
+    cut=suffix_cut,
+)
+def sr_black(
+    own: Continuations,
+    variants: VariantContinuations,
+    *,
+    n: int = 10,
+    ngram: int = 7,
+    prefix: float = 0.5,  # noqa: ARG001  of the cut
+    at: At = "line",  # noqa: ARG001  of the cut
+    units: Units = "lexical",  # noqa: ARG001  of the cut
+) -> float:
+    """How much more of its second half the model writes than of any variant's; the paper calls more than 0 a leak."""
+    original, others = overlaps(own, variants, n, ngram)
+    return float(original - others.max())
+
+
+@score(
+    title="SrDetection, black-box, rank p-value",
+    formula="-(1 + #{i : NGO(x_i) ≥ NGO(x_0)}) / (n + 1)",
+    reference=f"ours, after {SR_DETECTION}",
+    cut=suffix_cut,
+)
+def sr_black_rank(
+    own: Continuations,
+    variants: VariantContinuations,
+    *,
+    n: int = 10,
+    ngram: int = 7,
+    prefix: float = 0.5,  # noqa: ARG001  of the cut
+    at: At = "line",  # noqa: ARG001  of the cut
+    units: Units = "lexical",  # noqa: ARG001  of the cut
+) -> float:
+    """Negated p-value of the text's rank among its n variants, by how much of the second half the model writes."""
+    original, others = overlaps(own, variants, n, ngram)
+    return -rank_p_value(original, others)
+
+
+@score(
+    title="n-gram accuracy by generation",
+    formula="share of starts from which the next n tokens are written",
+    reference="Xu et al. 2024, arXiv:2404.18824",
+    cut=starts_cut,
+)
+def ngram_generation(own: Continuations, *, n: int = 5, stride: int = 512) -> float:  # noqa: ARG001  of the cut
+    """Share of five evenly spaced starts from which the model writes the next n tokens exactly."""
+    if not own or any(len(one.truth) < n for one in own):
+        raise Unscorable(f"fewer than {n} scored tokens")
+    return float(np.mean([one.generated[:n] == one.truth for one in own]))

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Literal, TypeVar
 
 import typer
 
+from assay.cli import tracing_run
 from assay.cli.options import DATA, MODEL, OUTPUT, AsJson
 from assay.cli.terminal import ERRORS
 
@@ -216,6 +217,10 @@ def run_command(
     from assay.testbed.experiments.table import experiment
     from assay.testbed.run import run
 
+    if what == tracing_run.NAME:
+        folder = out or Path("runs") / f"{what}-{scale}"
+        tracing_run.run_tracing(scale, folder, numbers(seed or "0", "--seed"), as_json=as_json)
+        return
     path = Path(what)
     if path.suffix not in (".toml", ".json"):
         folder = out or Path("runs") / scale
@@ -243,11 +248,13 @@ def list_command(*, as_json: AsJson = False) -> None:
 
     if as_json:
         known = [{"name": one.name, "source": one.source, "summary": one.summary} for one in EXPERIMENTS.values()]
+        known.append({"name": tracing_run.NAME, "source": tracing_run.SOURCE, "summary": tracing_run.SUMMARY})
         typer.echo(json.dumps(known, indent=1, ensure_ascii=False))
         return
     table = Table("name", "from", "what", title="Experiments", title_justify="left")
     for one in EXPERIMENTS.values():
         table.add_row(one.name, one.source, one.summary)
+    table.add_row(tracing_run.NAME, tracing_run.SOURCE, tracing_run.SUMMARY)
     Console().print(table)
 
 

@@ -1,8 +1,10 @@
 """The trial: windows × alterations × search spaces × ways of searching, each answer held against the truth."""
 
+import hashlib
 import json
+import shutil
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from types import MappingProxyType
@@ -34,6 +36,7 @@ class Size:
         targets: functions that are searched for.
         most: queries in one cell at most.
         timed: queries that are timed one by one.
+        corpus: functions read at most, by path, the standard library first; None: all that are installed.
     """
 
     spaces: tuple[int, ...]
@@ -41,11 +44,12 @@ class Size:
     targets: int = 300
     most: int = 150
     timed: int = 60
+    corpus: int | None = None
 
 
 SIZES: Mapping[Scale, Size] = MappingProxyType(
     {
-        "smoke": Size((200,), (15, 60), targets=30, most=20, timed=5),
+        "smoke": Size((200,), (15, 60), targets=30, most=20, timed=5, corpus=1_500),
         "small": Size((1_000, 10_000)),
         "paper": Size((1_000, 10_000, 100_000, 1_000_000), targets=600, most=300, timed=200),
     }
@@ -99,6 +103,7 @@ class TracingTrial:
         seed: of order, fragments and alterations.
         encoder: that made the vectors.
         encoder_digest: of it.
+        documents: functions in the whole corpus.
         cells: of the trial.
         costs: of the ways.
     """
@@ -106,6 +111,7 @@ class TracingTrial:
     seed: int
     encoder: str
     encoder_digest: str
+    documents: int
     cells: tuple[Cell, ...]
     costs: tuple[Cost, ...]
 
@@ -117,50 +123,115 @@ class TracingTrial:
 Progress = Callable[[int, int], None]
 
 
+@dataclass(frozen=True, slots=True)
+class Ranks:
+    """What was found in one cell, before anything is computed from it.
+
+    Attributes:
+        space, window, kind: the cell.
+        groups: [q], of the queries.
+        changed: share of them that the alteration changed.
+        ranks: way → [q], rank of the first right answer, 0 for none.
+    """
+
+    space: int
+    window: int
+    kind: Kind
+    groups: list[str]
+    changed: float
+    ranks: Mapping[str, list[int]]
+
+
 def run_trial(
     space: SearchSpace, size: Size, encoder: Encoder, folder: Path, *, seed: int, progress: Progress | None = None
 ) -> TracingTrial:
     """Search every fragment in every way.
 
+    What an earlier run with the same corpus, encoder and seed left in the folder is not done again.
+
     Args:
         space: the corpus and the functions that are searched for.
         size: how much is tried.
         encoder: of the vectors.
-        folder: where the indexes are made; what is left there of an earlier run is used again.
+        folder: where indexes and ranks are kept.
         seed: of fragments and alterations.
         progress: told after each cell: cells done, cells in all.
     """
     sizes = list(dict.fromkeys(min(one, len(space.documents)) for one in size.spaces))
     total = len(sizes) * len(size.windows) * len(ALTERATIONS)
-    cells: list[Cell] = []
+    folder.mkdir(parents=True, exist_ok=True)
+    known = RankFile(folder / f"ranks-{run_digest(space, size, encoder, seed)}.jsonl")
+    found: list[Ranks] = []
     costs: list[Cost] = []
     for documents in sizes:
         indexes = {profile: index_of(space, documents, profile, encoder, folder) for profile in ("paper", "default")}
         try:
             for window in size.windows:
                 for kind in ALTERATIONS:
-                    cells += tried(space, documents, window, kind, indexes, most=size.most, seed=seed)
+                    ranks = known.get(documents, window, kind)
+                    if ranks is None:
+                        ranks = ranks_of(space, documents, window, kind, indexes, most=size.most, seed=seed)
+                        known.add(ranks)
+                    found.append(ranks)
                     if progress:
-                        progress(len(cells) // len(WAYS), total)
+                        progress(len(found), total)
             costs += timed(space, documents, indexes, most=size.timed, seed=seed)
         finally:
             for index in indexes.values():
                 index.close()
-    return TracingTrial(seed, encoder.name, encoder.digest, tuple(cells), tuple(costs))
+    cells = tuple(cell for one in found for cell in cells_of(one, seed=seed))
+    return TracingTrial(seed, encoder.name, encoder.digest, len(space.documents), cells, tuple(costs))
+
+
+def run_digest(space: SearchSpace, size: Size, encoder: Encoder, seed: int) -> str:
+    """Digest of all that ranks depend on, but for the code."""
+    digest = hashlib.sha256(f"{seed} {encoder.digest} {size.targets} {size.most} {sorted(WAYS)}".encode())
+    for one in space.documents:
+        digest.update(one.digest.encode())
+    return digest.hexdigest()[:16]
+
+
+class RankFile:
+    """Ranks on disk, a line a cell: a run that was killed goes on behind the last one."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self._known: dict[tuple[int, int, str], Ranks] = {}
+        for line in path.read_text("utf-8").splitlines() if path.exists() else ():
+            try:
+                one = Ranks(**json.loads(line))
+            except (ValueError, TypeError):  # the line that a kill cut short
+                continue
+            self._known[one.space, one.window, one.kind] = one
+
+    def get(self, space: int, window: int, kind: Kind) -> Ranks | None:
+        """What is known of a cell."""
+        return self._known.get((space, window, kind))
+
+    def add(self, ranks: Ranks) -> None:
+        """Remember a cell."""
+        with self._path.open("a", encoding="utf-8") as file:
+            file.write(json.dumps(asdict(ranks)) + "\n")
 
 
 def index_of(space: SearchSpace, documents: int, profile: str, encoder: Encoder, folder: Path) -> CodeIndex:
     """The index over the first documents; document number n + 1 is the one at position n."""
-    place = folder / f"{profile}-{documents}"
-    if not place.is_dir():
-        with CodeIndex.create(place, profile=profile, encoder=encoder) as index:
-            for start in range(0, documents, HELD):
-                index.add(space.documents[start : min(start + HELD, documents)])
-            index.compact()
+    wanted = hashlib.sha256("".join(one.digest for one in space.documents[:documents]).encode()).hexdigest()[:16]
+    place = folder / f"index-{profile}-{documents}-{encoder.digest[:8]}-{wanted}"
+    if place.is_dir():
+        index = CodeIndex.open(place, encoder=encoder)
+        if len(index) == documents:
+            return index
+        index.close()
+        shutil.rmtree(place)
+    with CodeIndex.create(place, profile=profile, encoder=encoder) as made:
+        for start in range(0, documents, HELD):
+            made.add(space.documents[start : min(start + HELD, documents)])
+        made.compact()
     return CodeIndex.open(place, encoder=encoder)
 
 
-def tried(
+def ranks_of(
     space: SearchSpace,
     documents: int,
     window: int,
@@ -169,10 +240,9 @@ def tried(
     *,
     most: int,
     seed: int,
-) -> Iterator[Cell]:
+) -> Ranks:
     """One cell, in every way."""
     asked = queries(space, window, kind, most=most, seed=seed)
-    groups = [one.group for one in asked]
     right = [frozenset(at + 1 for at in space.right[one.target]) for one in asked]
     ranks = {
         name: [
@@ -181,19 +251,26 @@ def tried(
         ]
         for name, way in WAYS.items()
     }
-    changed = float(np.mean([one.changed for one in asked]))
-    for name, own in ranks.items():
-        others = {other: theirs for other, theirs in ranks.items() if other != name}
+    changed = sum(one.changed for one in asked) / max(1, len(asked))
+    return Ranks(documents, window, kind, [one.group for one in asked], changed, ranks)
+
+
+def cells_of(found: Ranks, *, seed: int) -> Iterator[Cell]:
+    """What the ranks of one cell come to, way by way; nothing where no function was long enough."""
+    if not found.groups:
+        return
+    for name, own in found.ranks.items():
+        others = {other: theirs for other, theirs in found.ranks.items() if other != name}
         yield Cell(
-            space=documents,
-            window=window,
-            kind=kind,
+            space=found.space,
+            window=found.window,
+            kind=found.kind,
             way=name,
-            queries=len(asked),
-            changed=changed,
-            groups=len(set(groups)),
-            quality=retrieval_quality(own, groups, seed=seed),
-            gain=reciprocal_rank_gain(own, others, groups, seed=seed),
+            queries=len(own),
+            changed=found.changed,
+            groups=len(set(found.groups)),
+            quality=retrieval_quality(own, found.groups, seed=seed),
+            gain=reciprocal_rank_gain(own, others, found.groups, seed=seed),
         )
 
 
@@ -222,8 +299,3 @@ def duration(text: str, index: CodeIndex, way: Way) -> float:
     began = time.perf_counter()
     trace(text, index, language=LANGUAGE, method=way.method, top=10)
     return time.perf_counter() - began
-
-
-def mean_over(cells: Sequence[Cell], way: str, value: str = "mrr") -> float:
-    """The mean of a figure over all cells of one way: a summary for one line, not a claim."""
-    return float(np.mean([one.quality[value].value for one in cells if one.way == way]))

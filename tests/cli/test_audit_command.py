@@ -1,6 +1,7 @@
 """`assay audit`, `calibrate`, `report`, `demo`: the run folder, the words, the exit codes."""
 
 import json
+import re
 
 import pytest
 
@@ -146,6 +147,16 @@ def test_the_demo_tells_the_whole_story(assay, tmp_path):
     assert found["mid_pit"]["calibration"]["by_dose"]
     assert "dc_pdd" in found
     assert (tmp_path / "assay-demo" / "report.html").is_file()
+
+
+def test_the_demo_traces_a_renamed_function_and_leaves_what_is_needed_to_do_it_again(assay):
+    done = assay("demo", "--per-dose", "10", "--no-live")
+    assert done.code == 0, done.err
+    origin, found = re.search(r"Traced: (\S+), its .*\n  1\. (\S+): 100% of it", done.out).groups()
+    assert found == origin
+    again = assay("trace", "assay-demo/renamed.py", "--index", "assay-demo/functions.index", "--json")
+    assert again.code == 0, again.err
+    assert origin in again.out
 
 
 def test_runs_are_compared_without_a_model(assay, texts, unseen, golden):

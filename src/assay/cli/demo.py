@@ -8,6 +8,7 @@ import typer
 from assay.cli.options import OUTPUT, Access, AsJson, ModelOptions, Variants
 
 if TYPE_CHECKING:
+    from assay.datasets import Dataset
     from assay.testbed.evaluation_result import Evaluation
 
 MODEL = "builtin:small"
@@ -55,6 +56,8 @@ def demo_command(
     present(found, manifest(todo, functions, watch), out, as_json=as_json)
     if planted is not None and not as_json:
         show_live(planted)
+    if not as_json:
+        show_traced(functions, out)
 
 
 def live_part(out: Path) -> "Evaluation | None":
@@ -85,3 +88,21 @@ def show_live(found: "Evaluation") -> None:
     console = Console()
     console.print("\nPlanted, trained and detected on this machine:", style="bold")
     console.print(rich_table(auroc_table(found, "all")))
+
+
+def show_traced(functions: "Dataset", out: Path) -> None:
+    """A function under other names, traced back to its place, on standard output and as files to go on with."""
+    from assay.testbed.tracing.demo import traced_function
+
+    index = out / "functions.index"
+    found = traced_function(functions.samples, index)
+    if found is None:
+        return
+    (out / "renamed.py").write_text(found.text, "utf-8")
+    typer.echo(
+        f"\nTraced: {found.origin}, its {found.renamed} names replaced, among {found.documents:,} functions. Found:"
+    )
+    for rank, match in enumerate(found.trace.matches, 1):
+        sure = "no confidence measured" if match.confidence is None else f"confidence {match.confidence:.3f}"
+        typer.echo(f"  {rank}. {match.name}: {match.containment:.0%} of it, {sure}, by {match.channel}")
+    typer.echo(f"Again: assay trace {out / 'renamed.py'} --index {index}")

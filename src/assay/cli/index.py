@@ -37,6 +37,15 @@ Granular = Annotated[
 Jobs = Annotated[
     int | None, typer.Option(min=1, metavar="N", help="Processes that read (all cores).", rich_help_panel=INDEX)
 ]
+Ray = Annotated[
+    str | None,
+    typer.Option(
+        "--ray",
+        metavar="ADDRESS|auto|local",
+        help="Read by a Ray cluster: its address, the one here, or a new one.",
+        rich_help_panel=INDEX,
+    ),
+]
 
 
 @index_app.callback()
@@ -148,6 +157,7 @@ def build_command(
         ),
     ] = "builtin:fragments",
     jobs: Jobs = None,
+    ray: Ray = None,
     as_json: AsJson = False,
     which: ReadingOptions,
 ) -> None:
@@ -174,7 +184,7 @@ def build_command(
         told = "profile {!r} and encoder {!r}"
         raise DataError(f"{at}: an index of {told.format(*was)}, not {told.format(profile, encoder)}")
     with found:
-        _build(corpora, found, at, filters, reading, granularity=granularity, jobs=jobs, as_json=as_json)
+        _build(corpora, found, at, filters, reading, granularity=granularity, jobs=jobs, ray=ray, as_json=as_json)
 
 
 @index_app.command("add")
@@ -185,6 +195,7 @@ def add_command(
     at: At,
     granularity: Granular = "both",
     jobs: Jobs = None,
+    ray: Ray = None,
     as_json: AsJson = False,
     which: ReadingOptions,
 ) -> None:
@@ -196,7 +207,7 @@ def add_command(
     """
     filters, reading = which.filters(), which.reading()
     with _opened(at) as found:
-        _build(corpora, found, at, filters, reading, granularity=granularity, jobs=jobs, as_json=as_json)
+        _build(corpora, found, at, filters, reading, granularity=granularity, jobs=jobs, ray=ray, as_json=as_json)
 
 
 @index_app.command("remove")
@@ -292,6 +303,7 @@ def _build(
     *,
     granularity: Literal["both", "file", "function"],
     jobs: int | None,
+    ray: str | None,
     as_json: bool,
 ) -> None:
     from assay.cli.terminal import files_bar, warn
@@ -303,7 +315,7 @@ def _build(
     sources = open_sources(corpora, reading)
     settings = Settings(filters, granularity, into.profile)
     with files_bar("indexing", lambda: expected_files(sources)) as progress:
-        counts = build(sources, into, settings, jobs=jobs, progress=progress)
+        counts = build(sources, into, settings, jobs=jobs, ray=ray, progress=progress)
     if as_json:
         typer.echo(json.dumps(asdict(counts), indent=1))
     else:

@@ -15,12 +15,12 @@ from dataclasses import dataclass, field
 from types import FrameType
 from typing import Any
 
-from assay.errors import DataError
+from assay.errors import DataError, MissingExtra
 from assay.provenance.reading import FileRead, Settings, stamp_before
 from assay.provenance.searchable import WritableIndex
 from assay.provenance.sources.entry import CorpusSource, Entry, Skipped
 from assay.provenance.stored import SeenFile
-from assay.provenance.workers import Readers, Work
+from assay.provenance.workers import FileReaders, Readers, Work
 from assay.retrieval.encoding.open import BUILTIN_PREFIX
 
 COMMIT_SECONDS = 5.0
@@ -69,6 +69,7 @@ def build(
     settings: Settings,
     *,
     jobs: int | None = None,
+    ray: str | None = None,
     progress: Progress | None = None,
     commit_seconds: float = COMMIT_SECONDS,
 ) -> BuildCounts:
@@ -79,6 +80,7 @@ def build(
         index: open for writing.
         settings: how a file becomes documents; their profile has to be the index's.
         jobs: processes that read; None: one for each core.
+        ray: read by a Ray cluster: its address, "auto", or "local" for one of this machine's own.
         progress: called with the counts so far.
         commit_seconds: see `COMMIT_SECONDS`.
 
@@ -88,6 +90,7 @@ def build(
     Raises:
         CorpusIndexError: the index cannot be written.
         DataError: the profile is not the index's.
+        MissingExtra: `ray` without the extra of that name.
         KeyboardInterrupt: after Ctrl-C, when what was read is committed.
     """
     if settings.profile != index.profile:
@@ -95,10 +98,8 @@ def build(
     writer = _Writer(index, settings, progress or (lambda _: None), commit_seconds)
     encoder = index.info().encoder
     # an encoder of our own is small enough for each process; any other has one place, beside the index's writer
-    with (
-        Readers(settings, jobs, encoder if encoder and encoder.startswith(BUILTIN_PREFIX) else None) as readers,
-        _ctrl_c(writer),
-    ):
+    own = encoder if encoder and encoder.startswith(BUILTIN_PREFIX) else None
+    with _readers(settings, jobs, own, ray) as readers, _ctrl_c(writer):
         for source in sources:
             try:
                 writer.add(source, readers)
@@ -107,6 +108,18 @@ def build(
                 writer.commit()
     writer.report()
     return writer.counts
+
+
+def _readers(settings: Settings, jobs: int | None, encoder: str | None, ray: str | None) -> FileReaders:
+    if ray is None:
+        return Readers(settings, jobs, encoder)
+    try:
+        from assay.provenance.ray_readers import RayReaders  # noqa: PLC0415  an extra
+    except ModuleNotFoundError as error:
+        if error.name != "ray":
+            raise
+        raise MissingExtra("ray", extra="ray", purpose="reading by a Ray cluster") from error
+    return RayReaders(settings, ray, encoder, jobs=jobs)
 
 
 @dataclass(slots=True)
@@ -122,7 +135,7 @@ class _Writer:
     _began: float = field(default_factory=time.monotonic)
     _committed: float = field(default_factory=time.monotonic)
 
-    def add(self, source: CorpusSource, readers: Readers) -> None:
+    def add(self, source: CorpusSource, readers: FileReaders) -> None:
         """Bring the index up to one source."""
         seen = self.index.seen(source.name)
         state = _State.of(seen.pop(SOURCE, None))
@@ -148,7 +161,7 @@ class _Writer:
         """Whether what the index has of a source can stand beside what is read now."""
         return not source.whole or (not source.indivisible and state is not None and state.kind == now.kind)
 
-    def _read(self, source: CorpusSource, seen: dict[str, SeenFile], now: "_State", readers: Readers) -> None:
+    def _read(self, source: CorpusSource, seen: dict[str, SeenFile], now: "_State", readers: FileReaders) -> None:
         behind = now.files if source.indivisible else 0
         now.files = behind
         self._remember(source, now)

@@ -9,8 +9,7 @@ from collections import deque
 from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import Future, ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
-from dataclasses import replace
-from typing import Self
+from typing import Protocol, Self
 
 from assay.provenance.reading import FileRead, Settings, read_entries, stamp_before
 from assay.provenance.sources.entry import Entry
@@ -28,6 +27,17 @@ AHEAD = 3
 
 _settings: Settings | None = None
 _encoder: Encoder | None = None
+
+
+class FileReaders(Protocol):
+    """Whatever reads files, in this process or in many."""
+
+    def __enter__(self) -> Self: ...
+    def __exit__(self, *_: object) -> None: ...
+
+    def read(self, work: Iterable[Work | FileRead]) -> Iterator[list[FileRead]]:
+        """What was read of each piece of work, in its order, in batches; a `FileRead` among the work passes through."""
+        ...
 
 
 class Readers:
@@ -48,11 +58,11 @@ class Readers:
 
     def read(self, work: Iterable[Work | FileRead]) -> Iterator[list[FileRead]]:
         """What was read of each piece of work, in its order, in batches; a `FileRead` among the work passes through."""
-        batches = _batches(work)
+        batches = batches_of(work)
         if self.jobs == 1:
             encoder = open_encoder(self._encoder) if self._encoder else None
             for batch in batches:
-                yield _in_order(batch, read_entries(_to_read(batch), self._settings, encoder))
+                yield in_order(batch, read_entries(to_read(batch), self._settings, encoder))
             return
         under_way: deque[tuple[list[Work | FileRead], Future[list[FileRead]] | None]] = deque()
         try:
@@ -68,7 +78,7 @@ class Readers:
                     future.cancel()
 
     def _submit(self, batch: "list[Work | FileRead]") -> "Future[list[FileRead]] | None":
-        if not (work := _to_read(batch)):
+        if not (work := to_read(batch)):
             return None
         try:
             return self._processes().submit(_read_here, work)
@@ -81,13 +91,13 @@ class Readers:
     ) -> list[FileRead]:
         batch, future = under_way.popleft()
         if future is None:
-            return _in_order(batch, [])
+            return in_order(batch, [])
         try:
-            return _in_order(batch, future.result())
+            return in_order(batch, future.result())
         except BrokenProcessPool:
             # one file of some batch took its process down, and the pool with it: find out which, one by one
             self._pool = None
-            return _in_order(batch, self._one_by_one(_to_read(batch)))
+            return in_order(batch, self._one_by_one(to_read(batch)))
 
     def _one_by_one(self, work: Sequence[Work]) -> list[FileRead]:
         found: list[FileRead] = []
@@ -97,8 +107,7 @@ class Readers:
                 found += pool.submit(_read_here, [one]).result()
             except BrokenProcessPool:
                 pool = self._pool_of(1)
-                stamp = f"{stamp_before(one[1], self._settings.digest)}:"
-                found.append(FileRead(replace(one[1]), stamp, skipped="crashes the reader"))
+                found.append(crashing(one, self._settings))
         pool.shutdown()
         return found
 
@@ -141,7 +150,13 @@ def _read_here(work: Sequence[Work]) -> list[FileRead]:
     return read_entries(work, _settings, _encoder)
 
 
-def _batches(work: Iterable[Work | FileRead]) -> Iterator[list[Work | FileRead]]:
+def crashing(work: Work, settings: Settings) -> FileRead:
+    """What stands for a file that took its reader down."""
+    return FileRead(work[1], f"{stamp_before(work[1], settings.digest)}:", skipped="crashes the reader")
+
+
+def batches_of(work: Iterable[Work | FileRead]) -> Iterator[list[Work | FileRead]]:
+    """Work in batches of some files or one large one."""
     batch: list[Work | FileRead] = []
     size = 0
     for one in work:
@@ -154,10 +169,12 @@ def _batches(work: Iterable[Work | FileRead]) -> Iterator[list[Work | FileRead]]
         yield batch
 
 
-def _to_read(batch: Iterable[Work | FileRead]) -> list[Work]:
+def to_read(batch: Iterable[Work | FileRead]) -> list[Work]:
+    """What of a batch has to be read."""
     return [one for one in batch if not isinstance(one, FileRead)]
 
 
-def _in_order(batch: Iterable[Work | FileRead], read: Sequence[FileRead]) -> list[FileRead]:
+def in_order(batch: Iterable[Work | FileRead], read: Sequence[FileRead]) -> list[FileRead]:
+    """A batch with what was read in the places of what had to be."""
     remaining = iter(read)
     return [one if isinstance(one, FileRead) else next(remaining) for one in batch]

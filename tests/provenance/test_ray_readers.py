@@ -1,0 +1,184 @@
+"""Workers of a Ray cluster give what processes of this machine give, whatever dies on the way."""
+
+import json
+import os
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+pytest.importorskip("ray", reason="the extra ray is not installed")
+
+import ray
+from typer.testing import CliRunner
+
+from assay.cli.app import app
+from assay.errors import DataError, MissingExtra
+from assay.provenance import CodeIndex
+from assay.provenance.build import build
+from assay.provenance.ray_readers import RayReaders
+from assay.provenance.reading import Settings
+from assay.provenance.sources.entry import Entry, InMemory
+from assay.provenance.sources.open import Reading, open_sources
+from assay.provenance.workers import BATCH_FILES, Readers
+from assay.retrieval import fingerprint_hashes
+
+ROOT = Path(__file__).resolve().parents[2]
+
+# the settings of Ray Data warn of themselves when they are made, whoever uses them
+pytestmark = pytest.mark.filterwarnings(r"ignore::DeprecationWarning:ray\.")
+
+
+@pytest.fixture(scope="module")
+def cluster():
+    """One core, little memory, and nothing that watches."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("RAY_USAGE_STATS_ENABLED", "0")
+        paths = os.pathsep.join([str(ROOT / "src"), str(ROOT / "tests" / "provenance")])
+        ray.init(
+            address="local",
+            num_cpus=1,
+            object_store_memory=80_000_000,
+            include_dashboard=False,
+            log_to_driver=False,
+            logging_level="error",
+            runtime_env={"env_vars": {"PYTHONPATH": paths}},
+        )
+        yield
+        ray.shutdown()
+
+
+def text_of(number):
+    body = "".join(f"    total_{line} = values[{number * 31 + line}] * {line + 7} - other\n" for line in range(5))
+    return f"def function_{number}(values, other):\n{body}    return sorted(values, key=str)[:{number + 3}]\n"
+
+
+@dataclass(frozen=True, slots=True)
+class KillsOnce:
+    """Content that takes down the worker that reads it first."""
+
+    text: str
+    flag: Path
+
+    def read(self, _limit):
+        if not self.flag.exists():
+            self.flag.touch()
+            os._exit(1)
+        return self.text
+
+
+@dataclass(frozen=True, slots=True)
+class KillsAlways:
+    """Content that takes down every worker that reads it."""
+
+    def read(self, _limit):
+        os._exit(1)
+
+
+@dataclass(frozen=True, slots=True)
+class Listed:
+    """A source of given entries."""
+
+    entries: tuple[Entry, ...]
+    name: str = "listed"
+    stamp: str | None = None
+    whole: bool = True
+    indivisible: bool = False
+
+    def found(self):
+        yield from self.entries
+
+
+def entry(number, content=None):
+    text = text_of(number) if number % 5 else text_of(1)  # some texts occur in several files
+    return Entry(f"{number:03}.py", f"stamp {number}", len(text), content or InMemory(text))
+
+
+def held(index):
+    """Documents, origins and the fingerprints that find them."""
+    found = {}
+    for one in index.documents(index.ids()):
+        (hashes,) = fingerprint_hashes([one.text], one.language, index.profile)
+        overlaps = [index.overlap(form, of_form, candidates=1000) for form, of_form in hashes.items()]
+        texts = {each.id: each.text for each in index.documents(index.ids())}
+        shared = [
+            sorted(zip([texts[number] for number in each.documents.tolist()], each.shared.tolist(), strict=True))
+            for each in overlaps
+        ]
+        found[one.text] = (one.kind, one.name, sorted(map(repr, one.origins)), shared)
+    return found
+
+
+def test_a_worker_killed_in_the_middle_changes_nothing_of_the_index(cluster, tmp_path):
+    """The batch that it had goes to another one; documents, origins and overlaps are those of the embedded builder."""
+    files = 2 * BATCH_FILES + 10
+    middle = BATCH_FILES + 5
+    plain = Listed(tuple(entry(number) for number in range(files)))
+    killing = KillsOnce(text_of(middle), tmp_path / "killed")
+    kills = Listed(tuple(entry(number, killing if number == middle else None) for number in range(files)))
+    with CodeIndex.create(tmp_path / "embedded") as embedded, CodeIndex.create(tmp_path / "ray") as by_ray:
+        expected = build([plain], embedded, Settings(), jobs=1)
+        counts = build([kills], by_ray, Settings(), ray="local")
+        assert killing.flag.exists()
+        assert (counts.files, counts.read, counts.documents) == (files, expected.read, expected.documents)
+        assert held(by_ray) == held(embedded)
+        assert by_ray.seen("listed") == embedded.seen("listed")
+        again = build([plain], by_ray, Settings(), ray="local")
+        assert (again.unchanged, again.documents) == (files, 0)
+
+
+def test_a_file_that_kills_every_worker_is_passed_over_alone(cluster, tmp_path, monkeypatch):
+    monkeypatch.setattr("assay.provenance.ray_readers.ATTEMPTS", 1)
+    source = Listed((entry(1), entry(2, KillsAlways()), entry(3)))
+    with CodeIndex.create(tmp_path / "index") as index:
+        counts = build([source], index, Settings(), ray="local")
+        assert (counts.read, counts.skipped) == (2, {"crashes the reader": 1})
+
+
+def test_files_vectors_and_what_passes_through_come_in_order(cluster, tmp_path):
+    for number in range(3):
+        (tmp_path / f"{number}.py").write_text(text_of(number))
+    (source,) = open_sources([str(tmp_path)], Reading())
+    work = [(source.name, one, None) for one in source.found()]
+    with (
+        Readers(Settings(), 1, "builtin:fragments") as here,
+        RayReaders(Settings(), "local", "builtin:fragments") as far,
+    ):
+        (mine,) = here.read(work)
+        passing = mine[1]
+        (theirs,) = far.read([work[0], passing, work[2]])
+    assert [one.entry.path for one in theirs] == ["0.py", "1.py", "2.py"]
+    assert theirs[1] is passing
+    for of_theirs, of_mine in zip(theirs, mine, strict=True):
+        assert np.allclose(of_theirs.vectors, of_mine.vectors, atol=1e-5)  # in other batches rounding differs
+    assert [one.stamp for one in theirs] == [one.stamp for one in mine]
+
+
+def test_a_cluster_that_is_not_there_is_one_line(tmp_path, monkeypatch):
+    def nowhere(**_):
+        raise ConnectionError("Could not find any running Ray instance.\nMore of it.")
+
+    monkeypatch.setattr("assay.provenance.ray_readers.ray.is_initialized", lambda: False)
+    monkeypatch.setattr("assay.provenance.ray_readers.ray.init", nowhere)
+    with pytest.raises(DataError, match=r"^--ray auto: no Ray cluster answers there: Could not find .* instance.$"):
+        RayReaders(Settings(), "auto").__enter__()
+
+
+def test_the_command_reads_by_ray(cluster, tmp_path):
+    corpus = tmp_path / "corpus"
+    corpus.mkdir()
+    for number in (1, 2):
+        (corpus / f"{number}.py").write_text(text_of(number))
+    words = ["index", "build", str(corpus), "--index", str(tmp_path / "index"), "--ray", "local", "--json"]
+    result = CliRunner().invoke(app, words, catch_exceptions=False)
+    assert result.exit_code == 0, result.output
+    assert json.loads(result.stdout)["read"] == 2
+
+
+def test_without_the_extra_the_missing_package_is_named(tmp_path, monkeypatch):
+    monkeypatch.delitem(sys.modules, "assay.provenance.ray_readers")
+    monkeypatch.setitem(sys.modules, "ray", None)
+    with CodeIndex.create(tmp_path / "index") as index, pytest.raises(MissingExtra, match=r"assay\[ray\]"):
+        build([], index, Settings(), ray="local")

@@ -272,6 +272,44 @@ def index_build(file: File) -> str:
     return table(head, rows) + f"\nPassed over in the last row's corpus: {passed or 'nothing'}.\n"
 
 
+def points(file: File) -> str:
+    """What a document weighs as a point of a Qdrant collection, and what making one takes."""
+    head = [
+        "documents are",
+        "files",
+        "read",
+        "documents",
+        "fingerprints a document",
+        "JSON a document",
+        "of it text",
+        "hashes",
+        "dense",
+        "read by a worker",
+        "made points by the writer",
+        "distinct fingerprints",
+        "sharing an index",
+        "by chance",
+    ]
+    rows = [
+        [
+            {"both": "files and functions", "function": "functions"}[one["granularity"]],
+            f"{one['files']:,}",
+            f"{one['megabytes']:.1f} MB",
+            f"{one['documents']:,}",
+            number(one["postings"] / one["documents"]),
+            f"{one['bytes']['point'] / one['documents']:,.0f} bytes",
+            *(f"{one['bytes'][part] / one['documents']:,.0f}" for part in ("text", "hashes", "dense")),
+            f"{number(one['documents'] / one['reading_seconds'])} documents/s",
+            f"{number(one['documents'] / one['making_seconds'])} documents/s",
+            f"{one['distinct_fingerprints']:,}",
+            f"{one['foreign_fingerprints']:,}",
+            number(one["foreign_by_chance"]),
+        ]
+        for one in file["results"]
+    ]
+    return table(head, rows)
+
+
 def encoder(file: File) -> str:
     """Mean reciprocal ranks of vector search, every way on the same fragments."""
     cells = [one for one in file["results"] if "copy" in one]
@@ -375,6 +413,7 @@ TABLES: Mapping[str, tuple[str, Callable[[File], str]]] = {
     "service": ("service", service),
     "variants": ("variants", variants),
     "index_build": ("index_build", index_build),
+    "points": ("points", points),
     "encoder": ("encoder", encoder),
     "encoder-speed": ("encoder", encoder_speed),
     "variants-languages": ("variants_languages", variants),

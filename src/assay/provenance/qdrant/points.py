@@ -1,7 +1,7 @@
 """One document ↔ one point: dense vector, one sparse vector a channel, and a payload.
 
-Sparse indices have 32 bits, fingerprints 64. An index is what `keys_of` says of a hash, cut to 32 bits: F distinct
-fingerprints in the cluster put F / 2^32 others on the list of each one, which costs reading (2 at 10^10) but no truth:
+Sparse indices have 32 bits, fingerprints 64. An index is what `keys_of` says of a hash, cut to 31 bits: F distinct
+fingerprints of a channel put F / 2^31 others on the list of each one, which costs reading (5 at 10^10) but no truth:
 the full hashes stand in the payload, and every number that a trace shows is counted from them.
 """
 
@@ -26,7 +26,12 @@ NUMBER_BITS = 53
 """Of the number of a document: JSON readers of every language take it. Two digests of 10^9 share one some 55 times;
 the second document then has the next number."""
 
-INDEX_BITS = 32
+INDEX_BITS = 31
+"""One fewer than an index has: a segment numbers the indices of a query that it does not know upwards from the largest
+one that it has, in 32 bits, and must not come back to 0."""
+
+DECIMALS = 6
+"""Of a vector as it is sent: finer than the float16 that it is stored in, and half the bytes of all digits."""
 
 Payload = dict[str, Any]
 """text, language, kind, name, digest, origins, places: their number; sizes and hashes by form."""
@@ -69,7 +74,7 @@ def point_of(
     """The point of a document; a channel that it is too short for has no vector."""
     vectors: dict[str, Any] = {form: sparse(of_form) for form, of_form in hashes.items() if len(of_form)}
     if vector is not None:
-        vectors[VECTOR] = np.asarray(vector, np.float32).tolist()
+        vectors[VECTOR] = np.round(np.asarray(vector, np.float64), DECIMALS).tolist()
     payload: Payload = {
         "text": storable(document.text),
         "language": document.language,
@@ -127,4 +132,4 @@ def bytes_of(point: models.PointStruct) -> int:
     vector = point.vector.get(VECTOR, []) if isinstance(point.vector, dict) else []
     dense = len(vector) if isinstance(vector, list) else 0
     text, places = len(payload["text"]), len(payload["origins"])
-    return 2 * text + 300 * places + 27 * hashes + 22 * dense + 500
+    return 2 * text + 300 * places + 27 * hashes + 11 * dense + 500

@@ -109,12 +109,13 @@ def null_table(found: Evaluation, view: View) -> Table:
     """How many clean texts conformal decisions flag at 5 and at 10 %, and how many a paper's own rule."""
     rows = []
     alphas = sorted({null.alpha for cell in found.cells for null in cell.nulls})
+    ruled = any(cell.rule_on_unseen for cell in found.cells)
     for name in found.detectors:
         cells = [found.cell(name, epoch, view) for epoch in found.epochs]
         if not any(cell is not None and (cell.nulls or cell.rule_on_unseen) for cell in cells):
             continue
         rates = [_null(cell, alpha) for alpha in alphas for cell in cells]
-        rows.append(Row(name, (*rates, *(_rule(cell) for cell in cells))))
+        rows.append(Row(name, (*rates, *(_rule(cell) for cell in cells if ruled))))
     held = next((null for cell in found.cells for null in cell.nulls if cell.view == view), None)
     sizes = f"{held.clean.samples:,} clean texts against {held.calibrated_on:,}" if held else "clean texts"
     return Table(
@@ -122,7 +123,7 @@ def null_table(found: Evaluation, view: View) -> Table:
         title=f"False positives on clean texts{VIEWS[view]}",
         columns=(
             *(f"at {percent(alpha)}, {_epoch(epoch)}" for alpha in alphas for epoch in found.epochs),
-            *(f"its paper's rule, {_epoch(epoch)}" for epoch in found.epochs),
+            *(f"its paper's rule, {_epoch(epoch)}" for epoch in found.epochs if ruled),
         ),
         rows=tuple(rows),
         caption=(

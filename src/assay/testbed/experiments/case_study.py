@@ -100,7 +100,7 @@ def figure_4(bench: Bench) -> Finding:
             Line("its hardest variant", (2.7565, max(perplexities[1:]))),
         ),
         unit="number",
-        notes=(note(configuration), "The darker a token, the less the model expected it."),
+        notes=(note(configuration), "Orange: tokens that the model did not expect; blue: tokens that it did."),
         seeds=(configuration.seed,),
         case=case,
     )

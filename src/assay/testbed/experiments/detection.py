@@ -74,7 +74,7 @@ def measured(found: Sequence[Evaluation], detector: str, epoch: int, view: View)
     """Accuracy, precision, recall and F1 of a detector, over seeds."""
     decided = [cell.decided if (cell := cell_of(one, detector, epoch, view)) else None for one in found]
     return tuple(
-        over_seeds([getattr(one, measure) if one else None for one in decided])
+        over_seeds([getattr(one, measure) if one else None for one in decided], share=True)
         for measure in ("accuracy", "precision", "recall", "f1")
     )
 
@@ -116,8 +116,14 @@ def setting(bench: Bench, runs: dict[str, tuple[Evaluation, ...]]) -> tuple[str,
             "paper does not say where its own come from."
         )
     separated = [
-        f"{one.kind} {one.auroc}" for found in runs.values() for run in found for one in run.blind if one.separates
+        f"seed {run.seed}, {'filtered' if one.view == 'filtered' else 'all texts'}: {one.kind} {one.auroc}"
+        for found in runs.values()
+        for run in found
+        for one in run.blind
+        if one.separates
     ]
     if separated:
-        notes.append(f"Confounded: without the model the classes can be told apart ({', '.join(separated)}).")
+        notes.append(
+            f"Without the model the classes can be told apart a little in some splits (AUROC: {', '.join(separated)})."
+        )
     return tuple(notes)

@@ -81,10 +81,12 @@ class Finding:
     audits: Mapping[str, Audit] = field(default_factory=dict)
 
 
-def over_seeds(estimates: Sequence[Estimate | None]) -> Estimate | None:
+def over_seeds(estimates: Sequence[Estimate | None], *, share: bool = False) -> Estimate | None:
     """The mean over seeds with Student's 95 % interval; of a single seed its own estimate; None where none has one.
 
-    Shares are cut at 0 and 1 by no one: an interval over few seeds may reach beyond.
+    Args:
+        estimates: one a seed.
+        share: whether they are shares; the interval then ends at 0 and 1, which few seeds easily reach.
     """
     known = [one for one in estimates if one is not None and not math.isnan(one.value)]
     if len(known) < 2:  # noqa: PLR2004  a spread needs two
@@ -92,7 +94,8 @@ def over_seeds(estimates: Sequence[Estimate | None]) -> Estimate | None:
     values = np.array([one.value for one in known])
     half = float(student.ppf(0.975, len(values) - 1) * values.std(ddof=1) / np.sqrt(len(values)))
     mean = float(values.mean())
-    return Estimate(mean, mean - half, mean + half)
+    low, high = mean - half, mean + half
+    return Estimate(mean, max(0.0, low), min(1.0, high)) if share else Estimate(mean, low, high)
 
 
 def seeds_note(seeds: Sequence[int]) -> str:

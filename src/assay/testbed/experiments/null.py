@@ -1,6 +1,5 @@
 """The honest null: what detectors flag where nothing leaked, and which detector stands above which in every cell."""
 
-import math
 from collections.abc import Mapping
 from typing import cast
 
@@ -9,7 +8,7 @@ from numpy.typing import NDArray
 
 from assay.evaluation.calibration import MINIMUM_UNSEEN, conformal_p_values
 from assay.evaluation.estimate import Estimate
-from assay.testbed.evaluate import SCORES, read_scores
+from assay.testbed.evaluate import SCORES, passes_filter, read_scores
 from assay.testbed.evaluation_result import Evaluation, View
 from assay.testbed.experiments.bench import Bench
 from assay.testbed.experiments.detection import cell_of, epochs_of, setting, views
@@ -20,13 +19,15 @@ from assay.testbed.plant import FOLDER, Planted, read_planted
 CONTENDERS = ("mid_pit", "gap_k", "min_k_plus_plus", "min_k_plus_plus:k=1.0", "fast_detect_gpt", "sr_gray", "sr_z")
 SPLITS = 200
 CALIBRATION_SHARE = 0.4
+WITHIN = (0.05, 0.95)
+"""Quantiles of the splits' rates."""
 
 
 def honest_null(bench: Bench) -> Finding:
     """False positives of conformal decisions at 5 and 10 % on clean texts.
 
     Of the base model and of contaminated ones. All clean texts of a run are split by package into those that calibrate
-    and those that are judged, 200 times, so that what one split draws does not decide; then over seeds.
+    and those that are judged, 200 times: the mean over splits, and how far a single one may be off.
     """
     runs = {one.name: bench.evaluations(one) for one in bench.configurations}
     lines, sizes = [], []
@@ -38,21 +39,19 @@ def honest_null(bench: Bench) -> Finding:
             folder = bench.folder(bench.configured(configuration, seed))
             planted = read_planted(folder / FOLDER)
             sizes.append(len(planted.part("nonmember", "calibration-nonmember", "unseen")))
+            base = read_scores(folder / SCORES / "epoch-0.parquet", [s.id for s in planted.samples])
             for epoch in epochs:
                 scores = read_scores(folder / SCORES / f"epoch-{epoch}.parquet", [s.id for s in planted.samples])
-                for name, found in false_positive_rates(planted, scores, seed).items():
-                    rates.setdefault((name, epoch), []).append(found)
+                for view, kept in kept_in(planted, base).items():
+                    for name, found in false_positive_rates(planted, scores, seed, kept).items():
+                        rates.setdefault((f"{name}{view}", epoch), []).append(found)
                 rule = cell_of(evaluation, "sr_gray", epoch, "all")
                 if rule is not None and rule.rule_on_unseen is not None:
                     rules[epoch].append(rule.rule_on_unseen)
         for name in dict.fromkeys(name for name, _ in rates):
-            values = [
-                over_seeds([Estimate(float(one[column]), math.nan, math.nan) for one in rates.get((name, epoch), [])])
-                for column in range(len(ALPHAS))
-                for epoch in epochs
-            ]
+            values = [_spread(rates.get((name, e), []), column) for column in range(len(ALPHAS)) for e in epochs]
             lines.append(Line(f"{configuration.name} · {name}", tuple(values)))
-        ruled = tuple(over_seeds(rules[epoch]) for epoch in epochs)
+        ruled = tuple(over_seeds(rules[epoch], share=True) for epoch in epochs)
         lines.append(
             Line(f"{configuration.name} · strict sr_gray, the paper's rule", (*ruled, *(None for _ in epochs)))
         )
@@ -65,16 +64,20 @@ def honest_null(bench: Bench) -> Finding:
         lines=tuple(lines),
         unit="percent",
         notes=(
-            *setting(bench, runs),
+            *setting(bench, runs)[1:],
             (
-                f"{min(sizes)} clean texts a seed, {CALIBRATION_SHARE:.0%} of the packages calibrate and the others "
-                f"are judged, {SPLITS} splits by package; the mean of the splits, then over seeds. Clean texts are "
-                "the same for the base model and for the models that were trained on others. Scores of variants "
-                "have a value only for the held-out texts of the judged and the calibration parts."
+                f"{min(sizes)} clean texts a seed, {len(bench.seeds)} seed{'s' * (len(bench.seeds) > 1)}; "
+                f"{CALIBRATION_SHARE:.0%} of the packages calibrate and the others are judged, {SPLITS} splits by "
+                "package. The mean over splits is what a user may expect; in brackets, what nine in ten single "
+                "splits gave: packages differ, and one calibration set may be off by that much."
             ),
             (
-                "The last row is what SrDetection's own rule calls leaked of never-seen texts; if names meant "
-                "nothing it would be 9 %."
+                "Clean texts are the same for the base model and for the models that were trained on others. Scores of "
+                "variants have a value only for the held-out texts of the judged and the calibration parts."
+            ),
+            (
+                "The last row is what SrDetection's own rule calls leaked of never-seen texts, with its interval; if "
+                "names meant nothing it would be 9 %."
             ),
         ),
         seeds=bench.seeds,
@@ -106,11 +109,22 @@ def every_cell(bench: Bench) -> Finding:
     )
 
 
+def kept_in(planted: Planted, base: Mapping[str, NDArray[np.float64]]) -> dict[str, NDArray[np.bool_]]:
+    """What a row's name ends with → which texts count: all, and those that pass the paper's filter."""
+    passed = passes_filter(base)
+    everything = {"": np.ones(len(planted.samples), np.bool_)}
+    return everything if passed is None else everything | {", filtered": passed}
+
+
 def false_positive_rates(
-    planted: Planted, scores: Mapping[str, NDArray[np.float64]], seed: int
+    planted: Planted,
+    scores: Mapping[str, NDArray[np.float64]],
+    seed: int,
+    kept: NDArray[np.bool_] | None = None,
 ) -> dict[str, NDArray[np.float64]]:
-    """Detector → float64 [levels]: the mean share of judged clean texts flagged, over splits by group."""
+    """Detector → float64 [splits, levels]: the share of judged clean texts flagged, for splits by group."""
     clean = np.array([s.metadata["part"] in ("nonmember", "calibration-nonmember", "unseen") for s in planted.samples])
+    clean = clean if kept is None else clean & kept
     groups = np.array([s.group or s.id for s in planted.samples])
     names = np.unique(groups[clean])
     random = np.random.default_rng(seed)
@@ -125,11 +139,20 @@ def false_positive_rates(
             p_values = conformal_p_values(judged, known)
             p_values = p_values[~np.isnan(p_values)]
             rates[name].append([float((p_values <= alpha).mean()) for alpha in ALPHAS])
-    return {name: np.mean(found, axis=0) for name, found in rates.items() if found}
+    return {name: np.array(found) for name, found in rates.items() if found}
+
+
+def _spread(found: list[NDArray[np.float64]], column: int) -> Estimate | None:
+    """The mean over splits and seeds, and where nine in ten single splits lie."""
+    if not found:
+        return None
+    rates = np.concatenate(found)[:, column]
+    low, high = np.quantile(rates, WITHIN)
+    return Estimate(float(rates.mean()), float(low), float(high), level=WITHIN[1] - WITHIN[0])
 
 
 def _auroc(runs: tuple[Evaluation, ...], name: str, epoch: int, view: View) -> Estimate | None:
-    return over_seeds([cell.auroc if (cell := cell_of(one, name, epoch, view)) else None for one in runs])
+    return over_seeds([cell.auroc if (cell := cell_of(one, name, epoch, view)) else None for one in runs], share=True)
 
 
 def _difference(runs: tuple[Evaluation, ...], candidate: str, rival: str, epoch: int, view: View) -> Estimate | None:
@@ -142,8 +165,13 @@ def _verdict(verdicts: list[tuple[str, str, list[float]]]) -> list[str]:
     """Which candidate is above both rivals in every cell."""
     candidates = dict.fromkeys(candidate for candidate, _, _ in verdicts)
     above = [c for c in candidates if all(min(d, default=-1) > 0 for name, _, d in verdicts if name == c)]
-    told = ", ".join(above) if above else "none"
-    return [f"Above both SrDetection and Min-K%++ in every cell, by the mean over seeds: {told}."]
+    level = [c for c in candidates if all(min(d, default=-1) >= 0 for name, _, d in verdicts if name == c)]
+    return [
+        (
+            f"Above both SrDetection and Min-K%++ in every cell, by the mean over seeds: {', '.join(above) or 'none'}; "
+            f"never below either, ties at the ceiling counted: {', '.join(level) or 'none'}."
+        )
+    ]
 
 
 def _intervals(runs: dict[str, tuple[Evaluation, ...]]) -> str:

@@ -1,0 +1,62 @@
+"""The testbed's committed results: every experiment at scale `small`, three seeds. About 45 minutes on two quiet cores.
+
+    python benchmarks/testbed_results.py [--out runs/small] [--seeds 0,1,2] [--only table-1,honest-null]
+
+Runs lie in the folder `--out`, shared by all experiments; killed and started again, it goes on. What they found goes to
+results/testbed/ as JSON, with the list of who was planted by id and digest, and to docs/testbed-results.md as tables.
+"""
+
+import argparse
+import gzip
+import json
+import shutil
+from pathlib import Path
+
+from assay.reports.experiment import finding_table, write_finding
+from assay.reports.tables import markdown_of
+from assay.testbed.configuration import scale
+from assay.testbed.experiments.bench import Bench
+from assay.testbed.experiments.table import EXPERIMENTS
+from assay.testbed.run import manifest_of
+
+HERE = Path(__file__).parent
+RESULTS = HERE / "results" / "testbed"
+PAGE = HERE.parent / "docs" / "testbed-results.md"
+HEAD = """# What the testbed found
+
+Made by `python benchmarks/testbed_results.py`, which runs each experiment below at scale `small`. One model of 2.6
+million parameters, one recipe: [which detector to use](which-detector.md) says what follows and what does not. The
+numbers as JSON, and who was planted by id and digest, lie in `benchmarks/results/testbed/`.
+"""
+
+
+def main() -> None:
+    """Run and write."""
+    parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
+    parser.add_argument("--out", type=Path, default=Path("runs/small"), help="folder of the runs")
+    parser.add_argument("--seeds", default="0,1,2", help="whole numbers with commas")
+    parser.add_argument("--only", default=",".join(EXPERIMENTS), help="experiments with commas")
+    options = parser.parse_args()
+    bench = Bench(options.out, scale("small"), tuple(int(seed) for seed in options.seeds.split(",")))
+    RESULTS.mkdir(parents=True, exist_ok=True)
+    parts = [HEAD]
+    for name in options.only.split(","):
+        found = EXPERIMENTS[name].function(bench)
+        first = bench.folder(bench.configured(bench.configurations[0], bench.seeds[0]))
+        write_finding(options.out / name, found, manifest_of(first))
+        shutil.copy2(options.out / name / "finding.json", RESULTS / f"{name}.json")
+        parts.append(f"## {name}\n\n{markdown_of(finding_table(found), head=found.head)}\n")
+        print(name)
+    for run in sorted((options.out / "runs").glob("*/plant/members.jsonl")):
+        folder = run.parents[1]
+        lines = run.read_bytes()
+        (RESULTS / f"{folder.name}-members.jsonl.gz").write_bytes(gzip.compress(lines, mtime=0))
+        about = {"configuration": json.loads((folder / "configuration.json").read_text("utf-8"))}
+        about["manifest"] = {key: value for key, value in manifest_of(folder).items() if key != "command"}
+        (RESULTS / f"{folder.name}.json").write_text(json.dumps(about, indent=1) + "\n", "utf-8")
+    PAGE.write_text("\n".join(parts), "utf-8")
+    print(PAGE)
+
+
+if __name__ == "__main__":
+    main()

@@ -8,26 +8,23 @@ import pytest
 pytest.importorskip("qdrant_client", reason="the extra qdrant is not installed")
 
 from fastapi.testclient import TestClient
-from qdrant_client import QdrantClient
 from typer.testing import CliRunner
 
 from assay.cli.app import app
-from assay.provenance.qdrant import index as qdrant_index
 from assay.service.app import create_app
+from support.qdrant_server import qdrant_server
 
-ADDRESS = "http://localhost:6333/corpus"
+KEY = "QDRANT_API_KEY"
 CODE = "def joined(words, mark):\n    found = [word.strip() for word in words if word]\n    return mark.join(found)\n"
 
 
 @pytest.fixture
 def server(monkeypatch):
-    """What answers at every address: the client's own engine, which stays open."""
-    client = QdrantClient(":memory:")
-    close = client.close
-    client.close = lambda: None
-    monkeypatch.setattr(qdrant_index, "client_of", lambda _: client)
-    yield client
-    close()
+    """A played server, which wants a key."""
+    monkeypatch.setenv(KEY, "hush")
+    with qdrant_server(key="hush") as made:
+        made.address = f"{made.url}/corpus?shards=2"
+        yield made
 
 
 @pytest.fixture
@@ -46,27 +43,34 @@ def run(*words):
 
 
 def test_an_index_at_an_address_is_built_told_traced_served_and_emptied(server, corpus, tmp_path):
-    built = json.loads(run("index", "build", corpus, "--index", ADDRESS, "--jobs", 1, "--json"))
+    address = server.address
+    built = json.loads(run("index", "build", corpus, "--index", address, "--jobs", 1, "--json"))
     assert built["read"] == 2
-    again = json.loads(run("index", "add", corpus, "--index", ADDRESS, "--jobs", 1, "--json"))
+    again = json.loads(run("index", "add", corpus, "--index", address, "--jobs", 1, "--json"))
     assert (again["unchanged"], again["documents"]) == (2, 0)
-    told = json.loads(run("index", "info", "--index", ADDRESS, "--json"))
-    assert (told["folder"], told["sources"], told["licences"]) == (ADDRESS, [str(corpus)], {"MIT": told["documents"]})
-    assert "documents at" in run("index", "info", "--index", ADDRESS)
+    told = json.loads(run("index", "info", "--index", address, "--json"))
+    assert (told["folder"], told["sources"], told["licences"]) == (address, [str(corpus)], {"MIT": told["documents"]})
+    assert "documents at" in run("index", "info", "--index", address)
     query = tmp_path / "query.py"
     query.write_text(CODE.replace("words", "lines").replace("found", "kept") * 2)
-    (traced,) = json.loads(run("trace", query, "--index", ADDRESS, "--min-confidence", 0, "--json"))
+    (traced,) = json.loads(run("trace", query, "--index", address, "--min-confidence", 0, "--json"))
     assert {match["path"] for match in traced["matches"]} == {"alpha.py", "beta.py"}
-    with TestClient(create_app(ADDRESS)) as client:
+    with TestClient(create_app(address)) as client:
         answer = client.post("/api/trace", json={"code": query.read_text(), "language": "python"}).json()
         number = answer["matches"][0]["document_id"]
         assert client.get(f"/api/documents/{number}").json()["origins"][0]["licence"] == "MIT"
-    assert run("index", "remove", corpus, "--index", ADDRESS).startswith("2 files")
-    assert json.loads(run("index", "info", "--index", ADDRESS, "--json"))["documents"] == 0
+    assert run("index", "remove", corpus, "--index", address).startswith("2 files")
+    assert json.loads(run("index", "info", "--index", address, "--json"))["documents"] == 0
 
 
-def test_a_server_compacts_its_collections_itself(server):
-    result = CliRunner().invoke(app, ["index", "compact", "--index", ADDRESS])
+def test_without_the_key_the_server_refuses(server, monkeypatch):
+    monkeypatch.delenv(KEY)
+    result = CliRunner().invoke(app, ["index", "info", "--index", server.address])
+    assert f"expected an API key in {KEY}" in str(result.exception)
+
+
+def test_a_server_compacts_its_collections_itself():
+    result = CliRunner().invoke(app, ["index", "compact", "--index", "http://localhost/corpus"])
     assert "expected the folder of an index" in str(result.exception)
 
 
@@ -74,5 +78,5 @@ def test_without_the_extra_the_missing_package_is_named(monkeypatch):
     for name in [one for one in sys.modules if one.startswith("assay.provenance.qdrant")]:
         monkeypatch.delitem(sys.modules, name)
     monkeypatch.setitem(sys.modules, "qdrant_client", None)
-    result = CliRunner().invoke(app, ["index", "info", "--index", ADDRESS])
+    result = CliRunner().invoke(app, ["index", "info", "--index", "http://localhost/corpus"])
     assert "assay[qdrant]" in str(result.exception)

@@ -2,6 +2,7 @@
 
 import threading
 from http.server import BaseHTTPRequestHandler, HTTPServer
+from itertools import count
 
 import numpy as np
 import pytest
@@ -20,7 +21,7 @@ from assay.provenance.build import build
 from assay.provenance.confidence import Calibration, binned, shipped_calibration
 from assay.provenance.qdrant import QdrantIndex
 from assay.provenance.qdrant import index as qdrant_index
-from assay.provenance.qdrant.connection import ATTEMPTS, KEY, Calls, address_of
+from assay.provenance.qdrant.connection import ATTEMPTS, KEY, Calls, address_of, client_of
 from assay.provenance.qdrant.points import first_number, indices_of, packed, unpacked
 from assay.provenance.reading import Settings
 from assay.provenance.removal import remove
@@ -210,6 +211,65 @@ def test_a_build_into_qdrant_is_incremental_and_holds_what_a_folder_holds(index,
     assert len(index) == 0
 
 
+def test_a_key_over_the_network_in_clear_is_warned_of(monkeypatch):
+    monkeypatch.setenv(KEY, "hush")
+    with pytest.warns(UserWarning, match="insecure"):
+        client_of(address_of("http://qdrant.example")).close()
+
+
+class _Stopped(BaseException):
+    """As a kill: nothing of ours catches it."""
+
+
+class _Stopping:
+    """A client that sends so many requests and no more."""
+
+    def __init__(self, client, requests):
+        self._client, self._left = client, requests
+
+    def __getattr__(self, name):
+        if self._left == 0:
+            raise _Stopped
+        self._left -= 1
+        return getattr(self._client, name)
+
+
+def test_a_build_stopped_before_any_of_its_requests_goes_on_to_the_same_index(tmp_path):
+    """One file changes, one goes, one is new and has a text that is there already."""
+    before, after = tmp_path / "before", tmp_path / "after"
+    texts = {before: {"a": 1, "b": 2, "c": 3}, after: {"a": 4, "c": 3, "d": 3}}
+    for folder, numbers in texts.items():
+        folder.mkdir()
+        for name, number in numbers.items():
+            (folder / f"{name}.py").write_text(text_of(number, lines=3))
+    settings = Settings(granularity="file")
+
+    def bring(index, folder):
+        build(open_sources([str(folder)], Reading(name="corpus")), index, settings, jobs=1)
+
+    def held(index):
+        return {(one.text, frozenset(one.origins)) for one in index.documents(index.ids())}
+
+    with CodeIndex.create(tmp_path / "index") as whole:
+        bring(whole, after)
+        expected = held(whole)
+    for requests in count():
+        client = QdrantClient(":memory:")
+        bring(QdrantIndex.create(ADDRESS, client=client), before)
+        stopped = QdrantIndex.open(ADDRESS, client=client, writable=True)
+        stopped._calls.client = _Stopping(client, requests)
+        try:
+            bring(stopped, after)
+        except _Stopped:
+            bring(QdrantIndex.open(ADDRESS, client=client, writable=True), after)
+            assert held(QdrantIndex.open(ADDRESS, client=client)) == expected, requests
+        else:
+            break
+        finally:
+            client.close()
+    assert requests > 10
+
+
 def test_a_writer_killed_while_it_removes_reads_the_file_again(index):
     index.add([document(text_of(1))])
     index.mark_seen("here", [SeenFile("a.py", 9, None, "stamp"), SeenFile("b.py", 9, None, "stamp")])
@@ -347,7 +407,6 @@ def test_a_server_that_refuses_is_one_line(server, monkeypatch, status, body, to
         QdrantIndex.open(f"http://127.0.0.1:{server.server_port}/c")
 
 
-@pytest.mark.filterwarnings("ignore:Api key is used with an insecure connection:UserWarning")
 def test_the_key_goes_to_the_server_and_into_no_message(server, monkeypatch):
     monkeypatch.setenv(KEY, "hush")
     server.says = (403, b"no")

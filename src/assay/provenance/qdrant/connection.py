@@ -3,6 +3,7 @@
 import os
 import re
 import time
+import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -19,6 +20,9 @@ from assay.errors import CorpusIndexError
 
 KEY = "QDRANT_API_KEY"
 """The environment variable of the API key; it is never stored, nor shown."""
+
+LOOPBACK = {"localhost", "127.0.0.1", "::1"}
+"""A key that is sent there in clear stays on this machine."""
 
 COLLECTION = "assay"
 PORT = 6333
@@ -95,13 +99,16 @@ def _is_server(parts: SplitResult) -> bool:
 
 def client_of(address: Address) -> QdrantClient:
     """A client for the server of an address; nothing is sent yet."""
-    return QdrantClient(
-        url=address.server,
-        prefix=address.prefix,
-        api_key=os.environ.get(KEY) or None,
-        timeout=TIMEOUT,
-        check_compatibility=False,  # it would ask the server while it is made, and print what it does not find
-    )
+    with warnings.catch_warnings():
+        if urlsplit(address.server).hostname in LOOPBACK:
+            warnings.filterwarnings("ignore", message="Api key is used with an insecure", category=UserWarning)
+        return QdrantClient(
+            url=address.server,
+            prefix=address.prefix,
+            api_key=os.environ.get(KEY) or None,
+            timeout=TIMEOUT,
+            check_compatibility=False,  # it would ask the server while it is made, and print what it does not find
+        )
 
 
 class Calls:

@@ -82,7 +82,7 @@ class TestBrokenModels:
         refused(assay("score", "./nowhere", texts), "nowhere")
 
     def test_of_a_kind_that_is_not_opened(self, assay, texts):
-        refused(assay("score", "vllm:some/model", texts), "vllm", "only")
+        refused(assay("score", "vllm:some/model", texts), "vllm", "pip install")
 
 
 @pytest.mark.parametrize(

@@ -26,9 +26,13 @@ from assay.errors import AssayError
 BAD_INPUT = 2
 INTERRUPTED = 130
 
+LEAKAGE = "Leakage: had the model seen it?"
+PROVENANCE = "Provenance: whose code is it?"
+TRUTH = "Ground truth, and the store"
+
 app = typer.Typer(
     name="assay",
-    help="Was this benchmark in the model's training data? Measured, calibrated, and checked on ground truth.",
+    help="Had the model seen this benchmark, and where does this code come from? Checked on ground truth.",
     epilog="Start with: `assay demo`",
     no_args_is_help=True,
     rich_markup_mode="markdown",
@@ -37,19 +41,19 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 app.command("demo")(demo_command)
-app.command("audit")(audit_command)
-app.command("calibrate")(calibrate_command)
-app.command("score")(score_command)
-app.command("report")(report_command)
-app.command("compare")(compare_command)
-app.command("trace")(trace_command)
-app.command("serve")(serve_command)
-app.add_typer(benchmarks_app)
-app.add_typer(frequencies_app)
-app.add_typer(cache_app)
+app.command("audit", rich_help_panel=LEAKAGE)(audit_command)
+app.command("calibrate", rich_help_panel=LEAKAGE)(calibrate_command)
+app.command("score", rich_help_panel=LEAKAGE)(score_command)
+app.command("report", rich_help_panel=LEAKAGE)(report_command)
+app.command("compare", rich_help_panel=LEAKAGE)(compare_command)
+app.add_typer(benchmarks_app, rich_help_panel=LEAKAGE)
+app.add_typer(frequencies_app, rich_help_panel=LEAKAGE)
 index_app.command("calibrate")(calibrate_index_command)
-app.add_typer(index_app)
-app.add_typer(testbed_app)
+app.add_typer(index_app, rich_help_panel=PROVENANCE)
+app.command("trace", rich_help_panel=PROVENANCE)(trace_command)
+app.command("serve", rich_help_panel=PROVENANCE)(serve_command)
+app.add_typer(testbed_app, rich_help_panel=TRUTH)
+app.add_typer(cache_app, rich_help_panel=TRUTH)
 
 
 def show_version(wanted: bool) -> None:  # noqa: FBT001  the shape that typer calls back with
@@ -66,7 +70,7 @@ def assay(
         bool, typer.Option("--version", callback=show_version, is_eager=True, help="Print the version and stop.")
     ] = False,
 ) -> None:
-    """Was this benchmark in the model's training data? Measured, calibrated, and checked on ground truth."""
+    """Had the model seen this benchmark, and where does this code come from? Checked on ground truth."""
 
 
 def main() -> None:

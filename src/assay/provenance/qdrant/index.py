@@ -157,7 +157,7 @@ class QdrantIndex:
 
     def calibration(self) -> Calibration | None:
         """See `Searchable`."""
-        content = self._files.calibration()
+        content = self._lists.once("calibration", self._files.calibration)
         if content is None:
             return shipped_calibration(self.profile)
         return Calibration.of(content, self.profile, self.address)

@@ -4,7 +4,7 @@ import threading
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,6 +22,8 @@ from assay.retrieval.postings.keys import keys_of
 from assay.retrieval.postings.overlap import choose
 from assay.retrieval.vectors import Ids
 
+T = TypeVar("T")
+
 QUERIES = 500
 """Frequencies that one request asks for."""
 
@@ -30,15 +32,16 @@ QUERIES = 500
 class Answers:
     """What the server said already."""
 
-    counts: dict[str, int] = field(default_factory=dict)
+    values: dict[str, Any] = field(default_factory=dict)
     frequencies: dict[tuple[str, int], int] = field(default_factory=dict)
     hashes: dict[int, Mapping[Form, Hashes]] = field(default_factory=dict)
 
-    def count(self, of: str, ask: Callable[[], int]) -> int:
-        """A count, asked for once."""
-        if of not in self.counts:
-            self.counts[of] = ask()
-        return self.counts[of]
+    def once(self, name: str, ask: Callable[[], T]) -> T:
+        """What was asked for under a name, asked for once."""
+        if name not in self.values:
+            self.values[name] = ask()
+        found: T = self.values[name]
+        return found
 
 
 class Lists:
@@ -63,7 +66,11 @@ class Lists:
 
     def count(self) -> int:
         """Documents."""
-        return self._answers().count("", self._documents.count)
+        return self.once("documents", self._documents.count)
+
+    def once(self, name: str, ask: Callable[[], T]) -> T:
+        """What else the server is asked for, once in a block."""
+        return self._answers().once(name, ask)
 
     def overlap(self, form: Form, hashes: Hashes, candidates: int) -> Overlap:
         """See `Postings.overlap`: the same rule chooses what is looked up.
@@ -121,7 +128,7 @@ class Lists:
             some = unknown[start : start + QUERIES]
             # the best document has 1 at that index, so its score is the weight itself
             scores = self._documents.best_scores([sparse(np.array([one], np.uint64)) for one in some], form)
-            n = answers.count(form, lambda: self._documents.count(has_form(form), exact=False))
+            n = answers.once(form, lambda: self._documents.count(has_form(form), exact=False))
             for one, score in zip(some, scores, strict=True):
                 known[form, int(one)] = 0 if score is None else max(1, round(np.exp(-score) * (n + 1) - 0.5))
         return np.array([known[form, one] for one in hashes.tolist()], np.int64)

@@ -220,6 +220,25 @@ def variants(file: File) -> str:
     return table(head, rows)
 
 
+def test_cases(file: File) -> str:
+    """Yield of other test cases, and why the rest has none."""
+    rows = [
+        [
+            one["texts"],
+            f"{one['samples']:,}",
+            f"{one['with_ten']:,} ({one['with_ten'] / one['samples']:.1%})",
+            f"{one['with_some']:,}",
+            "; ".join(f"{count} {why}" for why, count in one["fewer_because"].items()),
+            f"{one['replaced']:,} of {one['stated_tests']:,}",
+            f"{one['confirmed']['tests']:,} of {one['confirmed']['tests']:,}",
+            f"{number(one['samples'] / one['seconds'])}",
+        ]
+        for one in file["results"]
+    ]
+    head = ["texts", "tasks", "with ten", "with some", "fewer because", "stated tests replaced"]
+    return table([*head, "new tests confirmed", "tasks a second"], rows)
+
+
 def fingerprints(file: File) -> str:
     """Speed of fingerprinting, beside the peer where it was there."""
     rows = [
@@ -417,6 +436,7 @@ TABLES: Mapping[str, tuple[str, Callable[[File], str]]] = {
     "encoder": ("encoder", encoder),
     "encoder-speed": ("encoder", encoder_speed),
     "variants-languages": ("variants_languages", variants),
+    "test-cases": ("test_cases", test_cases),
 }
 """Name of a table in the page → file it is made from, and how."""
 

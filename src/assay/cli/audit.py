@@ -19,6 +19,7 @@ from assay.cli.options import (
     Reference,
     Scores,
     VariantEngine,
+    VariantKinds,
     Variants,
 )
 from assay.errors import DataError
@@ -38,6 +39,7 @@ def audit_command(
     ] = None,
     variants: Variants = 0,
     variant_engine: VariantEngine = "deterministic",
+    variant_kinds: VariantKinds = "function,variable",
     reference: Reference = None,
     frequencies: Frequencies = None,
     unseen: Annotated[
@@ -103,7 +105,7 @@ def audit_command(
     dataset = which.load(benchmark)
     fresh = load(unseen, text=unseen_text) if unseen is not None else None
     known = UnseenScores.load(calibration) if calibration is not None else None
-    todo, notes = planned(specs, access, how, model, reference, frequencies, variant_engine)
+    todo, notes = planned(specs, access, how, model, reference, frequencies, variant_engine, variant_kinds)
     if primary is not None and primary not in {one.name for one in todo.requests}:
         raise DataError(
             f"--primary {primary}: expected one of the scores asked for, {', '.join(o.name for o in todo.requests)}"

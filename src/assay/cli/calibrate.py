@@ -15,6 +15,7 @@ from assay.cli.options import (
     Reference,
     Scores,
     VariantEngine,
+    VariantKinds,
     Variants,
 )
 
@@ -31,6 +32,7 @@ def calibrate_command(
     access: Access = "gray",
     variants: Variants = 0,
     variant_engine: VariantEngine = "deterministic",
+    variant_kinds: VariantKinds = "function,variable",
     reference: Reference = None,
     frequencies: Frequencies = None,
     which: DataOptions,
@@ -47,7 +49,7 @@ def calibrate_command(
 
     specs = specified(scores, access, variants)  # a misspelt score is told before a large model is loaded
     dataset = which.load(unseen)
-    todo, notes = planned(specs, access, how, model, reference, frequencies, variant_engine)
+    todo, notes = planned(specs, access, how, model, reference, frequencies, variant_engine, variant_kinds)
     small = unseen_note(len(dataset.samples))
     for note in (*dataset.notes, *notes, *([small] if small else [])):
         warn(note)

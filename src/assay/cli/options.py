@@ -1,5 +1,6 @@
 """Options that several commands share, each described once."""
 
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
@@ -10,6 +11,7 @@ from assay.errors import CacheError
 
 if TYPE_CHECKING:  # these import numpy and more; --help does not wait for them
     from assay.datasets import Dataset
+    from assay.scores import ScoreRequest
     from assay.scores.definition import Role
     from assay.scoring.rewriters import Rewriter
     from assay.types import Generator, LogProbScorer
@@ -127,20 +129,34 @@ class ModelOptions:
             warn(f"{error}; going on without the cache")
             return model
 
-    def rewriter(self, engine: str) -> "Rewriter":
+    def rewriter(self, engine: str, kinds: str, wanted: "Sequence[ScoreRequest]") -> "Rewriter":
         """Who makes rewritings: "deterministic", or the model of that name, on the target's device.
 
-        Raises:
-            ModelError: the model cannot be opened.
-        """
-        from assay.models.open import open_model
-        from assay.scoring.rewriters import Deterministic, Written
+        No model is opened, and no sandbox asked for, where no score compares rewritings.
 
-        if engine == "deterministic":
+        Raises:
+            DataError: the kinds are not some of `rewriters.CHANGES`.
+            ModelError: the model cannot be opened.
+            SandboxUnavailable: test cases are to change, and this machine cannot run solutions safely.
+        """
+        from assay.code import require_sandbox
+        from assay.errors import DataError
+        from assay.models.open import open_model
+        from assay.scoring.rewriters import CHANGES, Deterministic, Written
+
+        asked = {one.strip() for one in kinds.split(",")}
+        if not asked <= set(CHANGES):
+            raise DataError(f"received --variant-kinds {kinds}, expected some of {','.join(CHANGES)}")
+        changes = tuple(one for one in CHANGES if one in asked)
+        if not any(one.variants for one in wanted):
             return Deterministic()
+        if "tests" in changes:
+            require_sandbox()
+        if engine == "deterministic":
+            return Deterministic(changes)
         if engine.startswith(("openai:", "openai-chat:", "vllm:")):
-            return Written(open_model(engine, concurrency=self.concurrency))
-        return Written(open_model(engine, device=self.device, dtype=self.dtype))
+            return Written(open_model(engine, concurrency=self.concurrency), changes=changes)
+        return Written(open_model(engine, device=self.device, dtype=self.dtype), changes=changes)
 
     def open_roles(self, target: str, reference: str | None) -> "dict[Role, LogProbScorer]":
         """The audited model and, where one is named, the reference model.
@@ -234,8 +250,8 @@ Variants = Annotated[
     typer.Option(
         min=0,
         metavar="N",
-        help="Rewrite each Python sample N times under other names, and score it against them (sr_gray, sr_z …); "
-        "with --access black 10 unless stated.",
+        help="Rewrite each sample N times, under other names unless --variant-kinds says otherwise, and score it "
+        "against them (sr_gray, sr_z …); with --access black 10 unless stated.",
         rich_help_panel=SCORES,
     ),
 ]
@@ -251,6 +267,14 @@ At = Annotated[
     str,
     typer.Option(
         "--index", metavar="DIR|URL", help="Folder of the index, or address of a Qdrant server.", show_default=False
+    ),
+]
+VariantKinds = Annotated[
+    str,
+    typer.Option(
+        metavar="function,variable,tests",
+        help="What is rewritten: names, and the test cases that a statement shows (run in the sandbox, Python).",
+        rich_help_panel=SCORES,
     ),
 ]
 AsJson = Annotated[bool, typer.Option("--json", help="Print the summary as JSON.", rich_help_panel=OUTPUT)]

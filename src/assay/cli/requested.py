@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Literal
 from assay.errors import ScoreError
 from assay.scores import SCORES, FrequencyTable, ScoreDefinition, ScoreRequest, requests
 from assay.scoring import Plan, plan
-from assay.scoring.rewriters import Rewriter, Written
+from assay.scoring.rewriters import Rewriter
 from assay.types import LogProbScorer, TokenScorer
 
 if TYPE_CHECKING:
@@ -59,17 +59,20 @@ def planned(  # noqa: PLR0917  what a command line says of scores and models
     reference: str | None,
     frequencies: Path | None,
     variant_engine: str = "deterministic",
+    variant_kinds: str = "function,variable",
 ) -> tuple[Plan, tuple[str, ...]]:
     """The models, opened, and what will be run on them; a note for each score that was left out.
 
     Raises:
         AssayError: a model cannot be opened, or cannot give what a score needs.
     """
+    # before a large model is loaded: what is rewritten may be misspelt, and who rewrites may not be there
+    rewriter = how.rewriter(variant_engine, variant_kinds, requests(scores))
     if access == "black":
         if reference is not None:
             raise ScoreError("--reference needs the token probabilities of both models: expected --access gray")
         wanted, notes = computable(scores, access, frequencies=False, reference=False)
-        return plan(wanted, {}, generator=how.open_generator(model), rewriter=how.rewriter(variant_engine)), notes
+        return plan(wanted, {}, generator=how.open_generator(model), rewriter=rewriter), notes
     models = how.open_roles(model, reference)
     table = frequencies_for(models["target"], frequencies)
     wanted, notes = computable(
@@ -79,7 +82,7 @@ def planned(  # noqa: PLR0917  what a command line says of scores and models
         reference=reference is not None,
         target=models["target"],
     )
-    return plan(wanted, models, table, rewriter=how.rewriter(variant_engine)), notes
+    return plan(wanted, models, table, rewriter=rewriter), notes
 
 
 def computable(
@@ -117,8 +120,8 @@ def computable(
 
 
 def tell_rejections(rewriter: Rewriter) -> None:
-    """Say on standard error which versions of a model's did not count as rewritings, and why."""
+    """Say on standard error what did not count as a rewriting, and what stayed as it was, and why."""
     from assay.cli.terminal import warn
 
-    for reason, count in rewriter.rejections.most_common() if isinstance(rewriter, Written) else ():
-        warn(f"rewritings by {rewriter.name}: {count} rejected: {reason}")
+    for reason, count in sorted(rewriter.told.items(), key=lambda one: -one[1]):
+        warn(f"rewritings by {rewriter.name}: {count} {reason}")

@@ -15,6 +15,7 @@ from assay.cli.options import (
     Reference,
     Scores,
     VariantEngine,
+    VariantKinds,
     Variants,
 )
 from assay.errors import DataError
@@ -41,6 +42,7 @@ def score_command(
     ] = False,
     variants: Variants = 0,
     variant_engine: VariantEngine = "deterministic",
+    variant_kinds: VariantKinds = "function,variable",
     reference: Reference = None,
     frequencies: Frequencies = None,
     which: DataOptions,
@@ -65,7 +67,7 @@ def score_command(
     check_output(output)
     specs = specified(scores, access, variants)  # a misspelt score is told before a large model is loaded
     dataset = which.load(texts)
-    todo, notes = planned(specs, access, how, model, reference, frequencies, variant_engine)
+    todo, notes = planned(specs, access, how, model, reference, frequencies, variant_engine, variant_kinds)
     for note in (*dataset.notes, *notes):
         warn(note)
     with progress_bar(f"scoring {dataset.name}") as report:

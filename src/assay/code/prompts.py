@@ -1,7 +1,10 @@
-"""The prompt of SrDetection for renaming, and what the paper leaves open, which is ours.
+"""The prompts of SrDetection, and what the paper leaves open, which is ours.
 
-Li et al., "SrDetection: A Self-Referential Framework for Data Leakage Detection in Code LLMs", appendix A.1, Table 7.
+Li et al., "SrDetection: A Self-Referential Framework for Data Leakage Detection in Code LLMs", appendix A.1, Tables 7
+and 8.
 """
+
+from collections.abc import Sequence
 
 RENAMING = """\
 You are given a Python code snippet: {python_code_snippet}
@@ -26,3 +29,45 @@ def renaming_prompt(code: str, *, addition: str = AS_JSON) -> str:
         addition: what follows the paper's words; "" for these alone.
     """
     return RENAMING.replace("{python_code_snippet}", code) + addition
+
+
+TEST_CASES = """\
+You are given a programming problem: {question}
+Provided Test Cases: Input: {test_case_input} Output: {test_case_output}
+Task: Replace the sample test cases in the problem with the provided examples.
+Constraints: – Preserve structure, formatting, indentation, and line breaks. – Only replace input/output sections. – \
+Do not modify any other text.
+Return the modified problem as a single string, using \\n for newlines."""
+"""Table 8: prompt template for test case transformation."""
+
+PLAIN = "\nAnswer with that string alone, in double quotes."
+"""Ours: the paper does not say how the string stands in the reply."""
+
+INPUTS = """\
+You are given a programming problem: {question}
+Sample input: {test_case_input}
+Task: Propose 20 other inputs that are semantically similar to the sample input.
+Constraints: – Keep the form, the number of values and their types. – Stay within what the problem allows.
+Return each input as a single string, written exactly as the sample input is.
+Answer with one JSON array of these strings and nothing else."""
+"""Ours: the paper lets a model propose new test inputs and does not show the prompt."""
+
+
+def replacement_prompt(question: str, tests: Sequence[tuple[str, str]], *, addition: str = PLAIN) -> str:
+    """Table 8 for one problem.
+
+    Args:
+        question: the problem.
+        tests: inputs and outputs to show in the order of those that they replace; "Input: … Output: …" stands once
+            for each, on a line of its own where there are several.
+        addition: what follows the paper's words; "" for these alone.
+    """
+    head, _, tail = TEST_CASES.partition("Input: {test_case_input} Output: {test_case_output}")
+    shown = "\n".join(f"Input: {given} Output: {output}" for given, output in tests)
+    return head.replace("{question}", question) + shown + tail + addition
+
+
+def inputs_prompt(question: str, given: str) -> str:
+    """Asks for other inputs of one example."""
+    head, _, tail = INPUTS.partition("{test_case_input}")
+    return head.replace("{question}", question) + given + tail

@@ -32,6 +32,17 @@ def strings_in(reply: str) -> tuple[str, ...] | None:
     return strings if len(strings) == len(lines) else None
 
 
+def string_in(reply: str) -> str:
+    r"""The one string of a reply: quoted as in JSON or Python, or bare; line ends are such, or \n in one line."""
+    body = reply.strip("\r\n")
+    if fenced := _FENCED.match(body.strip()):
+        body = fenced[1]
+    quoted = _quoted(body.strip())
+    if quoted is not None:
+        return quoted
+    return body if "\n" in body else body.replace("\\n", "\n")
+
+
 def _quoted(line: str) -> str | None:
     if line[:1] not in {'"', "'"}:
         return None

@@ -1,13 +1,22 @@
-"""Who rewrites samples: our own engine, or a language model."""
+"""Who rewrites samples: our own engine, or a language model. What is rewritten: names, test cases, or both."""
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Protocol
+from typing import Literal, Protocol
 
-from assay.code import VariantSet, written_variants
+from assay.code import Kind, VariantSet, replaced_tests, variants, written_tests, written_variants
+from assay.code.composition import composed
+from assay.code.examples import Problem
+from assay.code.test_cases import ReplacedTests
+from assay.scoring.solutions import is_python, problem_of
 from assay.scoring.views import Rewritten, in_words, rewritten
 from assay.types import Generator, Sample
+
+Change = Literal["function", "variable", "tests"]
+NAMES: tuple[Change, ...] = ("function", "variable")
+CHANGES: tuple[Change, ...] = (*NAMES, "tests")
+"""What a rewriting may change."""
 
 
 class Rewriter(Protocol):
@@ -18,6 +27,11 @@ class Rewriter(Protocol):
         """What tells its rewritings from another's."""
         ...
 
+    @property
+    def told(self) -> Mapping[str, int]:
+        """What the reader should know of the rewritings so far → how often."""
+        ...
+
     def __call__(self, samples: Sequence[Sample], n: int) -> Sequence[Rewritten]:
         """At most n verified rewritings of each sample."""
         ...
@@ -25,48 +39,145 @@ class Rewriter(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Deterministic:
-    """Our own engine: the same rewritings every time, in every language that it knows."""
+    """Our own engine: the same rewritings every time, names in every language that it knows, test cases in Python.
 
-    name: str = "deterministic"
+    Attributes:
+        changes: what it rewrites.
+        told: reason → how many samples keep their test cases, or their names, for it.
+    """
+
+    changes: tuple[Change, ...] = NAMES
+    told: Counter[str] = field(default_factory=Counter, compare=False)
+
+    @property
+    def name(self) -> str:
+        """With what it rewrites, where that is not names alone."""
+        return _named("deterministic", self.changes)
 
     def __call__(self, samples: Sequence[Sample], n: int) -> Sequence[Rewritten]:
-        """See `Rewriter`."""
-        return [rewritten(sample, n) for sample in samples]
+        """See `Rewriter`.
+
+        Raises:
+            SandboxUnavailable: test cases are to change, and solutions cannot be run safely here.
+        """
+        kinds = _kinds(self.changes)
+        if "tests" not in self.changes:
+            return [rewritten(sample, n, kinds) for sample in samples]
+        shown = _shown(samples, lambda problems: replaced_tests(problems, n))
+        return [
+            _joined(sample, n, kinds, _renamed(sample, n, kinds), tests, told=self.told)
+            for sample, tests in zip(samples, shown, strict=True)
+        ]
 
 
 @dataclass(frozen=True, slots=True)
 class Written:
-    """A language model, asked in the words of SrDetection (000, Table 7), for Python.
+    """A language model, asked in the words of SrDetection (000, Tables 7 and 8), for Python.
 
     Attributes:
         generator: the model.
         seed: of its first round of replies.
-        rejections: reason → how many of its versions and replies did not count so far.
+        changes: what it rewrites.
+        told: reason → how many of its versions and replies did not count so far, and what stayed in how many samples.
     """
 
     generator: Generator
     seed: int = 0
-    rejections: Counter[str] = field(default_factory=Counter)
+    changes: tuple[Change, ...] = NAMES
+    told: Counter[str] = field(default_factory=Counter, compare=False)
 
     @property
     def name(self) -> str:
-        """The model's."""
-        return self.generator.name
+        """The model's, with what it rewrites, where that is not names alone."""
+        return _named(self.generator.name, self.changes)
 
     def __call__(self, samples: Sequence[Sample], n: int) -> Sequence[Rewritten]:
         """See `Rewriter`; equal texts are asked for once.
 
         Raises:
             ModelError: the model cannot be run.
+            SandboxUnavailable: test cases are to change, and solutions cannot be run safely here.
         """
-        texts = list(dict.fromkeys(one.text for one in samples if one.language in (None, "python")))
-        found: dict[str, VariantSet] = {}
-        for text, made in zip(texts, written_variants(texts, self.generator, n, seed=self.seed), strict=True):
-            found[text] = made
-            self.rejections.update(made.rejections)
+        kinds = _kinds(self.changes)
+        texts = list(dict.fromkeys(one.text for one in samples if is_python(one)))
+        names: dict[str, VariantSet] = {}
+        if kinds:
+            made = written_variants(texts, self.generator, n, seed=self.seed, kinds=kinds)
+            for text, found in zip(texts, made, strict=True):
+                names[text] = found
+                self._count(found.rejections)
+        shown: Sequence[ReplacedTests | None] = [None] * len(samples)
+        if "tests" in self.changes:
+            shown = _shown(samples, self._tests(n))
         return [
-            in_words(found[one.text], n)
-            if one.language in (None, "python")
+            _joined(one, n, kinds, names.get(one.text), tests, told=self.told)
+            if is_python(one)
             else Rewritten((), f"no rewriting of {one.language} by a model")
-            for one in samples
+            for one, tests in zip(samples, shown, strict=True)
         ]
+
+    def _tests(self, n: int) -> Callable[[Sequence[Problem]], Sequence[ReplacedTests]]:
+        def write(problems: Sequence[Problem]) -> Sequence[ReplacedTests]:
+            found = written_tests(problems, self.generator, n, seed=self.seed)
+            for one in found:
+                self._count(one.rejections)
+            return found
+
+        return write
+
+    def _count(self, rejections: Mapping[str, int]) -> None:
+        for reason, count in rejections.items():
+            self.told[f"rejected: {reason}"] += count
+
+
+def _named(engine: str, changes: Sequence[Change]) -> str:
+    return engine if set(changes) == set(NAMES) else f"{engine} ({', '.join(changes)})"
+
+
+def _kinds(changes: Sequence[Change]) -> tuple[Kind, ...]:
+    return tuple(one for one in changes if one != "tests")
+
+
+def _renamed(sample: Sample, n: int, kinds: Sequence[Kind]) -> VariantSet | None:
+    return variants(sample.text, n, kinds=kinds) if kinds and is_python(sample) else None
+
+
+def _shown(
+    samples: Sequence[Sample], replace: Callable[[Sequence[Problem]], Sequence[ReplacedTests]]
+) -> list[ReplacedTests]:
+    """Other test cases of each sample, each problem once."""
+    problems = [problem_of(one) for one in samples]
+    distinct = list(dict.fromkeys(one for one in problems if one))
+    found = dict(zip(distinct, replace(distinct), strict=True))
+    return [
+        found[problem] if problem else ReplacedTests(sample.text, (), "no solution in Python is known", {})
+        for sample, problem in zip(samples, problems, strict=True)
+    ]
+
+
+def _joined(
+    sample: Sample,
+    n: int,
+    kinds: Sequence[Kind],
+    names: VariantSet | None,
+    tests: ReplacedTests | None,
+    *,
+    told: Counter[str],
+) -> Rewritten:
+    """Names and test cases changed together, as far as both can be; what stays is counted."""
+    if tests is None:
+        return in_words(names, n) if names else rewritten(sample, n, kinds)
+    if not tests.variants:
+        told[f"samples keep their test cases: {_short(tests)}"] += 1
+        if names is None:
+            return rewritten(sample, n, kinds) if kinds else in_words(tests, n)
+        return in_words(names, n)
+    if names is None:
+        return in_words(tests, n)
+    if not names.variants:
+        told[f"samples keep their names: {_short(names)}"] += 1
+    return in_words(composed(tests, names, n, kinds=kinds), n)
+
+
+def _short(found: VariantSet) -> str:
+    return (found.reason or "").partition(":")[0]

@@ -1,10 +1,11 @@
 """Views: how a form of a sample's text, and its rewritings, are made."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
 
-from assay.code import LANGUAGES, VariantSet, variants
+from assay.code import LANGUAGES, Kind, VariantSet, variants
+from assay.code.variants import KINDS
 from assay.datasets.sources import language_named
 from assay.scores.definition import Form
 from assay.types import Sample
@@ -20,7 +21,7 @@ class Rewritten:
     reason: str | None
 
 
-def rewritten(sample: Sample, n: int) -> Rewritten:
+def rewritten(sample: Sample, n: int, kinds: Collection[Kind] = KINDS) -> Rewritten:
     """At most n verified rewritings of a sample; the same for the same text, whatever else is rewritten.
 
     A sample without a language is taken for Python.
@@ -28,7 +29,7 @@ def rewritten(sample: Sample, n: int) -> Rewritten:
     language = language_named(sample.language or "python")
     if language not in LANGUAGES:
         return Rewritten((), f"no rewriting of {sample.language}")
-    return in_words(variants(sample.text, n, language=language), n)
+    return in_words(variants(sample.text, n, language=language, kinds=kinds), n)
 
 
 def in_words(found: VariantSet, n: int) -> Rewritten:

@@ -1,0 +1,128 @@
+"""Literals as they stand in prose: found, read, and written again in the manner of their neighbours."""
+
+import ast
+import re
+from collections.abc import Collection
+from dataclasses import dataclass
+
+LONGEST = 2_000
+"""Characters of a literal at most: what is longer is data, no example."""
+
+_CLOSING = {"(": ")", "[": "]", "{": "}"}
+_ATOM = re.compile(
+    r"[-+]?(?:\d[\d_]*\.?\d*|\.\d+)(?:[eE][-+]?\d+)?j?(?![\w.]*\w)"
+    r"|(?:True|False|None|true|false|null)\b|set\(\)"
+)
+_STRING = re.compile(r"[bBrRuU]{0,2}(['\"])(?:(?!\1)[^\\\n]|\\.)*\1")
+_FOREIGN = {"true": True, "false": False, "null": None}
+_SPELLED = {True: "true", False: "false", None: "null"}
+
+
+@dataclass(frozen=True, slots=True)
+class Literal:
+    """A value that is written at text[start:end]."""
+
+    value: object
+    source: str
+    start: int
+
+    @property
+    def end(self) -> int:
+        """Behind its last character."""
+        return self.start + len(self.source)
+
+
+def literal_at(text: str, start: int) -> Literal | None:
+    """The Python literal that begins there; `true`, `false` and `null` stand for Python's words."""
+    end = literal_end(text, start)
+    if end is None or end - start > LONGEST:
+        return None
+    source = text[start:end]
+    if source in _FOREIGN:
+        return Literal(_FOREIGN[source], source, start)
+    try:
+        return Literal(ast.literal_eval(source), source, start)
+    except (ValueError, SyntaxError, TypeError, MemoryError, RecursionError):
+        return None
+
+
+def literal_end(text: str, start: int) -> int | None:
+    """Where what looks like a literal ends."""
+    if text[start : start + 1] in _CLOSING:
+        return closing(text, start)
+    found = _STRING.match(text, start) or _ATOM.match(text, start)
+    return found.end() if found else None
+
+
+def closing(text: str, start: int) -> int | None:
+    """Behind the bracket that closes the one at `start`; brackets in strings do not count."""
+    waiting = [_CLOSING[text[start]]]
+    place = start + 1
+    while place < min(len(text), start + LONGEST):
+        if string := _STRING.match(text, place):
+            place = string.end()
+            continue
+        if text[place] in _CLOSING:
+            waiting.append(_CLOSING[text[place]])
+        elif text[place] in _CLOSING.values():
+            if text[place] != waiting.pop():
+                return None
+            if not waiting:
+                return place + 1
+        place += 1
+    return None
+
+
+@dataclass(frozen=True, slots=True)
+class Style:
+    """How literals are written: the quote, what follows a comma and a colon, and whose words `true` and `null` are."""
+
+    quote: str = "'"
+    comma: str = ", "
+    colon: str = ": "
+    foreign: bool = False
+
+    @classmethod
+    def of(cls, sources: Collection[str]) -> "Style":
+        """The style of literals that stand together, where they show it."""
+        joined = " ".join(sources)
+        bare = re.sub(_STRING, "_", joined)
+        quotes = [found[1] for found in _STRING.finditer(joined)]
+        return cls(
+            quotes[0] if quotes else "'",
+            "," if re.search(r",\S", bare) and ", " not in bare else ", ",
+            ":" if re.search(r":\S", bare) and ": " not in bare else ": ",
+            any(one in _FOREIGN for one in sources),
+        )
+
+    def written(self, value: object) -> str:  # noqa: PLR0911  one return a type
+        """The literal of a value; a set's elements stand in order, so that no hash is seen."""
+        if self.foreign and (value is None or isinstance(value, bool)):
+            return _SPELLED[value]
+        if isinstance(value, str):
+            return self._string(value)
+        if isinstance(value, list | tuple):
+            inner = self.comma.join(map(self.written, value))
+            if isinstance(value, list):
+                return f"[{inner}]"
+            return f"({inner},)" if len(value) == 1 else f"({inner})"
+        if isinstance(value, dict):
+            pairs = [f"{self.written(key)}{self.colon}{self.written(one)}" for key, one in value.items()]
+            return f"{{{self.comma.join(pairs)}}}"
+        if isinstance(value, set) and value:
+            return f"{{{self.comma.join(map(self.written, in_order(value)))}}}"
+        return repr(value)
+
+    def _string(self, value: str) -> str:
+        usual = repr(value)
+        if usual[0] == self.quote or self.quote in value or usual[0] in value:
+            return usual
+        return f"{self.quote}{usual[1:-1]}{self.quote}"
+
+
+def in_order(values: Collection[object]) -> list[object]:
+    """Sorted where the values can be compared, else by how they are written."""
+    try:
+        return sorted(values)  # type: ignore[type-var]
+    except TypeError:
+        return sorted(values, key=repr)

@@ -168,3 +168,49 @@ def test_runs_are_compared_without_a_model(assay, texts, unseen, golden):
     assert [(cell["run"], cell["value"]) for cell in found] == [("one", None), ("two", None)]
     assert "| model |" in assay("compare", "one", "--markdown").out
     assert assay("compare", "nowhere").code == 2
+
+
+@pytest.fixture
+def lessons(tmp_path):
+    """Texts of known membership, and others to be judged; two in a group."""
+
+    def written(name, first, count):
+        rows = [
+            {
+                "text": f"def f{i}(a{i}, b{i}):\n    sum{i} = a{i} * {i}\n    return sum{i} + b{i} - {i}\n",
+                "label": i % 2,
+                "group": f"g{i // 2}",
+            }
+            for i in range(first, first + count)
+        ]
+        path = tmp_path / name
+        path.write_text("".join(json.dumps(row) + "\n" for row in rows))
+        return path
+
+    return written
+
+
+def test_detectors_learn_from_labelled_texts_and_say_from_how_many(assay, lessons, tmp_path):
+    known, judged = lessons("known.jsonl", 0, 12), lessons("judged.jsonl", 20, 6)
+    done = assay("audit", "builtin:small", judged, "--access", "black", "--labelled", known, "--out", "run")
+    assert done.code == 0, done.err
+    summary = json.loads((tmp_path / "run" / "summary.json").read_text())
+    assert {one["score"] for one in summary["summaries"]} >= {"sr_black", "veil_probe", "dpdllm"}
+    for name in ("veil_probe", "dpdllm"):
+        assert any(note.startswith(f"{name} learned from 12 texts of known membership") for note in summary["notes"])
+    again = assay("report", "run")
+    assert (again.code, again.out) == (0, done.out)
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        (("--labelled", "judged.jsonl", "--access", "black"), "taught the detector"),
+        (("--labelled", "judged.jsonl"), "expected --access black"),
+        (("--labelled", "unseen.jsonl", "--access", "black"), "no label column 'label'"),
+    ],
+)
+def test_labelled_texts_that_will_not_do_are_refused(assay, lessons, unseen, options, words):
+    done = assay("audit", "builtin:small", lessons("judged.jsonl", 0, 8), "--scores", "ngram_generation", *options)
+    assert done.code == 2
+    assert words in done.err.splitlines()[-1], done.err

@@ -1,13 +1,19 @@
 """Plant, train, evaluate: in three commands, in one, and killed in between."""
 
 import json
+import shutil
 from dataclasses import replace
 
+import numpy as np
+import pyarrow.parquet as pq
 import pytest
 import torch
 
 from assay.reports.evaluation_file import read_evaluation
 from assay.testbed.configuration import Data, Judging, as_json, scale
+from assay.testbed.detectors import chosen
+from assay.testbed.evaluate import checkpoint_scores
+from assay.testbed.plant import read_planted
 from assay.testbed.run import run
 
 SIZES = Data(members=6, calibration_members=3, calibration_nonmembers=20, unseen=4)
@@ -150,3 +156,17 @@ def test_the_demo_plants_trains_and_detects_on_the_spot(assay, tmp_path, monkeyp
     assert 'id="live"' in page
     assert "AUROC by epochs of training" in page
     assert (tmp_path / "assay-demo" / "live" / "report.html").is_file()
+
+
+def test_detectors_that_only_read_what_the_model_writes(smoke, tmp_path):
+    """They are added to a run that has been scored, whose other values stay."""
+    out, configuration, _ = smoke
+    shutil.copytree(out, tmp_path / "run")
+    before = pq.read_table(out / "scores" / "epoch-2.parquet")
+    planted = read_planted(out / "plant")
+    asked = chosen(["loss", "ngram_generation"])
+    found = checkpoint_scores(tmp_path / "run", configuration, planted, asked, epoch=2)
+    assert found["loss"].tolist() == before.column("loss").to_pylist()
+    part = np.array([one.metadata["part"] for one in planted.samples])
+    assert not np.isnan(found["ngram_generation"][part == "member"]).any()
+    assert found["ngram_generation"][part == "member"].mean() > found["ngram_generation"][part == "nonmember"].mean()

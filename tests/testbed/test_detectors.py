@@ -3,24 +3,27 @@
 import pytest
 
 from assay.errors import ScoreError
+from assay.leakage.supervised import SUPERVISED
 from assay.scores.registry import SCORES
 from assay.testbed.detectors import DETECTORS, chosen, with_variants
 
 
-def test_every_score_of_token_probabilities_is_a_detector():
-    known = {one.request.definition.name for one in DETECTORS.values()}
-    assert {name for name, found in SCORES.items() if found.views} <= known
+def test_every_score_is_a_detector():
+    names = {one.request.definition.name for one in DETECTORS.values() if one.access != "labelled"}
+    assert names == set(SCORES)
 
 
-def test_only_the_papers_own_detector_has_a_rule():
-    assert {one.request.definition.name for one in DETECTORS.values() if one.rule is not None} == {
-        "sr_gray",
-        "sr_black",
-    }
+def test_every_detector_that_learns_from_labels_is_in_the_table():
+    assert {one.name for one in DETECTORS.values() if one.access == "labelled"} == set(SUPERVISED)
+
+
+def test_only_the_papers_own_detectors_have_a_rule_and_those_that_learn_one():
+    ruled = {one.name.split(":")[0] for one in DETECTORS.values() if one.rule is not None}
+    assert ruled == {"sr_gray", "sr_black", *SUPERVISED}
 
 
 def test_without_names_all_that_read_probabilities_are_chosen_and_with_names_those():
-    assert chosen([]) == tuple(one for one in DETECTORS.values() if one.access != "black")
+    assert chosen([]) == tuple(one for one in DETECTORS.values() if one.access in ("gray", "two models"))
     assert [one.name for one in chosen(["zlib", "mid_pit", "zlib"])] == ["zlib", "mid_pit"]
 
 
@@ -31,7 +34,13 @@ def test_any_score_can_be_a_detector():
 
 
 def test_black_names_all_that_need_only_what_the_model_writes():
-    assert [one.name for one in chosen(["black", "sr_black"])] == ["sr_black", "sr_black_rank", "ngram_generation"]
+    assert [one.name for one in with_variants(chosen(["black", "sr_black"]), 10)] == [
+        "sr_black",
+        "sr_black_rank",
+        "ngram_generation",
+        "veil_probe",
+        "dpdllm",
+    ]
     assert chosen(["ngram_generation:n=3"])[0].access == "black"
 
 

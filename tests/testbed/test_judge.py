@@ -114,3 +114,10 @@ def test_scores_of_other_texts_are_refused(tmp_path):
     write_scores(tmp_path / "s.parquet", ["a"], {"mid_pit": np.zeros(1)})
     with pytest.raises(DataError, match="other texts"):
         read_scores(tmp_path / "s.parquet", ["b"])
+
+
+def test_a_detector_that_learned_says_from_how_many_labels_and_decides_at_0(planted):
+    column = np.where(np.char.startswith(part_of(planted), "calibration"), np.nan, values(planted, 1.5))
+    found = cell_of(planted, column, Detector("dpdllm", "DPDLLM", "labelled"))
+    assert (found.decided.threshold, found.decided.fitted_on) == (0, 140)
+    assert found.nulls == ()

@@ -57,6 +57,15 @@ def audit_command(
         Path | None,
         typer.Option(metavar="FILE", help="Instead of --unseen: a file of `assay calibrate`.", rich_help_panel=SCORES),
     ] = None,
+    labelled: Annotated[
+        str | None,
+        typer.Option(
+            metavar="DATA",
+            help="With --access black: other texts of known membership (columns as --text, --group and --label, else "
+            "`label`), from which veil_probe and dpdllm learn.",
+            rich_help_panel=SCORES,
+        ),
+    ] = None,
     alpha: Annotated[
         float, typer.Option(help="Nominal false-positive rate of calibrated decisions.", rich_help_panel=SCORES)
     ] = 0.05,
@@ -101,9 +110,16 @@ def audit_command(
     rules = [rule(text) for text in fail_on or []]
     if unseen is not None and calibration is not None:
         raise DataError("both --unseen and --calibration were given; expected one of them")
+    if labelled is not None and access != "black":
+        raise DataError("--labelled teaches detectors of what a model writes: expected --access black beside it")
     specs = specified(scores, access, variants)  # a misspelt score is told before a large model is loaded
     dataset = which.load(benchmark)
     fresh = load(unseen, text=unseen_text) if unseen is not None else None
+    lessons = (
+        load(labelled, text=which.text, label=which.label or "label", group=which.group)
+        if labelled is not None
+        else None
+    )
     known = UnseenScores.load(calibration) if calibration is not None else None
     todo, notes = planned(specs, access, how, model, reference, frequencies, variant_engine, variant_kinds)
     if primary is not None and primary not in {one.name for one in todo.requests}:
@@ -112,6 +128,11 @@ def audit_command(
         )
     if known is not None and calibration is not None:
         known.check(todo, calibration)
+    learned = {}
+    if lessons is not None and todo.generator is not None:
+        from assay.leakage.supervised import fit_all
+
+        learned = fit_all(lessons.samples, todo.generator, seed=seed)
     with progress_bar(f"auditing {dataset.name}") as report:
         found = audit(
             dataset.samples,
@@ -120,6 +141,7 @@ def audit_command(
             unseen=fresh.samples if fresh else (),
             unseen_source=fresh.source if fresh else "",
             calibration=known,
+            learned=learned,
             alpha=alpha,
             primary=primary,
             ties=ties,
@@ -136,6 +158,7 @@ def audit_command(
         "seed": seed,
         "unseen": unseen,
         "calibration": calibration and str(calibration),
+        "labelled": labelled,
     }
     folder = out or Path("assay-runs") / f"{slug(model)}-{slug(benchmark)}"
     present(found, manifest(todo, dataset, watch, **settings), folder, as_json=as_json)

@@ -1,6 +1,7 @@
 """The audit: scores of every sample, held against labels, doses and known-unseen text as far as these are known."""
 
 from collections.abc import Hashable, Iterable, Mapping, Sequence
+from types import MappingProxyType
 from typing import Literal, TypedDict
 
 import numpy as np
@@ -22,6 +23,7 @@ from assay.evaluation.dose import dose_correlation, dose_response
 from assay.evaluation.ranking_result import Ranking, rank_all
 from assay.leakage.calibration_file import UnseenScores
 from assay.leakage.heat_map import TokenKeeper
+from assay.leakage.labelled import Fitted
 from assay.leakage.results import Audit, Calibration, Distribution, ScoreSummary
 from assay.scoring import Plan, score_samples
 from assay.scoring.run import Progress, ScoreTable
@@ -37,6 +39,10 @@ TWO_MODELS = (
     "this score reads two models, an access tier of its own, not to be ranked against scores of one model. It tells "
     "leakage only where {model} is the audited model from before the suspected training, or one that cannot have seen "
     "the samples."
+)
+LEARNED = (
+    "learned from {count} texts of known membership, of which none is judged here and none of whose groups; that is "
+    "more than the other scores know."
 )
 QUANTILES = (0.05, 0.25, 0.5, 0.75, 0.95)
 Values = NDArray[np.float64]
@@ -57,6 +63,7 @@ def audit(
     unseen: Sequence[Sample] = (),
     unseen_source: str = "",
     calibration: UnseenScores | None = None,
+    learned: Mapping[str, Fitted] = MappingProxyType({}),
     alpha: float = 0.05,
     primary: str | None = None,
     ties: Ties = "strict",
@@ -76,6 +83,7 @@ def audit(
         unseen: text of the same kind that the model has certainly not seen; it calibrates every score.
         unseen_source: where that came from, in words.
         calibration: instead of `unseen`: scores of such text, from a file.
+        learned: name → a detector that was fitted on other texts of known membership, see `assay.leakage.supervised`.
         alpha: nominal false-positive rate of the calibrated decisions.
         primary: score of the headline; `PRIMARY` or `PRIMARY_BLACK` where that was asked for, else the first score
             asked for.
@@ -88,7 +96,8 @@ def audit(
         progress: told after every batch, see `assay.scoring.run`.
 
     Raises:
-        DataError: nothing to audit, alpha outside (0, 1), or all unseen texts stand in the benchmark.
+        DataError: nothing to audit, alpha outside (0, 1), all unseen texts stand in the benchmark, or a text is to be
+            judged that, or whose group, taught a detector.
         AssayError: too few unseen texts, see `assay.evaluation.calibration`.
         ModelError: when the model cannot be run.
     """
@@ -104,11 +113,13 @@ def audit(
     fresh, overlap = without(unseen, audited)
     keeper = TokenKeeper(audited)
     table = score_samples([*audited, *fresh], plan, progress=progress, observe=keeper)
+    table = with_learned(table, learned, [*audited, *fresh])
+    names += learned
     values = {name: table.values[name][: len(audited)] for name in names}
     if fresh:
         known = {name: table.values[name][len(audited) :] for name in names}
     else:
-        known = {name: calibration.values[name] for name in names} if calibration else {}
+        known = {name: calibration.values[name] for name in names if name in calibration.values} if calibration else {}
     source = calibration.source if calibration else unseen_source
     calibrated = {name: calibrate(values[name], known[name], audited, alpha, source) for name in known}
     blind, compares = blind_check(audited, fresh, draws)
@@ -128,10 +139,21 @@ def audit(
             *notes,
             *one_class_note(audited),
             *tier_notes(plan),
+            *(f"{name} {LEARNED.format(count=one.labels)}" for name, one in learned.items()),
             *rule_notes(plan, audited, values, known, ties),
             *overlap,
             *calibration_notes(len(known[primary]) if known else 0, calibration),
         ),
+    )
+
+
+def with_learned(table: ScoreTable, learned: Mapping[str, Fitted], samples: Sequence[Sample]) -> ScoreTable:
+    """The table with a column for each fitted detector."""
+    columns = {name: one.scores(samples) for name, one in learned.items()}
+    return ScoreTable(
+        {**table.values, **{name: np.array([one.value for one in column]) for name, column in columns.items()}},
+        {**table.reasons, **{name: tuple(one.reason for one in column) for name, column in columns.items()}},
+        table.counts,
     )
 
 

@@ -13,7 +13,7 @@ from assay.errors import DataError
 from assay.scores import ScoreRequest, request
 from assay.scores.registry import SCORES
 
-Access = Literal["gray", "two models", "black"]
+Access = Literal["gray", "two models", "black", "labelled"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,7 +24,8 @@ class Detector:
         name: the column of its values; a score as `assay score` spells it.
         title: what papers call it.
         access: "gray" needs token probabilities of the audited model, "two models" those of the model before, too;
-            "black" needs only what the audited model writes.
+            "black" needs only what the audited model writes; "labelled" that, and texts of known membership to learn
+            from. These are no scores, see `assay.leakage.supervised`.
         paper: its name in the tables of SrDetection; None where they do not have it.
     """
 
@@ -41,7 +42,7 @@ class Detector:
     @property
     def rule(self) -> float | None:
         """The value above which its paper calls a sample leaked; None where a threshold has to be fitted."""
-        return self.request.definition.rule
+        return 0.0 if self.access == "labelled" else self.request.definition.rule
 
 
 _ALL = (
@@ -72,31 +73,36 @@ _ALL = (
     Detector("sr_black", "SrDetection, black-box", access="black", paper="SrDetection"),
     Detector("sr_black_rank", "SrDetection, black-box, rank p-value", access="black"),
     Detector("ngram_generation", "N-gram accuracy by generation", access="black"),
+    Detector("veil_probe", "VeilProbe", access="labelled", paper="VeilProbe"),
+    Detector("dpdllm", "DPDLLM", access="labelled", paper="DPDLLM"),
 )
 DETECTORS: Mapping[str, Detector] = MappingProxyType({one.name: one for one in _ALL})
 """Name → detector."""
-BLACK = tuple(one for one in _ALL if one.access == "black")
-"""The detectors that need only what the model writes."""
+BLACK = tuple(one for one in _ALL if one.access in ("black", "labelled"))
+"""The detectors that need no more of the model than what it writes."""
 
 
 def chosen(names: Iterable[str]) -> tuple[Detector, ...]:
     """The detectors of these names; a score that is none yet becomes one.
 
-    Where there are no names, all that read token probabilities: those of access "black" make the model write, which
-    takes many times as long, and so are asked for by name, or all together as `black`.
+    Where there are no names, all that read token probabilities: the others make the model write, which takes many
+    times as long, and so are asked for by name, or all together as `black`.
 
     Raises:
         ScoreError: no score of that name.
         DataError: a score that neither is a detector nor can be one here.
     """
     wanted = [one for name in names for one in (BLACK if name == "black" else (_detector(name),))]
-    return tuple({one.name: one for one in wanted or (one for one in _ALL if one.access != "black")}.values())
+    return tuple({one.name: one for one in wanted or (one for one in _ALL if one not in BLACK)}.values())
 
 
 def with_variants(detectors: Iterable[Detector], most: int) -> tuple[Detector, ...]:
     """The detectors with at most so many variants: those that want more are asked for that many."""
     kept = {}
     for one in detectors:
+        if one.access == "labelled":
+            kept[one.name] = one
+            continue
         asked = one.request
         if asked.variants > most:
             if asked.name != asked.definition.name:

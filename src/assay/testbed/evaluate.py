@@ -29,6 +29,7 @@ from assay.testbed.finetune import TRAIN, checkpoint_folder
 from assay.testbed.judge import blind, cells, contests
 from assay.testbed.plant import PARTS, Planted
 from assay.testbed.sources import general_texts
+from assay.testbed.supervised import supervised_values
 from assay.types import Generator, Sample, TokenScorer
 
 if TYPE_CHECKING:  # torch is imported where a model is opened
@@ -129,18 +130,22 @@ def checkpoint_scores(
         with StatisticsCache(path.with_name(STATISTICS)) as cache:
             model = open_checkpoint(out, configuration, epoch)
             models: dict[Role, TokenScorer] = {"target": CachedScorer(model, cache)}
-            writes = any(one.access == "black" for one in missing)
+            taught = [one.name for one in missing if one.access == "labelled"]
+            asked = [one for one in missing if one.access != "labelled"]
+            generator = cached_generator(model, cache, digest=model.digest)
+            spare, seed = judging.unseen_one_pass, configuration.seed
             if any(one.access == "two models" for one in missing):
                 models["reference"] = CachedScorer(open_checkpoint(out, configuration, 0), cache)
             known = {
                 **known,
+                **supervised_values(planted, taught, generator, spare_unseen=spare, seed=seed),
                 **values_of(
                     planted,
-                    missing,
+                    asked,
                     models,
                     frequencies(out, configuration),
                     judging,
-                    generator=cached_generator(model, cache, digest=model.digest) if writes else None,
+                    generator=generator if any(one.access == "black" for one in asked) else None,
                     progress=progress,
                 ),
             }

@@ -161,7 +161,9 @@ def groups_of(samples: Sequence[Sample], chosen: Chosen) -> list[str | None]:
 
 
 def _threshold(detector: Detector, column: Values, truths: Chosen) -> tuple[float | None, int]:
-    """The detector's threshold, and how many labelled texts it was fitted on."""
+    """The detector's threshold, and how many labelled texts it, or the detector itself, was fitted on."""
+    if detector.access == "labelled":
+        return 0.0, len(truths)
     if detector.rule is not None:
         return float(np.nextafter(detector.rule, np.inf)), 0
     scored = ~np.isnan(column)

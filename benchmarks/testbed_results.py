@@ -3,7 +3,8 @@
     python benchmarks/testbed_results.py [--out runs/small] [--seeds 0,1,2] [--only table-1,honest-null]
 
 Runs lie in the folder `--out`, shared by all experiments; killed and started again, it goes on. What they found goes to
-results/testbed/ as JSON, with the list of who was planted by id and digest, and to docs/testbed-results.md as tables.
+results/testbed/ as JSON, with the list of who was planted by id and digest, and everything found in that folder to
+docs/testbed-results.md as tables.
 """
 
 import argparse
@@ -12,8 +13,7 @@ import json
 import shutil
 from pathlib import Path
 
-from assay.reports.experiment import finding_table, write_finding
-from assay.reports.tables import markdown_of
+from assay.reports.experiment import write_finding
 from assay.testbed.configuration import scale
 from assay.testbed.experiments.bench import Bench
 from assay.testbed.experiments.table import EXPERIMENTS
@@ -39,13 +39,11 @@ def main() -> None:
     options = parser.parse_args()
     bench = Bench(options.out, scale("small"), tuple(int(seed) for seed in options.seeds.split(",")))
     RESULTS.mkdir(parents=True, exist_ok=True)
-    parts = [HEAD]
     for name in options.only.split(","):
         found = EXPERIMENTS[name].function(bench)
         first = bench.folder(bench.configured(bench.configurations[0], bench.seeds[0]))
         write_finding(options.out / name, found, manifest_of(first))
         shutil.copy2(options.out / name / "finding.json", RESULTS / f"{name}.json")
-        parts.append(f"## {name}\n\n{markdown_of(finding_table(found), head=found.head)}\n")
         print(name)
     for run in sorted((options.out / "runs").glob("*/plant/members.jsonl")):
         folder = run.parents[1]
@@ -54,7 +52,9 @@ def main() -> None:
         about = {"configuration": json.loads((folder / "configuration.json").read_text("utf-8"))}
         about["manifest"] = {key: value for key, value in manifest_of(folder).items() if key != "command"}
         (RESULTS / f"{folder.name}.json").write_text(json.dumps(about, indent=1) + "\n", "utf-8")
-    PAGE.write_text("\n".join(parts), "utf-8")
+    made = {name: options.out / name / "finding.md" for name in EXPERIMENTS}
+    tables = [f"## {name}\n\n{path.read_text('utf-8')}" for name, path in made.items() if path.exists()]
+    PAGE.write_text("\n".join([HEAD, *tables]), "utf-8")
     print(PAGE)
 
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from assay.provenance import CodeIndex, Document, Origin
+from assay.provenance import CodeIndex, Document, Origin, trace, unlabelled
 from assay.provenance.unlabelled import language_by_evidence
 from support.snippets import GRAPH, MEDIAN
 
@@ -29,6 +29,18 @@ def mixed_index(tmp_path_factory):
 @pytest.mark.parametrize(("text", "language"), [(GRAPH.replace("queue", "heap"), "python"), (JAVA, "java")])
 def test_a_text_is_read_in_the_language_in_which_most_of_it_is_found(mixed_index, text, language):
     assert language_by_evidence(text, mixed_index) == language
+
+
+def test_only_languages_that_the_index_holds_are_tried(mixed_index, monkeypatch):
+    tried = []
+
+    def tracing(*arguments, language, **options):
+        tried.append(language)
+        return trace(*arguments, language=language, **options)
+
+    monkeypatch.setattr(unlabelled, "trace", tracing)
+    language_by_evidence(JAVA, mixed_index)
+    assert sorted(tried, key=str) == [None, "java", "python"]
 
 
 def test_a_text_that_is_found_nowhere_is_read_by_neutral_rules(mixed_index):

@@ -2,6 +2,7 @@
 
 import os
 import socket
+from pathlib import Path
 
 import pytest
 
@@ -85,6 +86,27 @@ def test_a_part_of_a_repository_stands_under_the_repositorys_licence(tmp_path):
     assert licences(tmp_path / "r" / "src" / "p" / "a.py") == {"MIT"}
     assert licences(tmp_path / "r" / "own") == {"ISC"}
     assert licences(tmp_path / "b.py") == {None}, "a folder that is no repository speaks of nothing below it"
+
+
+def test_what_a_repository_ignores_does_not_stand_under_its_licence(tmp_path):
+    make(tmp_path, **{"r/.git/info/exclude": "tmp/\n", "r/pyproject.toml": '[project]\nlicense = "MIT"\n'})
+    make(tmp_path, **{"r/.gitignore": "/versions\n!kept.py\n", "r/deep/.gitignore": "*.gen.py\n", "r/tmp/a.py": "1"})
+    make(tmp_path, **{"r/versions/3.11/lib/json/a.py": "1", "r/deep/b.gen.py": "1", "r/deep/b.py": "1"})
+    make(tmp_path, **{"r/versions/3.11/lib/pyproject.toml": '[project]\nlicense = "ISC"\n'})
+
+    def licences(path):
+        found = Folder(tmp_path / "r" / path, "c").found()
+        return {one.facts.nearest for one in found if isinstance(one, Entry)}
+
+    assert licences("versions/3.11/lib/json") == licences("tmp") == licences("deep/b.gen.py") == {None}
+    assert licences("versions/3.11/lib") == {"ISC"}, "what the named folder itself states holds"
+    assert licences("deep") == licences("deep/b.py") == {"MIT"}
+
+
+def test_a_relative_path_is_looked_up_to_the_root_of_its_repository(tmp_path, monkeypatch):
+    make(tmp_path, **{"r/.git/HEAD": "x", "r/pyproject.toml": '[project]\nlicense = "MIT"\n', "r/src/p/a.py": "1"})
+    monkeypatch.chdir(tmp_path / "r" / "src")
+    assert {one.facts.nearest for one in Folder(Path("p"), "c").found()} == {"MIT"}
 
 
 def test_links_are_not_followed_so_no_loop_is_walked(tmp_path):

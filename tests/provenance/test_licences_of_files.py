@@ -1,6 +1,8 @@
 """Licences are read only from what states them."""
 
+import sysconfig
 from email.message import Message
+from pathlib import Path
 
 import pytest
 from identify.vendor.licenses import LICENSES
@@ -67,6 +69,24 @@ def test_nothing_stated_is_unknown():
 def test_a_licence_file_is_known_by_its_text(spdx):
     text = "Copyright (c) 2020 Somebody\n\n" + TEXTS[spdx].replace("\n", "\r\n")
     assert licence_of_text(text.encode()) == canonical_licence(spdx)
+
+
+PYTHON = (
+    "A. HISTORY OF THE SOFTWARE\n==========================\n\nOnce upon a time.\n\n"
+    "PYTHON SOFTWARE FOUNDATION LICENSE VERSION 2\n--------------------------------------------\n\n1. Terms.\n"
+)
+
+
+def test_pythons_own_licence_file_is_known_by_its_history():
+    assert licence_of_text(PYTHON.encode()) == "PSF-2.0"
+    assert licence_of_text(("Ours is MIT. What follows is of others.\n\n" + PYTHON).encode()) is None
+
+
+def test_the_standard_library_says_its_licence_where_the_installation_does():
+    file = Path(sysconfig.get_path("stdlib"), "LICENSE.txt")
+    if not file.is_file():
+        pytest.skip("this Python was installed without its licence")
+    assert licence_of_text(file.read_bytes()) == "PSF-2.0"
 
 
 @pytest.mark.parametrize(

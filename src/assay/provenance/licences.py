@@ -24,6 +24,10 @@ LARGEST_LICENCE_FILE = 200_000
 
 _TAG = re.compile(r"SPDX-License-Identifier:[ \t]*([^\r\n]+)", re.IGNORECASE)
 _TAG_ENDS = re.compile(r"\s*(?:\*/|-->|--\]\]|[*}\"'`;,#]|\*\)|\\n).*$")
+# Python's own licence file, and those made after it: a history, the licence that holds, and those of the past
+_PYTHON = re.compile(
+    rb"\A\s*A\. HISTORY OF THE SOFTWARE\s.*^PYTHON SOFTWARE FOUNDATION LICENSE VERSION 2\s", re.DOTALL | re.MULTILINE
+)
 _GNU = re.compile(r"\b([AL]?GPL|GFDL)-(\d\.\d)(\+?)(?![\w.+-])")
 _OPERATORS = {"AND", "OR", "WITH"}
 
@@ -165,7 +169,9 @@ def _identified(raw: bytes) -> str | None:
         path = Path(folder, "LICENSE")  # the library reads from a file, as UTF-8
         path.write_text(raw.decode("utf-8", "replace"), "utf-8")
         found = license_id(str(path))
-    return canonical_licence(found) if found else None
+    if found:
+        return canonical_licence(found)
+    return "PSF-2.0" if _PYTHON.search(raw) else None
 
 
 def resolved(metadata: str | None, text: str, nearest: str | None) -> str:

@@ -128,10 +128,14 @@ def _rules(file: Path, below: str) -> tuple[_Rules, ...]:
 
 
 def _stated_above(path: Path) -> Facts:
-    """What the folders above state, up to the root of the repository that a path lies in; outside of one, nothing."""
+    """What the folders above state, up to the root of the repository that a path belongs to; outside of one, nothing.
+
+    What a repository ignores does not belong to it: installed packages, builds, the Pythons in the one of pyenv.
+    """
+    path = Path(os.path.abspath(path))  # noqa: PTH100  parents of a relative path end early; links stay as they are
     folders = list(path.parents)
     root = next((number for number, one in enumerate(folders) if (one / ".git").exists()), None)
-    if root is None or (path / ".git").exists():
+    if root is None or (path / ".git").exists() or _is_ignored(path, folders[root]):
         return NOTHING_KNOWN
     for folder in folders[: root + 1]:
         found = Surroundings()
@@ -143,6 +147,20 @@ def _stated_above(path: Path) -> Facts:
         if (facts := found.facts_of("")).nearest:
             return facts
     return NOTHING_KNOWN
+
+
+def _is_ignored(path: Path, root: Path) -> bool:
+    """Whether a repository leaves out a path below its root, or a folder on the way to it."""
+    rules = _rules(root / ".git" / "info" / "exclude", "")
+    at = ""
+    *folders, last = path.relative_to(root).parts
+    for name in folders:
+        rules = (*rules, *_rules(root / at / IGNORE_FILE, at))
+        at = f"{at}{name}/"
+        if ignored(rules, at):
+            return True
+    rules = (*rules, *_rules(root / at / IGNORE_FILE, at))
+    return ignored(rules, f"{at}{last}" + "/" * path.is_dir())
 
 
 def _notice(inside: list[os.DirEntry[str]], below: str, surroundings: Surroundings) -> None:

@@ -96,7 +96,23 @@ def test_a_header_in_cpp_is_read_as_that():
     ("granularity", "kinds"), [("file", ["file"]), ("function", ["function"]), ("both", ["file", "function"])]
 )
 def test_granularity(granularity, kinds):
-    assert [one.kind for one in pieces("def f():\n    return 1\n", "python", granularity).pieces] == kinds
+    assert [one.kind for one in pieces("x = 1\n\ndef f():\n    return 1\n", "python", granularity).pieces] == kinds
+
+
+@pytest.mark.parametrize("around", ["{}", "\n\n{}\n", "{}\n\n"])
+@pytest.mark.parametrize(
+    ("text", "language"), [("def f():\n    return 1\n", "python"), ("int f(void) { return 1; }\n", "c")]
+)
+def test_a_file_that_is_one_function_is_one_document_with_its_name(text, language, around):
+    file = around.format(text)
+    (one,) = pieces(file, language).pieces
+    assert (one.kind, one.name, one.text) == ("function", "f", text)
+    assert file.splitlines()[one.first_line - 1] == text.splitlines()[0]
+    assert [one.kind for one in pieces(file, language, "file").pieces] == ["file"]
+
+
+def test_a_file_that_says_more_than_its_one_function_stays_whole_beside_it():
+    assert [one.kind for one in pieces("# f\ndef f():\n    return 1\n", "python").pieces] == ["file", "function"]
 
 
 @pytest.mark.parametrize(("text", "language"), [("x = 1\n", "python"), ("fn f() {}", "rust"), ("a b", None)])

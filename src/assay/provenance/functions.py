@@ -102,7 +102,8 @@ _NAME_FIELDS = ("name", "key", "left", "property")
 def pieces(text: str, language: str | None, granularity: Granularity = "both") -> Pieces:
     """The pieces of one file, the whole first, functions in text order.
 
-    A file that cannot be split gives itself under every granularity, so that nothing is lost.
+    A file that cannot be split gives itself under every granularity, so that nothing is lost. A file that is one
+    function and blank lines gives that function alone: the same text twice would be one document without a name.
 
     Args:
         text: of the file.
@@ -118,7 +119,8 @@ def pieces(text: str, language: str | None, granularity: Granularity = "both") -
     if found is None:
         return Pieces((whole,), parsed=False)
     inside = tuple(Piece("function", one.name, one.first_line, one.text) for one in found)
-    return Pieces(inside if granularity == "function" and inside else (whole, *inside), parsed=True)
+    is_function = len(inside) == 1 and inside[0].text.strip("\n") == text.strip("\n")
+    return Pieces(inside if is_function or (granularity == "function" and inside) else (whole, *inside), parsed=True)
 
 
 def functions(text: str, language: str) -> list[Definition] | None:

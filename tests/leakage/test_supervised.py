@@ -147,6 +147,13 @@ def test_texts_without_labels_teach_nothing(texts, parrot):
         fit_all(texts, parrot)
 
 
+@pytest.mark.parametrize("name", sorted(SUPERVISED))
+def test_texts_too_short_to_be_cut_teach_nothing(name, parrot):
+    short = [Sample(str(i), f"x{i}", "python") for i in range(8)]
+    with pytest.raises(DataError, match="0 of 4 labelled texts can teach the classifier"):
+        SUPERVISED[name](short, [True, False] * 4, parrot, epochs=1)
+
+
 def test_one_group_cannot_be_halved():
     taught = Taught(tuple(Sample(str(i), "x", group="a") for i in range(8)), (True, False) * 4, 0)
     with pytest.raises(DataError, match="1 groups of labelled texts cannot be cut"):

@@ -14,7 +14,7 @@ import torch
 from numpy.typing import NDArray
 from sklearn.naive_bayes import GaussianNB
 
-from assay.leakage.labelled import Continued, Taught, continued
+from assay.leakage.labelled import Continued, Taught, check_classes, continued
 from assay.models.open import open_local
 from assay.models.transformers_backend import TransformersModel
 from assay.types import Generator, Sample, Score
@@ -101,6 +101,7 @@ def fit(
     columns = features(continued([samples[i].text for i in second], generator), model)
     truths = np.array([taught.labels[i] for i in second])
     scored = ~np.isnan(columns).any(axis=1)
+    check_classes(truths[scored], len(second), "two halves, of which the model writes the second")
     classifier = GaussianNB(priors=(0.5, 0.5))
     classifier.fit(columns[scored], truths[scored])
     return DPDLLM(taught, generator, model, classifier)

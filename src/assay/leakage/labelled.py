@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import Protocol
 
 import numpy as np
+from numpy.typing import NDArray
 
 from assay.errors import DataError
 from assay.scores.continuation import SuffixCut
@@ -131,6 +132,25 @@ def continued(texts: Sequence[str], generator: Generator) -> list[Continued]:
         Continued(str(one.question.prompt), str(found[one.question])[: len(one.truth)] if one.truth else "")
         for one in cut
     ]
+
+
+def check_classes(truths: NDArray[np.bool_], total: int, needs: str) -> None:
+    """The texts that a classifier can learn from must be of both classes.
+
+    Args:
+        truths: bool [texts], of those with features.
+        total: how many texts there are.
+        needs: what a text must have for that.
+
+    Raises:
+        DataError: when they are not.
+    """
+    fewest = int(min(truths.sum(), (~truths).sum()))
+    if fewest < FEWEST // 2:
+        raise DataError(
+            f"{len(truths)} of {total} labelled texts can teach the classifier, of one class {fewest}: expected at "
+            f"least {FEWEST // 2} of each with {needs}"
+        )
 
 
 def group_of(sample: Sample) -> str:

@@ -25,8 +25,7 @@ from transformers import (
     T5ForConditionalGeneration,
 )
 
-from assay.errors import DataError
-from assay.leakage.labelled import FEWEST, Continued, Taught, continued
+from assay.leakage.labelled import Continued, Taught, check_classes, continued
 from assay.models.loading import one_line, quiet
 from assay.models.open import located
 from assay.scoring.views import rewritten
@@ -154,12 +153,7 @@ def fit(
         rows, _ = features([samples[i] for i in second], generator, found)
         scored = ~np.isnan(rows).any(axis=1)
         truths = np.array([taught.labels[i] for i in second])[scored]
-        fewest = min(truths.sum(), (~truths).sum())
-        if fewest < FEWEST // 2:
-            raise DataError(
-                f"{len(truths)} of {len(second)} labelled texts can be scored, of one class {fewest}: expected at "
-                f"least {FEWEST // 2} of each, in a language whose names can be replaced"
-            )
+        check_classes(truths, len(second), "two halves, in a language whose names can be replaced")
         return VeilProbe(taught, generator, found, prototypes(rows[scored], truths, seed=seed))
 
 
@@ -239,22 +233,22 @@ def features(samples: Sequence[Sample], generator: Generator, mapping: Mapping) 
     own = continued([one.text for one in samples], generator)
     changed = iter(continued([one.texts[0] for one in renamed if one.texts], generator))
     others = [next(changed) if one.texts else None for one in renamed]
-    rows: list[Rows | None] = []
+    rows: dict[int, Rows] = {}
     reasons: list[str | None] = []
-    for pair, other, names in zip(own, others, renamed, strict=True):
+    for place, (pair, other, names) in enumerate(zip(own, others, renamed, strict=True)):
         if other is None:
-            reason = names.reason or "no names to replace"
+            reasons.append(names.reason or "no names to replace")
         elif not pair.written or not other.written:
-            reason = "the model wrote nothing behind its first half"
+            reasons.append("the model wrote nothing behind its first half")
         else:
-            reason = None
             first, second = states(mapping, pair), states(mapping, other)
-            rows.append(np.concatenate([first, np.abs(second - first)]))
-        if reason:
-            rows.append(None)
-        reasons.append(reason)
-    width = next((len(row) for row in rows if row is not None), 1)
-    return np.array([np.full(width, np.nan) if row is None else row for row in rows]).reshape(-1, width), reasons
+            rows[place] = np.concatenate([first, np.abs(second - first)])
+            reasons.append(None)
+    width = next((len(row) for row in rows.values()), 1)
+    found = np.full((len(samples), width), np.nan)
+    for place, row in rows.items():
+        found[place] = row
+    return found, reasons
 
 
 def states(mapping: Mapping, pair: Continued) -> Rows:

@@ -95,6 +95,18 @@ def test_without_labels_the_baseline_compares_benchmark_and_unseen_text(todo):
     assert found.blind.separates
 
 
+def test_without_labels_the_benchmark_as_a_whole_is_tested_by_the_primary_score(todo):
+    bare = [Sample(s.id, s.text, group=s.group) for s in SEEN]
+    found = audit(bare, todo, benchmark="words", unseen=FRESH)
+    whole = {summary.score: summary.calibration.whole for summary in found.summaries}
+    assert [name for name, one in whole.items() if one is not None] == [found.primary]
+    assert (whole[found.primary].samples, whole[found.primary].unseen) == (len(SEEN), len(FRESH))
+
+
+def test_labels_leave_no_whole_to_be_tested(labelled):
+    assert all(summary.calibration.whole is None for summary in labelled.summaries)
+
+
 def test_without_labels_and_unseen_text_there_are_distributions_only(todo):
     found = audit(FRESH, todo, benchmark="words")
     (summary, *_) = found.summaries

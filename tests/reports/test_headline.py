@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 from assay.evaluation import BlindBaseline, DosePoint, Estimate, FlagRate, Ranking
+from assay.evaluation.set_test import SetTest
 from assay.leakage.results import Audit, Calibration, Distribution, ScoreSummary
 from assay.reports.blind import baseline_note, confounding_warning
 from assay.reports.headline import headline, sufficient_dose
@@ -246,3 +247,19 @@ def test_every_kind_of_audit_has_a_headline(every_audit: dict[str, Audit]):
         assert found.statement.endswith(".")
         assert all(detail.endswith(".") for detail in found.details)
         assert "nan" not in " ".join([found.statement, *found.details])
+
+
+def test_a_benchmark_is_judged_as_a_whole_too():
+    whole = SetTest(0.0005, 0.61, 164, 164, 200, 31)
+    held = replace(calibration(0.08, 0.05, 0.13, 0.1), whole=whole)
+    assert (
+        "The set as a whole: a sample of it scores above an unseen text in 61 % of pairs (chance is 50 %); had nothing "
+        "leaked, that much would come up"
+    ) in plain(" ".join(headline(audit(calibration=held)).details))
+
+
+def test_too_few_groups_for_a_test_of_the_whole_are_told():
+    held = replace(calibration(0.08, 0.05, 0.13, 0.1), whole=SetTest(math.nan, 0.6, 100, 1, 200, 31))
+    assert "no p-value, since that takes 5 groups on either side (100 samples of 1 group" in plain(
+        " ".join(headline(audit(calibration=held)).details)
+    )

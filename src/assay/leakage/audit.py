@@ -1,6 +1,7 @@
 """The audit: scores of every sample, held against labels, doses and known-unseen text as far as these are known."""
 
 from collections.abc import Hashable, Iterable, Mapping, Sequence
+from dataclasses import replace
 from types import MappingProxyType
 from typing import Literal, TypedDict
 
@@ -21,6 +22,7 @@ from assay.evaluation.calibration import (
 )
 from assay.evaluation.dose import dose_correlation, dose_response
 from assay.evaluation.ranking_result import Ranking, rank_all
+from assay.evaluation.set_test import set_test
 from assay.leakage.calibration_file import UnseenScores
 from assay.leakage.heat_map import TokenKeeper
 from assay.leakage.labelled import Fitted
@@ -122,6 +124,10 @@ def audit(
         known = {name: calibration.values[name] for name in names if name in calibration.values} if calibration else {}
     source = calibration.source if calibration else unseen_source
     calibrated = {name: calibrate(values[name], known[name], audited, alpha, source) for name in known}
+    if fresh and all(sample.label not in LABELLED for sample in audited):
+        groups = ([sample.group for sample in texts] for texts in (audited, fresh))
+        whole = set_test(values[primary], known[primary], *groups, seed=seed)
+        calibrated[primary] = replace(calibrated[primary], whole=whole)
     blind, compares = blind_check(audited, fresh, draws)
     return Audit(
         kind=kind,

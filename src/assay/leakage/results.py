@@ -12,6 +12,7 @@ from assay.evaluation.calibration import FlagRate
 from assay.evaluation.dose import DosePoint
 from assay.evaluation.estimate import Estimate
 from assay.evaluation.ranking_result import Ranking
+from assay.evaluation.set_test import SetTest
 from assay.types import Floats, Integers, Sample
 
 
@@ -48,6 +49,8 @@ class Calibration:
         by_dose: dose → the same rate over samples of that dose; empty where doses are unknown.
         member_share: 1 - Storey's estimate of the share of unseen samples; None in runs of before it was kept.
         adaptive_discoveries: number of samples with adaptive q ≤ alpha, which takes that share into account.
+        whole: the benchmark as a whole, for the primary score alone; None where the groups of the unseen text are not
+            known, or where labels say that only a part of the benchmark is in question.
     """
 
     source: str
@@ -63,6 +66,7 @@ class Calibration:
     by_dose: Mapping[int, FlagRate] = field(default_factory=dict)
     member_share: float | None = None
     adaptive_discoveries: int | None = None
+    whole: SetTest | None = None
 
 
 @dataclass(frozen=True, slots=True)

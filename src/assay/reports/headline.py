@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from assay.evaluation.dose import DosePoint
 from assay.evaluation.estimate import Estimate
 from assay.evaluation.ranking_result import Ranking
+from assay.evaluation.set_test import MINIMUM_GROUPS, SetTest
 from assay.leakage.results import Audit, Calibration, ScoreSummary
 from assay.reports.blind import confounding_warning
 from assay.reports.methods import named
@@ -185,7 +186,22 @@ def _calibrated(audit: Audit, calibration: Calibration) -> Headline:
         f"has a {percent(rate.level)} interval of {percent_interval(rate)}; had nothing leaked, a share this high "
         f"would come up {probability(flags.p_value)}."
     )
-    return Headline(statement, (familiar, *_calibration_details(calibration)))
+    whole = () if calibration.whole is None else (_as_a_whole(calibration.whole),)
+    return Headline(statement, (familiar, *whole, *_calibration_details(calibration)))
+
+
+def _as_a_whole(found: SetTest) -> str:
+    compared = (
+        f"{count(found.samples, 'sample')} of {count(found.groups, 'group')} against "
+        f"{count(found.unseen, 'unseen text')} of {count(found.unseen_groups, 'group')}"
+    )
+    if math.isnan(found.p_value):
+        return f"The set as a whole: no p-value, since that takes {MINIMUM_GROUPS} groups on either side ({compared})."
+    return (
+        f"The set as a whole: a sample of it scores above an unseen text in {percent(found.superiority)} of pairs "
+        f"(chance is 50 %); had nothing leaked, that much would come up {probability(found.p_value)} ({compared}, "
+        "permuted)."
+    )
 
 
 def _calibration_details(calibration: Calibration) -> tuple[str, ...]:

@@ -1,0 +1,124 @@
+"""Was this set in the training data? One p-value for a whole benchmark, against text that was certainly not seen.
+
+A trace too weak to flag any one sample may show in all of them together. The statistic is Wilcoxon's: the difference of
+the mean ranks of both sets, over its standard error. Samples of a group (package, task, project) stand or fall
+together, so a group counts once in the standard error (Liang and Zeger 1986) and is permuted as one; where a group has
+samples on both sides, they are permuted within it. Studentising keeps the level where groups differ in size from side
+to side (Janssen 1997; Chung and Romano 2013).
+"""
+
+from collections.abc import Hashable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike
+from scipy.stats import rankdata
+
+from assay.errors import DataError
+from assay.evaluation.arrays import Booleans, Floats, Indices, group_codes, scorable
+
+PERMUTATIONS = 1999
+MINIMUM_GROUPS = 5
+"""On either side: below this a standard error over groups means nothing."""
+BLOCK = 1 << 19
+
+
+@dataclass(frozen=True, slots=True)
+class SetTest:
+    """A benchmark as a whole against unseen text.
+
+    Attributes:
+        p_value: one-sided, of scores this much higher where nothing leaked; NaN with too few groups.
+        superiority: how likely a sample of the benchmark scores above an unseen text, ties counting half; chance .5.
+        samples: of the benchmark, with a score; `groups` is how many groups they come from.
+        unseen: unseen texts with a score; `unseen_groups` likewise.
+    """
+
+    p_value: float
+    superiority: float
+    samples: int
+    groups: int
+    unseen: int
+    unseen_groups: int
+
+
+def set_test(
+    scores: ArrayLike,
+    unseen_scores: ArrayLike,
+    groups: Sequence[Hashable],
+    unseen_groups: Sequence[Hashable],
+    *,
+    permutations: int = PERMUTATIONS,
+    seed: int = 0,
+) -> SetTest:
+    """Test whether a benchmark scores higher than text certainly not seen.
+
+    Args:
+        scores: [n], higher = member; NaN (unscorable) is left out.
+        unseen_scores: [m], the same score of unseen text of the same kind.
+        groups: [n], what stands or falls together; None is a group of its own. A group may be on both sides.
+        unseen_groups: [m].
+        permutations: behind the p-value, which is at least 1 / (permutations + 1).
+        seed: of the permutations.
+
+    Raises:
+        DataError: an array is not one-dimensional or holds an infinity, lengths differ, or permutations below 1.
+    """
+    values, unseen = scorable(scores), scorable(unseen_scores, "unseen scores")
+    if permutations < 1:
+        raise DataError(f"{permutations} permutations; expected at least 1")
+    if len(groups) != len(values):
+        raise DataError(f"{len(groups)} groups for {len(values)} scores; expected one group a score")
+    pooled = np.concatenate([values, unseen])
+    codes = group_codes([*groups, *unseen_groups], len(pooled))
+    known = ~np.isnan(pooled)
+    codes = np.unique(codes[known], return_inverse=True)[1]
+    order = np.argsort(codes, kind="stable")
+    group, ranks = codes[order], rankdata(pooled[known])[order]
+    inside = (np.arange(len(pooled)) < len(values))[known][order]
+    counts = tuple(len(np.unique(group[side])) for side in (inside, ~inside))
+    n, m = int(inside.sum()), int((~inside).sum())
+    superiority = float((ranks[inside].mean() - (n + 1) / 2) / m) if n and m else np.nan
+    p_value = np.nan
+    if min(counts) >= MINIMUM_GROUPS:
+        starts = np.flatnonzero(np.diff(group, prepend=-1))
+        observed = studentised(inside[None, :], ranks, starts)[0]
+        random = np.random.default_rng(seed)
+        reached, left, most = 0, permutations, max(1, BLOCK // len(ranks))
+        while left:
+            drawn = min(left, most)
+            found = studentised(permuted(inside, group, drawn, random), ranks, starts)
+            reached += int((found >= observed - 1e-12).sum())
+            left -= drawn
+        p_value = (1 + reached) / (permutations + 1)
+    return SetTest(p_value, superiority, n, counts[0], m, counts[1])
+
+
+def studentised(inside: Booleans, ranks: Floats, starts: Indices) -> Floats:
+    """Difference of mean ranks over its standard error by group, one for each row of sides [r, n].
+
+    Samples are ordered by group; `starts` is where each group begins. Without any spread a difference is infinite.
+    """
+    n = inside.sum(axis=1)[:, None]
+    m = inside.shape[1] - n
+    mean_in, mean_out = (inside @ ranks)[:, None] / n, (~inside @ ranks)[:, None] / m
+    influence = np.where(inside, (ranks - mean_in) / n, (mean_out - ranks) / m)
+    spread = np.sqrt((np.add.reduceat(influence, starts, axis=1) ** 2).sum(axis=1))
+    difference = (mean_in - mean_out)[:, 0]
+    surest = np.where(difference, np.copysign(np.inf, difference), 0.0)
+    errors: Floats = np.divide(difference, spread, out=surest, where=spread > 0)
+    return errors
+
+
+def permuted(inside: Booleans, group: Indices, count: int, random: np.random.Generator) -> Booleans:
+    """Sides [count, n] with groups swapped as wholes, and samples swapped within groups that are on both sides."""
+    sizes = np.bincount(group)
+    of_set = np.bincount(group, weights=inside)
+    pure = (of_set == 0) | (of_set == sizes)
+    sides = np.zeros((count, len(sizes)), np.bool_)
+    sides[:, pure] = random.permuted(np.tile(of_set[pure] > 0, (count, 1)), axis=1)
+    drawn = sides[:, group]
+    for mixed in np.flatnonzero(~pure):
+        here = group == mixed
+        drawn[:, here] = random.permuted(np.tile(inside[here], (count, 1)), axis=1)
+    return drawn

@@ -388,6 +388,55 @@ def index(file: File) -> str:
     return f"{table(head, rows)}\n{table(asked, answers)}"
 
 
+def detector_ideas(file: File) -> str:
+    """Every idea on every seed, best first within its family, with its distance from Mid-PIT."""
+    found = file["results"][0]
+    seeds = [one["seed"] for one in found["table"][0]["cells"]]
+    rows = []
+    for one in sorted(found["table"], key=lambda one: (one["family"], -one["cells"][0]["auroc"])):
+        told = []
+        for at in one["cells"]:
+            over = at.get("over_mid_pit")
+            told.append(f"{at['auroc']:.3f}" + (f" ({over[0]:+.3f}; {over[1]:+.3f} to {over[2]:+.3f})" if over else ""))
+        rows.append([one["family"], one["idea"], *told])
+    picked = "".join(
+        f"- {one['family']}: {one['idea']}. Above Mid-PIT, Min-K%++ and `sr_gray` on every other seed: "
+        f"{'yes' if one['above_all_rivals_on_every_other_seed'] else 'no'}.\n"
+        for one in found["chosen"]
+    )
+    head = ["family", "idea", *(f"seed {seed}" for seed in seeds)]
+    return f"{table(head, rows)}\nThe best of each family on the first seed:\n\n{picked}"
+
+
+def set_null(file: File) -> str:
+    """How often clean sets are called leaked."""
+    rows = [
+        [
+            one["model"],
+            f"{one['texts']:,}",
+            str(one["groups"]),
+            str(one["splits"]),
+            *(f"{share:.1%}" for way in ("by group", "Wilcoxon by sample") for share in one["flagged"][way]),
+        ]
+        for one in file["results"][1]["null"]
+    ]
+    ways = [f"{way}, at {level}" for way in ("by group", "by sample") for level in ("5%", "10%")]
+    return table(["model", "clean texts", "packages", "splits", *ways], rows)
+
+
+def set_power(file: File) -> str:
+    """How often sets that were seen once, and clean ones, are called leaked at 5 %."""
+
+    def told(found: Sequence[float]) -> str:
+        return f"{found[0]:.1%} [{found[1]:.1%}, {found[2]:.1%}]"
+
+    rows = [
+        [str(one["size"]), told(one["members"]), told(one["clean"]), str(one["sets"])]
+        for one in file["results"][1]["sets"]
+    ]
+    return table(["functions in the set", "seen once", "clean", "sets of each kind"], rows)
+
+
 def service(file: File) -> str:
     """Answers a second and how long they take, by the number of clients."""
     head = ["documents", "clients", "answers a second", "p50", "p95", "p99", "errors", "memory before and after"]
@@ -430,6 +479,9 @@ TABLES: Mapping[str, tuple[str, Callable[[File], str]]] = {
     "confidence": ("confidence", confidence),
     "index": ("index", index),
     "service": ("service", service),
+    "detector-ideas": ("detector_ideas", detector_ideas),
+    "set-null": ("detector_ideas", set_null),
+    "set-power": ("detector_ideas", set_power),
     "variants": ("variants", variants),
     "index_build": ("index_build", index_build),
     "points": ("points", points),

@@ -59,6 +59,15 @@ def test_too_few_queries_of_a_length_say_nothing():
     assert calibration.rate("tokens", 4, 0.9) is None
 
 
+def test_rates_of_vectors_hold_for_the_encoder_that_they_were_measured_with():
+    bins = {channel: binned([(9, 0.5)] * FEWEST) for channel in ("tokens", "vector")}
+    calibration = Calibration(DEFAULT, bins, "0123")
+    assert calibration.fitting("0123") == calibration
+    for other in ("4567", None):
+        assert set(calibration.fitting(other).channels) == {"tokens"}
+    assert set(Calibration(DEFAULT, bins).fitting(None).channels) == {"tokens"}, "measured with we do not know what"
+
+
 @given(st.lists(st.tuples(st.integers(1, 300), VALUES), min_size=1, max_size=50))
 def test_a_saved_calibration_is_the_same(tmp_path_factory, measured):
     path = tmp_path_factory.mktemp("calibration") / FILE

@@ -13,7 +13,8 @@ from hypothesis import strategies as st
 from assay.errors import AssayError, CorpusIndexError
 from assay.provenance import CodeIndex, Document, Origin, trace
 from assay.provenance.boilerplate import NOTHING, Boilerplate, Template, default_boilerplate, with_templates
-from assay.retrieval import fingerprint
+from assay.provenance.confidence import Calibration, binned
+from assay.retrieval import DEFAULT, fingerprint
 
 WORDS = (
     "basket count data edge field group head item join key line mark node order path query row seed table unit".split()  # noqa: SIM905
@@ -217,6 +218,33 @@ def test_matches_by_vector_alone_come_last_and_fall_to_an_asked_confidence(with_
     assert found.matches[-1].spans == ()
     sure = trace(CORPUS[2].text, with_vectors, language="python", top=40, min_confidence=0.5)
     assert not [one for one in sure.matches if one.channel == "vector"]
+
+
+def vectors_calibrated(digest):
+    """Unrelated code has no cosine from .6 on, as measured with an encoder, and anything else."""
+    bins = {channel: binned([(1, 0.99)] * 999) for channel in ("characters", "tokens")}
+    return Calibration(DEFAULT, bins | {"vector": binned([(1, 0.59)] * 999)}, digest)
+
+
+def test_matches_by_vector_alone_have_the_confidence_of_their_encoder(with_vectors):
+    options = {"language": "python", "top": 40, "min_confidence": 0.95}
+    query = CORPUS[2].text
+    found = trace(query, with_vectors, calibration=vectors_calibrated(LetterEncoder.digest), **options)
+    alone = [one for one in found.matches if one.channel == "vector"]
+    assert alone
+    assert {one.confidence for one in alone} == {1 - 3 * 1 / 1000}
+    assert not found.notes
+    other = trace(query, with_vectors, calibration=vectors_calibrated("another"), **options)
+    assert not [one for one in other.matches if one.channel == "vector"]
+    assert "this encoder was not calibrated" in other.notes[0]
+
+
+def test_a_near_vector_makes_a_match_of_fingerprints_surer(with_vectors):
+    query = "".join(CORPUS[2].text.splitlines(keepends=True)[:5])
+    for digest, confidence in ((LetterEncoder.digest, 1 - 3 * 1 / 1000), ("another", 0.0)):
+        (first, *_) = trace(query, with_vectors, language="python", calibration=vectors_calibrated(digest)).matches
+        assert first.channel == "characters"
+        assert first.confidence >= confidence
 
 
 @pytest.mark.parametrize("method", ["hst", "vector"])

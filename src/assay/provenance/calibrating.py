@@ -91,7 +91,7 @@ def calibrate(
     return Calibration(
         profile=index.profile,
         channels={channel: binned(values) for channel, values in measured.items()},
-        encoder_digest=info.encoder_digest if index.finds_by_vector else None,
+        encoder_digest=index.encoder_digest if index.finds_by_vector else None,
         provenance={
             "documents": info.documents,
             "unrelated": measured_on,

@@ -91,18 +91,19 @@ def similarity_of(
     """How near the candidate at one position is; None where nothing speaks for it.
 
     The false-positive rate is the smallest over the channels, times the number of channels that were looked at, as
-    Bonferroni has it.
+    Bonferroni has it. A near vector counts among them, so it may make a match of fingerprints surer.
 
     Args:
         at: position of the candidate.
         found: all of them.
-        calibration: of the rates, or None. Rates of vectors only where it was measured with this index's encoder.
+        calibration: of the rates, or None; see `Calibration.fitting`.
         units: length of the query, for the rate of a vector.
         by_vector: take the vector alone.
     """
     cosine = None if np.isnan(found.cosines[at]) else float(found.cosines[at])
     has_vectors = not np.isnan(found.cosines).all()
     channels = len(found.standings) + (calibration is not None and "vector" in calibration.channels and has_vectors)
+    by_cosine = None if calibration is None or cosine is None else calibration.rate("vector", max(units, 1), cosine)
     standing = _telling(at, found.standings)
     if standing is not None and not by_vector:
         rates = [
@@ -110,13 +111,12 @@ def similarity_of(
             for one in found.standings
             if calibration is not None and one.shared_telling[at]
         ]
-        confidence = _confidence([rate for rate in rates if rate is not None], channels)
+        confidence = _confidence([rate for rate in (*rates, by_cosine) if rate is not None], channels)
         jaccard, containment = float(standing.jaccard[at]), float(standing.containment[at])
         return Similarity(standing.form, jaccard, containment, cosine, confidence)
     if cosine is None:
         return None
-    rate = calibration.rate("vector", max(units, 1), cosine) if calibration else None
-    confidence = _confidence([] if rate is None else [rate], 1 if by_vector else channels)
+    confidence = _confidence([] if by_cosine is None else [by_cosine], 1 if by_vector else channels)
     jaccard, containment = (float(standing.jaccard[at]), float(standing.containment[at])) if standing else (0.0, 0.0)
     return Similarity("vector", jaccard, containment, cosine, confidence)
 

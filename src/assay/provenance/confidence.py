@@ -9,7 +9,7 @@ rounded up where they are measured and down where they are looked up, to hundred
 import json
 import math
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cache
 from importlib.resources import files
 from pathlib import Path
@@ -83,6 +83,12 @@ class Calibration:
         if not bins:
             return None
         return next((one for one in reversed(bins) if one.shortest <= length), bins[0]).rate(value)
+
+    def fitting(self, encoder_digest: str | None) -> "Calibration":
+        """What holds for vectors of that encoder: all of it, or what was measured without vectors."""
+        if "vector" not in self.channels or (encoder_digest is not None and encoder_digest == self.encoder_digest):
+            return self
+        return replace(self, channels={name: bins for name, bins in self.channels.items() if name != "vector"})
 
     def content(self) -> dict[str, object]:
         """As JSON has it."""

@@ -23,11 +23,14 @@ class Searchable(Protocol):
 
     Attributes:
         profile: of the fingerprints.
+        encoder_digest: of the encoder that it was made with; None without vectors.
         finds_by_vector: whether `candidates_by_vector` can answer.
     """
 
     @property
     def profile(self) -> Profile: ...  # noqa: D102  see the class
+    @property
+    def encoder_digest(self) -> str | None: ...  # noqa: D102
     @property
     def finds_by_vector(self) -> bool: ...  # noqa: D102
 

@@ -102,7 +102,8 @@ def trace(
         min_confidence: least confidence. What is not calibrated does not fall to it, but for matches by vector alone.
         boilerplate: what is ignored; None: the shipped list and what is common in the index, nothing for "paper", which
             has a rule of its own.
-        calibration: of the confidence; None: that of the index, else the shipped one of its profile.
+        calibration: of the confidence; None: that of the index, else the shipped one of its profile. Its rates of
+            vectors hold only where the index has vectors of the encoder that they were measured with.
 
     Raises:
         AssayError: no such method or rank_by, or top or candidates below 1.
@@ -115,6 +116,7 @@ def trace(
         boilerplate = NOTHING if is_paper else default_boilerplate()
     if calibration is None:
         calibration = index.calibration()
+    calibration = calibration and calibration.fitting(index.encoder_digest)
     with index.snapshot():
         query = read_query(text, language, index, boilerplate)
         found = candidates_of(query, index, method, candidates)
@@ -224,4 +226,6 @@ def _notes(index: Searchable, method: Method, calibration: Calibration | None) -
         notes.append("not searched by vector: the index has no vectors or was opened without its encoder")
     if calibration is None:
         notes.append(f"no confidence: profile {index.profile.name!r} was not calibrated; see `assay index calibrate`")
+    elif method != "winnowing" and index.finds_by_vector and "vector" not in calibration.channels:
+        notes.append("no confidence by vector: this encoder was not calibrated; see `assay index calibrate`")
     return tuple(notes)

@@ -268,6 +268,11 @@ class QdrantIndex:
         return self._lists.frequencies(form, hashes)
 
     @property
+    def encoder_digest(self) -> str | None:
+        """Digest of the encoder that it was made with; None without vectors."""
+        return self._described.encoder_digest
+
+    @property
     def finds_by_vector(self) -> bool:
         """Whether `candidates_by_vector` can answer: the index has vectors and was opened with its encoder."""
         return self._encoder is not None

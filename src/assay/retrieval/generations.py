@@ -41,14 +41,21 @@ def read_manifest(folder: Path, generation: int) -> dict[str, Any]:
 
 
 def publish(folder: Path, generation: int, manifest: Mapping[str, object]) -> None:
-    """Write a manifest: after this call it is there, and so is every file written before it, whatever happens."""
+    """Write a manifest: after this call it is there, and so is every file written before it, whatever happens.
+
+    Raises:
+        CorpusIndexError: the disk is full, or the folder cannot be written.
+    """
     content = json.dumps(manifest, indent=1)
     path = _path(folder, generation)
     unfinished = path.with_suffix(".unfinished")
     with writing(unfinished) as file:
         file.write(f"{zlib.crc32(content.encode()):08x}\n{content}".encode())
-    unfinished.replace(path)
-    sync_folder(folder)
+    try:
+        unfinished.replace(path)
+        sync_folder(folder)
+    except OSError as error:
+        raise unwritable(path, error) from error
 
 
 def sweep(folder: Path, keep: Mapping[int, set[str]]) -> None:

@@ -1,0 +1,94 @@
+"""A disk that fills while an index is written: one line, exit code 2, and what was committed stands."""
+
+import errno
+import random
+from pathlib import Path
+
+import pytest
+
+from assay.provenance import CodeIndex, catalogue
+from assay.retrieval import generations
+
+
+def full(*_):
+    raise OSError(errno.ENOSPC, "No space left on device")
+
+
+class Filling:
+    """A file that nothing more goes into."""
+
+    def __init__(self, file):
+        self._file = file
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self._file.close()
+
+    def __getattr__(self, name):
+        return full if name == "write" else getattr(self._file, name)
+
+
+def fill_files(monkeypatch, suffix):
+    opened = Path.open
+
+    def opening(path, mode="r", *arguments, **options):
+        file = opened(path, mode, *arguments, **options)
+        return Filling(file) if path.suffix == suffix and "w" in mode else file
+
+    monkeypatch.setattr(Path, "open", opening)
+
+
+def fill_folder(monkeypatch, _):
+    monkeypatch.setattr(generations, "sync_folder", full)
+
+
+def fill_catalogue(monkeypatch, _):
+    connected = catalogue._connected
+
+    def connecting(path, **options):
+        connection = connected(path, **options)
+        (pages,) = connection.execute("PRAGMA page_count").fetchone()
+        connection.execute(f"PRAGMA max_page_count = {pages}")
+        return connection
+
+    monkeypatch.setattr(catalogue, "_connected", connecting)
+
+
+def module(seed):
+    draw = random.Random(seed)
+    return "".join(f"name_{draw.getrandbits(64):x} = call_{draw.getrandbits(64):x}()\n" for _ in range(400))
+
+
+@pytest.mark.parametrize(
+    ("fill", "named"),
+    [
+        (fill_files, ".segment"),
+        (fill_files, ".usearch"),
+        (fill_files, ".unfinished"),
+        (fill_folder, ".json"),
+        (fill_catalogue, ".sqlite"),
+    ],
+)
+def test_a_full_disk_is_told_in_one_line_and_nothing_committed_is_lost(assay, tmp_path, monkeypatch, fill, named):
+    corpus = tmp_path / "corpus"
+    corpus.mkdir()
+    (corpus / "first.py").write_text(module(1))
+    build = ("index", "build", corpus, "--index", "i", "--jobs", 1)
+    assert assay(*build).code == 0
+
+    (corpus / "second.py").write_text(module(2))
+    with monkeypatch.context() as filled:
+        fill(filled, named)
+        found = assay(*build)
+    assert (found.code, found.err.count("\n")) == (2, 1), found.err
+    assert "the disk is full" in found.err
+    assert f"{named}: " in found.err
+    assert "what was committed before is untouched" in found.err
+
+    with CodeIndex.open(tmp_path / "i") as index:
+        index.check()
+        assert [one.text for one in index.documents(index.ids())] == [module(1)]
+    again = assay(*build)
+    assert (again.code, "1 read, 1 unchanged" in again.out) == (0, True)

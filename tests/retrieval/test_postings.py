@@ -156,6 +156,21 @@ class PostingsAgainstSets(RuleBasedStateMachine):
         assert self.postings.ids().tolist() == sorted(self.held)
 
     @invariant()
+    def frequencies_count_the_documents_that_are_held(self):
+        for form in FORMS:
+            query = [*range(26), 3, 25]  # in any order, repeated or not
+            counts = [sum(value in one[form] for one in self.held.values()) for value in query]
+            assert self.postings.frequencies(form, array(query)).tolist() == counts
+
+    @invariant()
+    def shared_are_those_of_the_sets_in_any_order(self):
+        several = np.array([40, *range(0, 41, 3), 7, 7])
+        for form in FORMS:
+            shared = self.postings.shared(form, array([5, *range(0, 26, 2), 5]), several)
+            query = {5, *range(0, 26, 2)}
+            assert shared.tolist() == [len(query & self.held.get(at, {form: set()})[form]) for at in several.tolist()]
+
+    @invariant()
     def sizes_are_those_of_the_sets(self):
         for form in FORMS:
             sizes = self.postings.sizes(form, np.arange(41))
@@ -192,6 +207,44 @@ def test_rare_fingerprints_of_one_region_leave_the_look_ups_of_the_others(folder
     found = postings.overlap("characters", array([*first, *second]), budget=4)
     assert set(found.documents.tolist()) == {0, 1, 2, 3, 9}
     assert found.shared.tolist() == [REGION] * 5
+
+
+def test_frequencies_leave_out_removed_documents_wherever_they_are(folder):
+    postings = filled(folder)  # document n has n … n + 4
+    assert postings.frequencies("tokens", array([4, 9, 99, 4])).tolist() == [5, 5, 0, 5]
+    postings.remove(5)
+    for _ in range(2):  # in memory, then opened again
+        assert postings.frequencies("tokens", array([4, 9, 8])).tolist() == [5, 4, 4]
+        postings.commit()
+        assert len(postings._segments[0].dead) == 1, "nothing was merged away"
+        postings = Postings.open(folder, writable=True)
+    postings.add(99, {"tokens": array([9])})
+    assert postings.frequencies("tokens", array([9])).tolist() == [5]
+    assert postings.frequencies("characters", array([9])).tolist() == [4]
+    postings.remove(99)
+    assert postings.frequencies("tokens", array([9])).tolist() == [4]
+
+
+def test_what_is_shared_is_exact_for_documents_in_any_order(folder):
+    postings = filled(folder)
+    postings.add(99, {"tokens": array([3, 200])})
+    postings.remove(2)
+    shared = postings.shared("tokens", array([3, 4, 200, 3]), np.array([99, 3, 2, 700, 0, 3]))
+    assert shared.tolist() == [2, 2, 0, 0, 2, 2]
+    assert postings.shared("characters", array([]), np.array([1])).tolist() == [0]
+    assert postings.shared("characters", array([1]), np.array([], np.int64)).tolist() == []
+
+
+def test_what_a_killed_writer_left_is_swept_away_by_the_next_one_only(folder):
+    filled(folder)
+    Postings.open(folder, writable=True)  # the state before the last commit is for readers, until the next writer
+    kept = {path.name for path in folder.iterdir()}
+    for name in ("0000000077.segment", "0000000001.segment.5.dead", "manifest-0000000009.unfinished"):
+        (folder / name).write_bytes(b"half")
+    Postings.open(folder)
+    assert len(list(folder.iterdir())) == len(kept) + 3, "a reader deletes nothing"
+    Postings.open(folder, writable=True)
+    assert {path.name for path in folder.iterdir()} == kept
 
 
 def test_a_document_that_is_added_again_is_replaced(folder):

@@ -437,6 +437,73 @@ def set_power(file: File) -> str:
     return table(["functions in the set", "seen once", "clean", "sets of each kind"], rows)
 
 
+def provenance_peers(file: File) -> str:
+    """Quality over the largest search space, every way on the same fragments."""
+    largest = [one for one in file["results"] if one["space"] == file["results"][-1]["space"]]
+    by_cell = [(one["way"], cell) for one in largest for cell in one["cells"]]
+    by_cell.sort(key=lambda pair: (list(COPIES).index(pair[1]["kind"]), pair[1]["window"]))
+    figures = ("mrr", "recall@1", "recall@10")
+    rows = [
+        [
+            COPIES[cell["kind"]],
+            str(cell["window"]),
+            str(cell["queries"]),
+            way,
+            *(estimate(cell[one]) for one in figures),
+        ]
+        for way, cell in by_cell
+    ]
+    told = f"\n{largest[0]['space']:,} functions.\n"
+    tried = next((one["tried"] for one in largest if one["tried"]), None)
+    if tried:
+        settings = table(
+            ["copydetect: noise_threshold", "guarantee_threshold", "names become one symbol", "MRR"],
+            [
+                [
+                    str(one["noise"]),
+                    str(one["guarantee"]),
+                    "yes" if one["is_filtered"] else "no",
+                    f"**{one['mrr']:.3f}**" if one["best"] else f"{one['mrr']:.3f}",
+                ]
+                for one in tried
+            ],
+        )
+        first = tried[0]
+        told += f"\nSettings tried, {first['queries']} fragments, {first['documents']:,} functions:\n\n{settings}"
+    else:
+        told += "\ncopydetect was not installed: not measured.\n"
+    return table(["copy", "tokens", "fragments", "way", "MRR", "recall@1", "recall@10"], rows) + told
+
+
+COPIES = {
+    "type 1": "type 1, as it stands",
+    "type 2": "type 2, Algorithm 1",
+    "renamed": "type 2, every name replaced",
+    "type 3": "type 3, a quarter of the lines",
+}
+
+
+def estimate(found: Mapping[str, float]) -> str:
+    """A share and its interval."""
+    return f"{found['value']:.3f} ({found['low']:.3f}–{found['high']:.3f})"
+
+
+def provenance_peers_cost(file: File) -> str:
+    """Time and memory by search space."""
+    rows = [
+        [
+            f"{one['space']:,}",
+            one["way"],
+            f"{number(one['build_seconds'])} s",
+            f"{number(one['query_ms']['p50'])} / {number(one['query_ms']['p95'])} ms",
+            f"{number(one['query_ms']['mean'])} ms",
+            f"{number(one['mebibytes'])} MiB",
+        ]
+        for one in file["results"]
+    ]
+    return table(["functions", "way", "built", "a query, p50 / p95", "mean", "memory"], rows)
+
+
 def service(file: File) -> str:
     """Answers a second and how long they take, by the number of clients."""
     head = ["documents", "clients", "answers a second", "p50", "p95", "p99", "errors", "memory before and after"]
@@ -478,6 +545,8 @@ TABLES: Mapping[str, tuple[str, Callable[[File], str]]] = {
     "fingerprints": ("fingerprints", fingerprints),
     "confidence": ("confidence", confidence),
     "index": ("index", index),
+    "provenance-peers": ("provenance_peers", provenance_peers),
+    "provenance-peers-cost": ("provenance_peers", provenance_peers_cost),
     "service": ("service", service),
     "detector-ideas": ("detector_ideas", detector_ideas),
     "set-null": ("detector_ideas", set_null),

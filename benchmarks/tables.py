@@ -504,6 +504,29 @@ def provenance_peers_cost(file: File) -> str:
     return table(["functions", "way", "built", "a query, p50 / p95", "mean", "memory"], rows)
 
 
+def dose_power(file: File) -> str:
+    """How often sets are called leaked, by dose and size."""
+    found = file["results"][0]["rows"]
+    rows: dict[int, list[str]] = {}
+    for one in found:
+        value, low, high = one["found"]
+        rows.setdefault(one["dose"], []).append(f"{value:.0%} [{low:.0%}, {high:.0%}]")
+    sizes = dict.fromkeys(one["size"] for one in found)
+    lines = [[f"{dose} ×" if dose else "never", *told] for dose, told in rows.items()]
+    return f"{table(['seen', *(f'{size} functions' for size in sizes)], lines)}\n{found[0]['sets']} sets a cell.\n"
+
+
+def strict_min(file: File) -> str:
+    """What the strict rule flags of never-seen functions."""
+    found = file["results"][1]["rows"]
+    rows = []
+    for one in found:
+        value, low, high = one["flagged"]
+        rows.append([str(one["made"]), f"{value:.0%} [{low:.0%}, {high:.0%}]", f"{one['chance']:.1%}"])
+    head = ["variants", "never-seen functions flagged", "if names meant nothing"]
+    return f"{table(head, rows)}\n{found[0]['functions']} functions.\n"
+
+
 def service(file: File) -> str:
     """Answers a second and how long they take, by the number of clients."""
     head = ["documents", "clients", "answers a second", "p50", "p95", "p99", "errors", "memory before and after"]
@@ -548,6 +571,8 @@ TABLES: Mapping[str, tuple[str, Callable[[File], str]]] = {
     "provenance-peers": ("provenance_peers", provenance_peers),
     "provenance-peers-cost": ("provenance_peers", provenance_peers_cost),
     "service": ("service", service),
+    "dose-power": ("set_power", dose_power),
+    "strict-min": ("set_power", strict_min),
     "detector-ideas": ("detector_ideas", detector_ideas),
     "set-null": ("detector_ideas", set_null),
     "set-power": ("detector_ideas", set_power),

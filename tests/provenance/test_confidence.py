@@ -12,6 +12,7 @@ from assay.provenance.calibrating import calibrate
 from assay.provenance.confidence import ENOUGH, FEWEST, FILE, Calibration, binned, shipped_calibration
 from assay.provenance.texts import SourceText
 from assay.retrieval import DEFAULT, PAPER
+from assay.retrieval.encoding import open_encoder
 
 VALUES = st.floats(0, 1)
 
@@ -94,10 +95,19 @@ def test_a_calibration_of_another_profile_is_refused(tmp_path):
 @pytest.mark.parametrize("profile", [DEFAULT, PAPER])
 def test_each_profile_ships_with_a_calibration_that_says_where_it_is_from(profile):
     shipped = shipped_calibration(profile)
-    assert set(shipped.channels) == {channel.form for channel in profile.channels}
+    assert set(shipped.channels) - {"vector"} == {channel.form for channel in profile.channels}
     assert shipped.provenance["functions"] >= 1000
     for bins in shipped.channels.values():
         assert max(one.n for one in bins) >= 500
+
+
+def test_the_encoder_that_ships_is_calibrated():
+    shipped = shipped_calibration(DEFAULT).fitting(open_encoder("builtin:fragments").digest)
+    assert shipped.provenance["vectors"]["functions"] >= 1000
+    assert min(one.n for one in shipped.channels["vector"]) >= ENOUGH
+    rates = [shipped.rate("vector", 64, cosine) for cosine in (0.5, 0.9, 1.0)]
+    assert rates == sorted(rates, reverse=True)
+    assert rates[-1] < 0.05 / 3, "the confidence that is asked for by default can be reached"
 
 
 def random_function(draw, name):

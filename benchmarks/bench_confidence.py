@@ -1,10 +1,11 @@
-"""Is the confidence of a match what it says? `assay trace` on code that is not in the index.
+"""Is the confidence of a match what it says? What a trace finds for code that is not in the index.
 
     python benchmarks/bench_confidence.py [--smoke --out DIR]
 
-The index holds the standard library, files and functions. Functions of installed packages are cut to runs of lines:
-half of the packages calibrate, the other half are traced. Which share of those has a match of at least a given
-confidence? And which share of cuts of the library itself, as they stand and with every name replaced?
+The index holds the standard library, files and functions, with vectors of `builtin:fragments`. Functions of installed
+packages are cut to runs of lines: half of the packages calibrate, the other half are looked for. Which share of those
+has a candidate, any, of at least a given confidence: by fingerprints and vectors together, by fingerprints alone, by
+a vector without fingerprints? And of cuts of the library itself, as they stand and with every name replaced?
 
 Near-duplicates of the library are taken out of both halves by the rule of `assay.provenance.calibrating`.
 """
@@ -17,20 +18,26 @@ import sysconfig
 import tempfile
 import time
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from importlib.util import find_spec
 from itertools import islice
 from pathlib import Path
 
+import numpy as np
 from measuring import arguments, write
 
 from assay.evaluation.calibration import wilson
-from assay.provenance import CodeIndex, Document, Origin, trace
+from assay.provenance import CodeIndex, Document, Origin
 from assay.provenance.boilerplate import default_boilerplate
 from assay.provenance.calibrating import calibrate, cuts, nearest, sampled_functions
+from assay.provenance.candidates import Candidates, candidates_of, similarity_of
 from assay.provenance.confidence import Calibration
+from assay.provenance.evidence import read_query
 from assay.provenance.filters import Filters
 from assay.provenance.functions import pieces
 from assay.provenance.texts import SourceText, source_texts
+from assay.retrieval.encoding import open_encoder
+from assay.retrieval.postings import CANDIDATES
 
 LEVELS = (0.9, 0.95, 0.99)
 LINES = (1, 2, 4, 8, 16, 32)
@@ -46,7 +53,8 @@ def main() -> None:
     """Measure, and write the figures."""
     options, began = arguments(__doc__), time.perf_counter()
     most = 60 if options.smoke else 2_000
-    with tempfile.TemporaryDirectory() as folder, CodeIndex.create(Path(folder) / "index") as index:
+    encoder = open_encoder("builtin:fragments")
+    with tempfile.TemporaryDirectory() as folder, CodeIndex.create(Path(folder) / "index", encoder=encoder) as index:
         root = Path(sysconfig.get_paths()["stdlib"])
         paths = [root / "email", root / "json"] if options.smoke else [root]
         index.add(documents(paths))
@@ -91,22 +99,50 @@ def measured(
 ) -> Iterator[dict[str, object]]:
     """Shares of cuts of each length whose best match has each confidence."""
     draw = random.Random(7)  # noqa: S311  no secret
-    best: dict[int, list[float]] = {length: [] for length in LINES}
+    best: dict[int, list[tuple[float, ...]]] = {length: [] for length in LINES}
     for one in functions:
         for cut in cuts(one.text, draw):
             length = cut.count("\n")
             if length in best:
-                query = renamed(cut, draw) if rename else cut
-                found = trace(query, index, language="python", calibration=calibration, method="winnowing", top=3)
-                best[length].append(max((match.confidence or 0.0 for match in found.matches), default=0.0))
-    for length, values in best.items():
-        if not values:
-            continue
-        shares = {}
-        for level in LEVELS:
-            share = wilson(sum(value >= level for value in values), len(values))
-            shares[str(level)] = {"value": share.value, "low": share.low, "high": share.high}
-        yield {"queries": called, "lines": length, "n": len(values), "at_least": shares}
+                best[length].append(surest(renamed(cut, draw) if rename else cut, index, calibration))
+    for length, found in best.items():
+        for by, values in zip(BY, zip(*found, strict=True), strict=False):  # no row where no cut has that length
+            shares = {}
+            for level in LEVELS:
+                share = wilson(sum(value >= level for value in values), len(values))
+                shares[str(level)] = {"value": share.value, "low": share.low, "high": share.high}
+            yield {"queries": called, "lines": length, "by": by, "n": len(values), "at_least": shares}
+
+
+BY = ("both", "fingerprints", "vector alone")
+
+
+def surest(text: str, index: CodeIndex, calibration: Calibration) -> tuple[float, ...]:
+    """The largest confidence of any candidate in each of the ways of `BY`."""
+    query = read_query(text, "python", index, default_boilerplate())
+    found = candidates_of(query, index, "union", CANDIDATES)
+    without = replace(found, cosines=np.full(len(found.documents), np.nan))
+
+    def confidence(of: Candidates, at: int) -> tuple[float, str]:
+        near = similarity_of(at, of, calibration, units=query.units)
+        return (0.0, "") if near is None else (near.confidence or 0.0, near.channel)
+
+    # rates fall with the value, so the surest candidate is the nearest in some channel
+    by_fingerprints = [int(np.argmax(one.telling_containment)) for one in found.standings if len(found.documents)]
+    shares = np.zeros(len(found.documents), np.bool_)
+    for one in found.standings:
+        shares |= one.shared_telling > 0
+    by_vector = [
+        int(np.argmax(np.where(chosen & ~np.isnan(found.cosines), found.cosines, -np.inf)))
+        for chosen in (shares, ~shares)
+        if (chosen & ~np.isnan(found.cosines)).any()
+    ]
+    both = [confidence(found, at) for at in (*by_fingerprints, *by_vector)]
+    return (
+        max((value for value, _ in both), default=0.0),
+        max((confidence(without, at)[0] for at in by_fingerprints), default=0.0),
+        max((value for value, channel in both if channel == "vector"), default=0.0),
+    )
 
 
 KEPT = {*keyword.kwlist, *keyword.softkwlist, *dir(builtins), "self", "cls"}

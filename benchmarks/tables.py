@@ -174,11 +174,12 @@ def calibration(file: File) -> str:
 def confidence(file: File) -> str:
     """Shares of texts with a match of at least each confidence."""
     levels = list(file["results"][0]["at_least"])
-    head = ["code traced", "lines", "texts", *(f"confidence ≥ {level}" for level in levels)]
+    head = ["code traced", "lines", "found by", "texts", *(f"confidence ≥ {level}" for level in levels)]
     rows = [
         [
             one["queries"],
             str(one["lines"]),
+            one["by"],
             f"{one['n']:,}",
             *(
                 f"{share['value']:.1%} [{share['low']:.1%}, {share['high']:.1%}]"

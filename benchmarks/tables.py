@@ -61,6 +61,23 @@ def one_pass(file: File) -> str:
     )
 
 
+def srdetection(file: File) -> str:
+    """Against its n + 1 forward passes."""
+    head = ["model", "texts, tokens", "n + 1 bare passes", "SrDetection", "ratio", "of which variants"]
+    rows = [
+        [
+            f"{one['model']}, V = {one['vocabulary']:,}",
+            f"{one['texts']}, {one['tokens']:,}",
+            seconds(one["seconds"]["floor"]),
+            seconds(one["seconds"]["srdetection"]),
+            times(one["ratio_to_floor"]["srdetection"]),
+            seconds(one["seconds"]["variants"]),
+        ]
+        for one in file["results"]
+    ]
+    return table(head, rows)
+
+
 def peers(file: File) -> str:
     """Against a text at a time and a pass per program."""
     head = ["model", "texts", "tokens", "peers", "assay", "ratio", "largest difference"]
@@ -560,6 +577,7 @@ def machine(files: Mapping[str, File]) -> str:
 
 TABLES: Mapping[str, tuple[str, Callable[[File], str]]] = {
     "one-pass": ("one_pass", one_pass),
+    "srdetection": ("srdetection", srdetection),
     "peers": ("peers", peers),
     "programs": ("peers", programs),
     "ngram": ("ngram", ngram),

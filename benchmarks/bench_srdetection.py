@@ -1,0 +1,86 @@
+"""SrDetection against the forward passes that it cannot do without: about 4 minutes.
+
+    python benchmarks/bench_srdetection.py [--device cuda]
+
+- `floor`: the model's own bare forward passes over every text and its ten variants, batched as in `bench_one_pass.py`,
+  everything prepared before the clock starts: n + 1 passes.
+- `srdetection`: assay from the texts to `sr_gray` and `sr_z`: making and verifying the variants, tokenising, batching,
+  the passes, statistics and scores.
+- `variants`: the making and verifying of the variants alone.
+"""
+
+import time
+from collections.abc import Callable, Sequence
+
+import torch
+from bench_one_pass import batches
+from measuring import arguments, interleaved, ratios, spread, write
+from subjects import LARGE, SMALL, TINY, library_texts, open_subject, token_counts
+
+from assay.code import variants
+from assay.models.transformers_backend import TransformersModel
+from assay.scores import requests
+from assay.scoring import plan, score_samples
+from assay.types import Sample
+
+N = 10
+TEXTS = {LARGE: 6, SMALL: 60, TINY: 4}
+
+
+def ways(model: TransformersModel, texts: Sequence[str]) -> dict[str, Callable[[], object]]:
+    """What is compared."""
+    samples = [Sample(str(index), text, "python") for index, text in enumerate(texts)]
+    rewritten = [one.text for text in texts for one in variants(text, N).variants]
+    prepared = batches(model, [*texts, *rewritten])
+    run = model.checkpoint.model
+
+    def floor() -> None:
+        with torch.inference_mode():
+            for ids, mask in prepared:
+                run(input_ids=ids, attention_mask=mask, use_cache=False)
+
+    def srdetection() -> None:
+        score_samples(samples, plan(requests("sr_gray,sr_z"), {"target": model}))
+
+    def rewriting() -> None:
+        for text in texts:
+            variants(text, N)
+
+    return {"floor": floor, "srdetection": srdetection, "variants": rewriting}
+
+
+def whole_functions(count: int) -> list[str]:
+    """Functions of the standard library with ten variants: whole ones, since a cut text cannot be rewritten."""
+    found = [text for text in library_texts(20 * count, longest=100_000) if len(text) <= 1500]
+    return [text for text in found if len(variants(text, N).variants) == N][:count]
+
+
+def measured(name: str, device: str, repeats: int) -> dict[str, object]:
+    """One model."""
+    model = open_subject(name, device)
+    texts = whole_functions(TEXTS[name])
+    seconds = interleaved(ways(model, texts), repeats, device)
+    return {
+        "model": name,
+        "vocabulary": model.vocabulary_size,
+        "texts": len(texts),
+        "tokens": sum(token_counts(model, texts)),
+        "variants": N,
+        "seconds": {way: spread(found) for way, found in seconds.items()},
+        "ratio_to_floor": {way: ratios(seconds[way], seconds["floor"]) for way in ("srdetection", "variants")},
+    }
+
+
+def main() -> None:
+    """Measure and write."""
+    began = time.perf_counter()
+    options = arguments(__doc__)
+    names = [TINY] if options.smoke else [LARGE, SMALL]
+    results = [measured(name, options.device, options.repeats or (2 if options.smoke else 5)) for name in names]
+    for result in results:
+        print(result["model"], result["ratio_to_floor"])
+    print(write("srdetection", options, results, began))
+
+
+if __name__ == "__main__":
+    main()

@@ -41,17 +41,17 @@ class Size:
 
     spaces: tuple[int, ...]
     windows: tuple[int, ...] = WINDOWS
-    targets: int = 300
-    most: int = 150
-    timed: int = 60
+    targets: int = 600
+    most: int = 300
+    timed: int = 200
     corpus: int | None = None
 
 
 SIZES: Mapping[Scale, Size] = MappingProxyType(
     {
         "smoke": Size((200,), (15, 60), targets=30, most=20, timed=5, corpus=1_500),
-        "small": Size((1_000, 10_000)),
-        "paper": Size((1_000, 10_000, 100_000, 1_000_000), targets=600, most=300, timed=200),
+        "small": Size((1_000, 10_000, 100_000)),
+        "paper": Size((1_000, 10_000, 100_000, 1_000_000)),
     }
 )
 

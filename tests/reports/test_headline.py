@@ -258,6 +258,13 @@ def test_a_benchmark_is_judged_as_a_whole_too():
     ) in plain(" ".join(headline(audit(calibration=held)).details))
 
 
+def test_unseen_text_without_groups_is_told_to_need_them():
+    for groups, warned in ((200, True), (31, False)):
+        held = replace(calibration(0.08, 0.05, 0.13, 0.1), whole=SetTest(0.0005, 0.61, 164, 164, 200, groups))
+        told = plain(" ".join(headline(audit(calibration=held)).details))
+        assert ("where some are siblings" in told) is warned
+
+
 def test_too_few_groups_for_a_test_of_the_whole_are_told():
     held = replace(calibration(0.08, 0.05, 0.13, 0.1), whole=SetTest(math.nan, 0.6, 100, 1, 200, 31))
     assert "no p-value, since that takes 5 groups on either side (100 samples of 1 group" in plain(

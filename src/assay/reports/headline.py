@@ -190,6 +190,12 @@ def _calibrated(audit: Audit, calibration: Calibration) -> Headline:
     return Headline(statement, (familiar, *whole, *_calibration_details(calibration)))
 
 
+UNGROUPED = (
+    " Each unseen text counts as independent: where some are siblings, of one project or file, give their groups, or this"
+    " comes up more often by chance than it says."
+)
+
+
 def _as_a_whole(found: SetTest) -> str:
     compared = (
         f"{count(found.samples, 'sample')} of {count(found.groups, 'group')} against "
@@ -200,7 +206,7 @@ def _as_a_whole(found: SetTest) -> str:
     return (
         f"The set as a whole: a sample of it scores above an unseen text in {percent(found.superiority)} of pairs "
         f"(chance is 50 %); had nothing leaked, that much would come up {probability(found.p_value)} ({compared}, "
-        "permuted)."
+        f"permuted).{UNGROUPED if found.unseen_groups == found.unseen else ''}"
     )
 
 

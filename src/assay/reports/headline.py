@@ -191,8 +191,8 @@ def _calibrated(audit: Audit, calibration: Calibration) -> Headline:
 
 
 UNGROUPED = (
-    " Each unseen text counts as independent: where some are siblings, of one project or file, give their groups, or this"
-    " comes up more often by chance than it says."
+    " Each unseen text counts as independent: where some are siblings, of one project or file, give their groups, or"
+    " this comes up more often by chance than it says."
 )
 
 

@@ -3,22 +3,29 @@
 import json
 import math
 from dataclasses import replace
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 import torch
 
+from assay.datasets import load
 from assay.errors import DataError
 from assay.evaluation.estimate import Estimate
+from assay.models.open import open_local
 from assay.reports.experiment import finding_table, heat_map, write_finding
 from assay.reports.tables import markdown_of
-from assay.testbed.configuration import Configuration, Data, Judging, Mix, Training
-from assay.testbed.experiments import paper_values
+from assay.testbed.configuration import Configuration, Data, Judging, Mix, Training, scale
+from assay.testbed.detectors import chosen, with_variants
+from assay.testbed.evaluate import SCORES, write_scores
+from assay.testbed.experiments import black_box, paper_values
 from assay.testbed.experiments.bench import Bench
 from assay.testbed.experiments.finding import over_seeds
 from assay.testbed.experiments.null import false_positive_rates
 from assay.testbed.experiments.table import EXPERIMENTS, experiment
+from assay.testbed.finetune import TRAIN, checkpoint_folder
 from assay.testbed.plant import Planted
+from assay.testbed.run import plant_in
 from assay.types import Sample
 
 DETECTORS = ("loss", "mid_pit", "min_k_plus_plus", "sr_gray", "sr_gray:n=1", "sr_z", "lowercase")
@@ -66,7 +73,28 @@ def bench(tmp_path_factory):
     return Bench(folder / "out", (configuration,), (0, 1))
 
 
+@pytest.fixture(scope="module")
+def written(bench):
+    """The bench, and the scores of models that write, drawn from a seed: members write more of themselves later."""
+    black = black_box.writing(bench)
+    for seed in bench.seeds:
+        configuration = black.configured(black.configurations[0], seed)
+        folder = bench.folder(configuration)
+        planted = plant_in(folder, configuration)
+        random = np.random.default_rng(seed)
+        member = np.array([one.metadata["part"] in ("member", "calibration-member") for one in planted.samples])
+        names = [one.name for one in with_variants(chosen(black_box.DETECTORS), configuration.judging.variants)]
+        for epoch in (0, 1, 2):
+            if epoch:
+                checkpoint_folder(folder / TRAIN, epoch).mkdir(parents=True)
+            values = {name: random.normal(size=len(member)) / 9 - 1 + epoch * member for name in names}
+            (folder / SCORES).mkdir(exist_ok=True)
+            write_scores(folder / SCORES / f"epoch-{epoch}.parquet", [one.id for one in planted.samples], values)
+    return bench
+
+
 @pytest.mark.parametrize("name", EXPERIMENTS)
+@pytest.mark.usefixtures("written")
 def test_every_experiment_gives_a_whole_table(name, bench, tmp_path):
     dear = name in ("table-10", "figure-3")  # further runs
     found = EXPERIMENTS[name].function(replace(bench, seeds=(0,)) if dear else bench)
@@ -77,6 +105,55 @@ def test_every_experiment_gives_a_whole_table(name, bench, tmp_path):
     assert page.read_text().startswith("<!doctype html>")
     assert json.loads((tmp_path / name / "finding.json").read_text())["name"] == name
     assert markdown_of(finding_table(found), head=found.head) in (tmp_path / name / "finding.md").read_text()
+
+
+def test_black_box_runs_leave_the_clean_texts_out_and_are_smaller_on_the_shipped_model_alone(bench):
+    (small,), (paper, _) = (tuple(map(black_box.judged_by_writing, scale(size))) for size in ("small", "paper"))
+    assert (small.data.members, small.data.calibration_members, small.data.calibration_nonmembers) == (40, 20, 40)
+    assert (paper.data.members, paper.data.unseen) == (2196, 0)
+    assert EXPERIMENTS["table-9"].first_run(bench).name == "tiny-black-mix-1-seed-0"
+    assert EXPERIMENTS["table-1"].first_run(bench).name == "tiny-mix-1-seed-0"
+
+
+def test_table_2_has_the_papers_three_detectors_at_their_papers_decision(written):
+    lines = {line.name: line.values for line in EXPERIMENTS["table-2"].function(written).lines}
+    assert lines["epoch 1 · VeilProbe"][:2] == pytest.approx((0.5104, 0.5156))
+    assert lines["epoch 2 · SrDetection"][2].value == 1  # every member lies above 0, no other text does
+    assert lines["epoch 2 · DPDLLM"][2].value == 1
+
+
+def test_table_9_has_what_was_held_out_beside_what_was_planted(written):
+    found = EXPERIMENTS["table-9"].function(written)
+    lines = {line.name: line.values for line in found.lines}
+    assert found.columns[3:5] == ("planted, SrDetection's rule", "held out, SrDetection's rule")
+    assert lines["StarCoder2-7B (paper)"][:3] == pytest.approx((0.0793, 0.0616, 0.3503))
+    assert [one.value for one in lines["tiny-black · epoch 2"][3:5]] == [1, 0]
+    assert [one.value for one in lines["tiny-black · before training"][3:5]] == [0, 0]
+
+
+def test_table_9_asks_a_given_benchmark_once_and_reads_it_afterwards(written, tmp_path, monkeypatch):
+    path = tmp_path / "one.jsonl"
+    path.write_text(json.dumps({"id": "a", "text": function(7), "language": "python"}) + "\n")
+    asked = []
+
+    def scored(samples, todo, **_):
+        asked.append(todo.requests[0].name)
+        return SimpleNamespace(values={todo.requests[0].name: np.array([0.5])})
+
+    monkeypatch.setattr(black_box, "score_samples", scored)
+    monkeypatch.setattr(black_box, "load", lambda _, data: load(str(data), language="language"))
+    monkeypatch.setattr(black_box, "open_checkpoint", lambda *_: open_local("builtin:small", device="cpu"))
+    one = replace(written, seeds=(0,), data={"extra": path})
+    for _ in range(2):
+        lines = {line.name: line.values for line in EXPERIMENTS["table-9"].function(one).lines}
+        assert lines["tiny-black · epoch 1"][-1].value == 1
+    assert asked == ["sr_black:n=3"] * 3
+
+
+def test_table_11_says_how_many_variants_there_were(written):
+    found = EXPERIMENTS["table-11"].function(written)
+    assert found.lines[0].values[:2] == pytest.approx((0.5257, 0.5096))
+    assert any(note.startswith("Only 3 variants") for note in found.notes)
 
 
 def test_the_papers_value_stands_beside_ours(bench):

@@ -199,7 +199,7 @@ def run_command(
     seed: Annotated[str | None, typer.Option(metavar="0,1,2", help="Seeds; several give intervals over them.")] = None,
     data: Annotated[
         list[str] | None,
-        typer.Option(metavar="NAME=PATH", help="A benchmark for figure-2; may be given several times."),
+        typer.Option(metavar="NAME=PATH", help="A benchmark for figure-2 and table-9; may be given several times."),
     ] = None,
     out: Annotated[
         Path | None, typer.Option(metavar="DIR", help="Folder of the runs (runs/NAME).", rich_help_panel=OUTPUT)
@@ -272,9 +272,9 @@ def show_experiment(
     from assay.testbed.run import manifest_of
 
     bench = Bench(out, scale(size), seeds, data, watchers())
-    found = experiment(name).function(bench)
-    first = bench.folder(bench.configured(bench.configurations[0], seeds[0]))
-    page = write_finding(out / name, found, manifest_of(first))
+    chosen = experiment(name)
+    found = chosen.function(bench)
+    page = write_finding(out / name, found, manifest_of(chosen.first_run(bench)))
     if as_json:
         typer.echo((out / name / "finding.json").read_text("utf-8"), nl=False)
         return

@@ -11,6 +11,8 @@ from assay.testbed.experiments.paper_values import MEASURES, MODELS, TABLE_1
 
 OURS = ("sr_z", "mid_pit", "gap_k", "min_k_plus_plus:k=1.0", "reference")
 """Detectors beside the paper's."""
+SERIES = ("sr_gray", "sr_z", "sr_black", "sr_black_rank")
+"""Detectors whose column names the number of variants where fewer were made than they ask for."""
 VIEWS: tuple[View, ...] = ("filtered", "all")
 
 
@@ -84,7 +86,7 @@ def cell_of(found: Evaluation, detector: str, epoch: int, view: View) -> Cell | 
     cell = found.cell(detector, epoch, view)
     if cell is not None:
         return cell
-    series = [name for name in found.detectors if name.split(":")[0] == detector and detector in ("sr_gray", "sr_z")]
+    series = [name for name in found.detectors if name.split(":")[0] == detector and detector in SERIES]
     most = max(series, key=lambda name: int(name.rpartition("=")[2]), default=None)
     return found.cell(most, epoch, view) if most else None
 
@@ -115,6 +117,8 @@ def setting(bench: Bench, runs: dict[str, tuple[Evaluation, ...]]) -> tuple[str,
             f"{first.parts['calibration-member']} + {first.parts['calibration-nonmember']} other texts, where the "
             "paper does not say where its own come from."
         )
+    if views(runs) == ("all",) and not all(one.data.filter for one in bench.configurations):
+        notes.append("No text, or none of one class, passed the filter: columns called filtered are of all texts.")
     separated = [
         f"seed {run.seed}, {'filtered' if one.view == 'filtered' else 'all texts'}: {one.kind} {one.auroc}"
         for found in runs.values()

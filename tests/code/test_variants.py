@@ -185,12 +185,12 @@ def test_a_failing_a_crashing_and_an_endless_program_have_not_passed(sandbox):
 
 def test_programs_that_no_time_is_left_for_have_not_passed(sandbox):
     programs = ["x = 1", "import time; time.sleep(60)", "x = 1"]
-    assert passed(programs, limits=Limits(wall_seconds=1)) == (True, False, False)
+    assert passed(programs, limits=Limits(wall_seconds=4)) == (True, False, False)
 
 
 def test_the_page_shows_what_the_engine_writes():
     page = (Path(__file__).resolve().parents[2] / "docs" / "variants.md").read_text("utf-8")
-    original, variant = re.findall(r"```python\n(def .*?)```", page, re.DOTALL)
+    original, variant, *_ = re.findall(r"```python\n(def .*?)```", page, re.DOTALL)
     assert variants(original, 1).variants[0].text == variant
 
 

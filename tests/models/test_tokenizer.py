@@ -73,7 +73,7 @@ def test_a_folder_is_read_without_a_network(folder, no_network, monkeypatch):
         ("{folder}/tokenizer.json", "is a file: expected a model folder or a hub id"),
         ("", "no model folder ''"),
         ("builtin:no-such", "no built-in model 'no-such': expected one of"),
-        ("openai:gpt", "this version opens no openai models"),
+        ("openai:gpt", "gives neither weights nor a tokenizer"),
     ],
 )
 def test_what_is_no_tokenizer_is_one_line(folder, name, message):

@@ -75,7 +75,9 @@ def test_no_more_than_the_limit_is_read(tmp_path):
 
 def test_what_a_table_says_of_the_language_counts():
     found = read_entry(
-        "corpus", entry("func distance(a, b float64) float64 { return a - b }\n", "row", language="go"), Settings()
+        "corpus",
+        entry("package a\n\nfunc distance(a, b float64) float64 { return a - b }\n", "row", language="go"),
+        Settings(),
     )
     assert [one.language for one in found.documents] == ["go", "go"]
 

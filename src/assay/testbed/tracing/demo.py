@@ -13,6 +13,8 @@ from assay.types import Sample
 
 TOKENS = range(120, 400)
 """Long enough to be something of its own, short enough to be read."""
+SURE = 0.95
+"""Confidence from which a match is worth a line."""
 FEWEST_CHANGED = 6
 """Names that a rewriting has to change at least: one of two names would be no feat."""
 
@@ -53,7 +55,7 @@ def traced_function(functions: Sequence[Sample], folder: Path) -> Traced | None:
                 continue
             (found,) = variants(one.text, 1).variants or (None,)
             if found is not None and renamed_in(found) >= FEWEST_CHANGED:
-                answer = trace(found.text, index, language="python", top=3)
+                answer = trace(found.text, index, language="python", top=3, min_confidence=SURE)
                 return Traced(one.id, found.text, renamed_in(found), len(index), answer)
     return None
 

@@ -22,6 +22,7 @@ from assay.testbed.experiments import black_box, paper_values
 from assay.testbed.experiments.bench import Bench
 from assay.testbed.experiments.finding import over_seeds
 from assay.testbed.experiments.null import false_positive_rates
+from assay.testbed.experiments.sensitivity import by_variants
 from assay.testbed.experiments.table import EXPERIMENTS, experiment
 from assay.testbed.finetune import TRAIN, checkpoint_folder
 from assay.testbed.plant import Planted
@@ -228,3 +229,11 @@ def test_table_10_repeats_table_1_in_all_but_two_cells():
 def test_an_experiment_that_is_none_is_refused_with_those_there_are():
     with pytest.raises(DataError, match="table-1"):
         experiment("table-99")
+
+
+def test_an_epoch_that_a_run_leaves_out_shifts_no_value_of_the_paper():
+    runs = {"tiny": (SimpleNamespace(epochs=(0, 2, 5), cells=()),)}
+    lines = {line.name: line.values for line in by_variants("sr_gray", paper_values.TABLE_3, runs)}
+    qwen, llama = paper_values.TABLE_3[10]
+    assert lines["10 variants · epoch 5"][:2] == (qwen[2] / 100, llama[2] / 100)
+    assert lines["10 variants · epoch 2"][:2] == (None, None)

@@ -26,6 +26,7 @@ from assay.testbed.experiments.bench import Bench
 from assay.testbed.experiments.detection import epochs_of, measured, setting, views, whose_columns
 from assay.testbed.experiments.finding import Drawn, Finding, Line, Value, over_seeds
 from assay.testbed.experiments.paper_values import MEASURES, TABLE_2, TABLE_9, TABLE_11
+from assay.testbed.experiments.sensitivity import by_variants
 from assay.testbed.plant import FOLDER, read_planted
 
 DETECTORS = ("sr_gray", "black", "sr_black:n=1", "sr_black:n=3", "sr_black:n=5")
@@ -145,16 +146,8 @@ def table_11(bench: Bench) -> Finding:
     """Macro-F1 of SrDetection, black-box, by number of variants and epoch."""
     black = writing(bench)
     runs = runs_of(black)
-    epochs = epochs_of(runs)
     made = min(one.judging.variants for one in black.configurations)
-    lines = []
-    for n, printed in TABLE_11.items():
-        for epoch in epochs:
-            place = {1: 0, 3: 1, 5: 2}.get(epoch)
-            known = [None, None] if place is None else [model[place] / 100 for model in printed]
-            name = "sr_black" if n == 10 else f"sr_black:n={n}"  # noqa: PLR2004  the score's own default
-            ours = [measured(found, name, epoch, view)[F1] for found in runs.values() for view in views(runs)]
-            lines.append(Line(f"{n} variants · epoch {epoch}", (*known, *ours)))
+    lines = by_variants("sr_black", TABLE_11, runs)
     return Finding(
         name="table-11",
         title="Macro-F1 of SrDetection, black-box, by number of variants (SrDetection, Table 11)",

@@ -1,5 +1,7 @@
 """How detection depends on the number of variants (Table 3) and on the mix (Table 10, Figure 3)."""
 
+from collections.abc import Mapping
+
 from assay.testbed.evaluation_result import Evaluation
 from assay.testbed.experiments.bench import Bench
 from assay.testbed.experiments.detection import epochs_of, measured, rows, setting, views, whose_columns
@@ -8,19 +10,15 @@ from assay.testbed.experiments.paper_values import TABLE_3, TABLE_10
 
 F1 = 3
 RATIOS = (1, 5, 10)
+PAPER_EPOCHS = (1, 3, 5)
+DEFAULT_VARIANTS = 10
+"""The scores' own default: it has no suffix."""
 
 
 def table_3(bench: Bench) -> Finding:
     """Macro-F1 of SrDetection, gray-box, by number of variants and epoch."""
     runs = {one.name: bench.evaluations(one) for one in bench.configurations}
-    epochs = epochs_of(runs)
-    lines = []
-    for n, printed in TABLE_3.items():
-        for place, epoch in enumerate(epochs):
-            known = [model[place] / 100 for model in printed] if epoch in (1, 3, 5) else [None, None]
-            name = "sr_gray" if n == 10 else f"sr_gray:n={n}"  # noqa: PLR2004  the score's own default
-            ours = [measured(found, name, epoch, view)[F1] for found in runs.values() for view in views(runs)]
-            lines.append(Line(f"{n} variants · epoch {epoch}", (*known, *ours)))
+    lines = by_variants("sr_gray", TABLE_3, runs)
     return Finding(
         name="table-3",
         title="Macro-F1 of SrDetection by number of variants (SrDetection, Table 3)",
@@ -37,6 +35,28 @@ def table_3(bench: Bench) -> Finding:
         ),
         seeds=bench.seeds,
     )
+
+
+def by_variants(
+    score: str, table: Mapping[int, tuple[tuple[float, ...], ...]], runs: dict[str, tuple[Evaluation, ...]]
+) -> list[Line]:
+    """Macro-F1 of SrDetection for each number of variants and epoch, the paper's beside ours where it has the epoch.
+
+    Args:
+        score: "sr_gray" or "sr_black".
+        table: number of variants → for each model of the paper the percentages after its epochs.
+        runs: configuration → evaluations, one a seed.
+    """
+    lines = []
+    for n, printed in table.items():
+        for epoch in epochs_of(runs):
+            known: list[Value] = [None, None]
+            if epoch in PAPER_EPOCHS:
+                known = [model[PAPER_EPOCHS.index(epoch)] / 100 for model in printed]
+            name = score if n == DEFAULT_VARIANTS else f"{score}:n={n}"
+            ours = [measured(found, name, epoch, view)[F1] for found in runs.values() for view in views(runs)]
+            lines.append(Line(f"{n} variants · epoch {epoch}", (*known, *ours)))
+    return lines
 
 
 def table_10(bench: Bench) -> Finding:

@@ -2,6 +2,7 @@ import signal
 import sqlite3
 import subprocess
 import sys
+import threading
 from pathlib import Path
 
 import numpy as np
@@ -350,6 +351,18 @@ def test_a_cache_that_is_closed_is_an_error_to_use(path):
     for use in (opened.info, opened.clear, lambda: opened.lookup("0", ["a"]), lambda: opened.store("0", "m", [])):
         with pytest.raises(CacheError):
             use()
+
+
+def test_the_last_reference_may_end_in_another_thread(path, monkeypatch):
+    """Garbage is collected in whatever thread runs; the file is closed there, and nothing is raised."""
+    raised = []
+    monkeypatch.setattr(sys, "excepthook", lambda *error: raised.append(error))
+    monkeypatch.setattr(sys, "unraisablehook", raised.append)
+    held = [StatisticsCache(path)]
+    other = threading.Thread(target=held.clear)
+    other.start()
+    other.join()
+    assert raised == []
 
 
 # Looking and clearing

@@ -103,8 +103,9 @@ def text_digest(text: str) -> bytes:
 class StatisticsCache:
     """A file of token statistics, keyed by model digest and text digest.
 
-    Several processes may use one file at once. What a `store` returned from has been written: killing the
-    process afterwards loses nothing. The file is closed by `close`, at the end of a `with`, or with the last reference.
+    Several processes may use one file at once; an object is for one thread at a time. What a `store` returned from has
+    been written: killing the process afterwards loses nothing. The file is closed by `close`, at the end of a `with`,
+    or with the last reference.
     """
 
     def __init__(self, path: Path | str | None = None) -> None:
@@ -116,7 +117,10 @@ class StatisticsCache:
         self.path = default_cache_path() if path is None else Path(path)
         try:
             self.path.parent.mkdir(parents=True, exist_ok=True)
-            self._connection = sqlite3.connect(self.path, timeout=BUSY_SECONDS, isolation_level=None)
+            # the last reference may end in any thread that collects garbage, and the file is closed there
+            self._connection = sqlite3.connect(
+                self.path, timeout=BUSY_SECONDS, isolation_level=None, check_same_thread=False
+            )
         except (OSError, sqlite3.Error) as error:
             raise self._problem("cannot be opened", error) from error
         weakref.finalize(self, self._connection.close)

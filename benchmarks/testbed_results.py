@@ -3,6 +3,7 @@
 Tables 2, 9 and 11 come on top: their models write, which takes longer and was not timed at this scale.
 
     python benchmarks/testbed_results.py [--out runs/small] [--seeds 0,1,2] [--only table-1,honest-null]
+        [--data humaneval=HumanEval.jsonl.gz]
 
 Runs lie in the folder `--out`, shared by all experiments; killed and started again, it goes on. What they found goes to
 results/testbed/ as JSON, with the list of who was planted by id and digest, and everything found in that folder to
@@ -15,6 +16,7 @@ import json
 import shutil
 from pathlib import Path
 
+from assay.cli.testbed_runs import benchmarks_at
 from assay.reports.experiment import write_finding
 from assay.testbed.configuration import scale
 from assay.testbed.experiments.bench import Bench
@@ -37,9 +39,13 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
     parser.add_argument("--out", type=Path, default=Path("runs/small"), help="folder of the runs")
     parser.add_argument("--seeds", default="0,1,2", help="whole numbers with commas")
+    parser.add_argument(
+        "--data", action="append", default=[], metavar="NAME=PATH", help="a benchmark for figure-2 and table-9"
+    )
     parser.add_argument("--only", default=",".join(EXPERIMENTS), help="experiments with commas")
     options = parser.parse_args()
-    bench = Bench(options.out, scale("small"), tuple(int(seed) for seed in options.seeds.split(",")))
+    seeds = tuple(int(seed) for seed in options.seeds.split(","))
+    bench = Bench(options.out, scale("small"), seeds, benchmarks_at(options.data))
     RESULTS.mkdir(parents=True, exist_ok=True)
     for name in options.only.split(","):
         found = EXPERIMENTS[name].function(bench)

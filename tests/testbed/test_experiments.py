@@ -17,8 +17,8 @@ from assay.reports.experiment import finding_table, heat_map, write_finding
 from assay.reports.tables import markdown_of
 from assay.testbed.configuration import Configuration, Data, Judging, Mix, Training, scale
 from assay.testbed.detectors import chosen, with_variants
-from assay.testbed.evaluate import SCORES, write_scores
-from assay.testbed.experiments import black_box, paper_values
+from assay.testbed.evaluate import SCORES, STATISTICS, write_scores
+from assay.testbed.experiments import benchmarks, black_box, paper_values
 from assay.testbed.experiments.bench import Bench
 from assay.testbed.experiments.finding import over_seeds
 from assay.testbed.experiments.null import false_positive_rates
@@ -149,6 +149,24 @@ def test_table_9_asks_a_given_benchmark_once_and_reads_it_afterwards(written, tm
         lines = {line.name: line.values for line in EXPERIMENTS["table-9"].function(one).lines}
         assert lines["tiny-black · epoch 1"][-1].value == 1
     assert asked == ["sr_black:n=3"] * 3
+
+
+def test_figure_2_is_a_mean_over_seeds_and_takes_a_benchmark_beside_what_was_planted(bench, tmp_path, monkeypatch):
+    path = tmp_path / "other.jsonl"
+    rows = [{"id": f"o{i}", "text": function(200 + i), "language": "python"} for i in range(3)]
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    monkeypatch.setattr(benchmarks, "load", lambda _, data: load(str(data), language="language"))
+    found = EXPERIMENTS["figure-2"].function(replace(bench, data={"other": path}))
+    lines = {line.name: line.values for line in found.lines}
+    assert found.columns[4] == "other, SrDetection's rule"
+    assert "other 3 (3 with variants)" in found.notes[1]
+    for place, name in enumerate(("planted", "held-out", "other")):
+        rates = [
+            np.mean(found.audits[f"tiny-seed-{seed}-epoch-2-{name}"].values["sr_gray:n=3"] > 0) for seed in bench.seeds
+        ]
+        assert lines["tiny · epoch 2"][2 * place].value == pytest.approx(np.mean(rates))
+    assert {sample.label for one in found.audits.values() for sample in one.samples} == {None}
+    assert not (bench.out / STATISTICS).exists()
 
 
 def test_table_11_says_how_many_variants_there_were(written):

@@ -80,6 +80,17 @@ class TokenStatistics(TokenLogProbs):
         return cls(ids, floats, ids, floats, floats, floats, floats, np.zeros((0, 2), np.int32))
 
 
+@dataclass(frozen=True, slots=True)
+class Unread:
+    """Stands where a model's answer would: the model does not take this one text, longer than its context say.
+
+    Attributes:
+        reason: the same words for all texts that are not taken for one reason, so that they can be counted.
+    """
+
+    reason: str
+
+
 Indexed = tuple[int, TokenStatistics]
 """A position in the list of texts that were asked for, and the statistics of that text."""
 
@@ -103,7 +114,7 @@ class LogProbScorer(Protocol):
         """Hexadecimal digest of the tokenizer alone; frequency tables are keyed by it."""
         ...
 
-    def completed(self, texts: Sequence[str]) -> Iterator[Sequence[tuple[int, TokenLogProbs]]]:
+    def completed(self, texts: Sequence[str]) -> Iterator[Sequence[tuple[int, TokenLogProbs | Unread]]]:
         """Log-probabilities batch by batch, as they come, in any order: every index exactly once."""
         ...
 
@@ -159,8 +170,8 @@ class Generator(Protocol):
         top_p: float = 1.0,
         stop: Sequence[str] = (),
         seed: int = 0,
-    ) -> Iterator[str]:
-        """Continuations in the order of `prompts`, without the prompt.
+    ) -> Iterator[str | Unread]:
+        """Continuations in the order of `prompts`, without the prompt; `Unread` for a prompt that is not taken.
 
         `temperature` 0 is greedy decoding. A continuation ends before the first of `stop`, at the end-of-sequence
         token, or after `max_new_tokens`.

@@ -5,7 +5,7 @@ import json
 import pytest
 
 from assay.models import TableModel
-from support.openai_server import served, table_replies
+from support.openai_server import served, table_replies, with_context
 
 
 @pytest.fixture
@@ -31,6 +31,25 @@ def test_an_audit_of_a_server_ends_with_a_report(assay, texts, server, tmp_path)
     manifest = (tmp_path / "run" / "manifest.json").read_text("utf-8")
     assert server.url in manifest
     assert (tmp_path / "run" / "report.html").is_file()
+
+
+@pytest.mark.parametrize("access", ["gray", "black"])
+def test_a_text_beyond_the_context_is_unscored_with_its_reason_and_the_audit_goes_on(assay, server, tmp_path, access):
+    rows = [{"text": f"def f{i}(x):\n    y = x + {i}\n    return y\n"} for i in range(6)]
+    rows[2]["text"] = "def long(x):\n" + "    x = x + 1\n" * 60 + "    return x\n"
+    data = tmp_path / "data.jsonl"
+    data.write_text("".join(json.dumps(row) + "\n" for row in rows), "utf-8")
+    server.reply = with_context(server.reply, 200)
+    score = {"gray": "sr_gray:n=2", "black": "sr_black:n=2"}[access]
+    out = tmp_path / "run"
+    done = assay("audit", f"openai:m@{server.url}", data, "--scores", score, "--access", access, "--out", out)
+    assert done.code == 0, done.err
+    (summary,) = json.loads((out / "summary.json").read_text("utf-8"))["summaries"]
+    assert (summary["scored"], summary["total"]) == (5, 6)
+    ((reason, count),) = summary["unscorable"].items()
+    assert reason.startswith("refused by the server: HTTP 400: This model's maximum context length is … tokens")
+    assert count == 1
+    assert "refused by the server" in (out / "report.html").read_text("utf-8")
 
 
 def test_the_key_stands_in_no_manifest(assay, texts, server, tmp_path):

@@ -8,7 +8,7 @@ from assay.code import names_proposed_by, variants, written_variants
 from assay.code.prompts import RENAMING, renaming_prompt
 from assay.code.replies import strings_in
 from assay.code.word_changes import word_changes
-from assay.types import Generator
+from assay.types import Generator, Unread
 
 TEXT = """def total(prices, start=0):  # sum of prices
     result = start
@@ -35,9 +35,11 @@ class Scripted:
     def __init__(self, *replies):
         self.replies = list(replies)
         self.asked = []
+        self.room = []
 
-    def generate(self, prompts, *, seed=0, **_):
+    def generate(self, prompts, *, max_new_tokens=0, seed=0, **_):
         self.asked += [(prompt, seed) for prompt in prompts]
+        self.room += [max_new_tokens] * len(prompts)
         for _ in prompts:
             yield self.replies.pop(0) if self.replies else "[]"
 
@@ -69,6 +71,20 @@ def test_good_versions_become_variants_with_their_names():
     assert (first.variables, first.functions) == ({"prices": "costs", "result": "amount"}, {})
     assert (second.functions, second.aliases) == ({"total": "add_up"}, {"add_up": "total"})
     assert len(model.asked) == 1
+
+
+def test_a_text_that_the_model_does_not_take_is_put_to_it_once():
+    found, model = of(Unread("too long"))
+    assert (found.variants, found.reason, found.rejections) == ((), "too long", {"too long": 1})
+    assert len(model.asked) == 1
+
+
+def test_a_long_text_makes_no_request_longer_than_its_own():
+    long = TEXT + "\n".join(f"x{i} = {i}" for i in range(300))
+    alone, both = Scripted(), Scripted()
+    written_variants([TEXT], alone, 2, rounds=1)
+    written_variants([long, TEXT], both, 2, rounds=1)
+    assert both.room[0] == alone.room[0] < both.room[1]
 
 
 @pytest.mark.parametrize(

@@ -12,8 +12,8 @@ from assay.models import CachedLogProbScorer, StatisticsCache, TableModel, open_
 from assay.models.endpoint import Endpoint, Patience
 from assay.models.openai_http import OpenAIChat, OpenAICompletions
 from assay.models.openai_names import openai_name
-from assay.types import Generator, LogProbScorer, TokenScorer
-from support.openai_server import answer, completion, served, table_replies
+from assay.types import Generator, LogProbScorer, TokenLogProbs, TokenScorer, Unread
+from support.openai_server import answer, completion, served, table_replies, with_context
 
 TEXTS = ["alpha beta gamma", "beta beta", "gamma alpha beta alpha"]
 KEY = "sk-very-secret"
@@ -207,6 +207,71 @@ def test_log_probabilities_once_given_are_not_asked_for_again(model, server, tmp
     for index in range(len(TEXTS)):
         assert np.array_equal(first[index].log_probs, again[index].log_probs)
         assert np.array_equal(first[index].token_ids, again[index].token_ids)
+
+
+# one text that is not taken
+
+TOO_LONG = Unread(
+    "refused by the server: HTTP 400: This model's maximum context length is … tokens. However, you requested … tokens."
+)
+
+
+@pytest.mark.parametrize("place", [0, 1, 3])
+def test_a_text_beyond_the_context_ends_nothing_and_has_a_reason_without_its_numbers(model, server, table, place):
+    server.reply = with_context(server.reply, 60)
+    texts = [*TEXTS[:place], "alpha " * 50, *TEXTS[place:], "beta " * 60]
+    found = list(model.token_log_probs(texts))
+    assert [index for index, one in enumerate(found) if one == TOO_LONG] == [place, 4]
+    read = [one for one in found if isinstance(one, TokenLogProbs)]
+    for mine, own in zip(read, table.token_statistics(TEXTS), strict=True):
+        assert mine.log_probs == pytest.approx(own.log_probs)
+
+
+def test_a_prompt_beyond_the_context_is_no_end_either(model, chat, server, table):
+    server.reply = with_context(server.reply, 60)
+    for one in (model, chat):
+        written = generated(one, ["alpha", "alpha " * 50, "beta"])
+        assert written == [
+            *table.generate(["alpha"], max_new_tokens=4),
+            TOO_LONG,
+            *table.generate(["beta"], max_new_tokens=4),
+        ]
+
+
+def test_whether_a_refusal_is_of_one_text_is_asked_once(model, server):
+    server.reply = with_context(server.reply, 60)
+    assert generated(model, ["alpha " * 50] * 9) == [TOO_LONG] * 9
+    assert len(server.asked) == 10
+
+
+@pytest.mark.parametrize("status", [400, 413, 422])
+def test_a_server_that_refuses_short_texts_too_ends_the_run_in_its_words(model, server, status):
+    server.reply = lambda *_: (status, {"error": {"message": "no such setting"}}, {})
+    with pytest.raises(ModelError, match=f"HTTP {status}: no such setting"):
+        generated(model, TEXTS)
+    with pytest.raises(MissingCapability, match=f"HTTP {status}: no such setting"):
+        list(model.completed(TEXTS))
+
+
+@pytest.mark.parametrize(("status", "words"), [(401, "OPENAI_API_KEY"), (403, "OPENAI_API_KEY"), (404, "no model m")])
+def test_what_is_said_of_key_or_model_is_no_matter_of_one_text(model, server, status, words):
+    list(model.completed(TEXTS[:1]))
+    asked = len(server.asked)
+    server.script = [(status, {"error": {"message": "no model m"}}, {})]
+    with pytest.raises(ModelError, match=words):
+        list(model.completed(TEXTS[1:2]))
+    assert len(server.asked) == asked + 1
+
+
+def test_that_a_text_is_not_taken_is_not_remembered(model, server, tmp_path):
+    whole, server.reply = server.reply, with_context(server.reply, 14)
+    with StatisticsCache(tmp_path / "cache.sqlite") as cache:
+        scorer = CachedLogProbScorer(model, cache)
+        first = dict(pair for batch in scorer.completed(TEXTS) for pair in batch)
+        server.reply = whole
+        again = dict(pair for batch in scorer.completed(TEXTS) for pair in batch)
+    assert [isinstance(first[index], Unread) for index in range(3)] == [True, False, True]
+    assert all(isinstance(one, TokenLogProbs) for one in again.values())
 
 
 # trouble

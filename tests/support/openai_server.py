@@ -10,7 +10,7 @@ class Played:
     """What the server does and has seen.
 
     `script` holds answers to come, each a status with a body (bytes, or what becomes JSON) and headers; `reply` makes
-    all others from path and request.
+    all others from path and request, alone or with status and headers.
     """
 
     def __init__(self, reply):
@@ -29,7 +29,8 @@ class Played:
                 return self.script.pop(0)
         if self.gate is not None:
             self.gate.wait(20)
-        return 200, self.reply(path, request), {}
+        found = self.reply(path, request)
+        return found if isinstance(found, tuple) else (200, found, {})
 
 
 @contextmanager
@@ -79,6 +80,19 @@ def completion(text, logprobs=None, **more):
 def answer(text):
     """A reply of /chat/completions."""
     return {"choices": [{"index": 0, "message": {"role": "assistant", "content": text}, "finish_reason": "stop"}]}
+
+
+def with_context(reply, characters):
+    """The same of a server that takes no more than so many characters, and refuses the rest as vLLM does."""
+
+    def limited(path, request):
+        prompt = request["messages"][0]["content"] if "messages" in request else request["prompt"]
+        if len(prompt) <= characters:
+            return reply(path, request)
+        words = f"This model's maximum context length is 4,096 tokens. However, you requested {len(prompt)} tokens."
+        return 400, {"error": {"message": words, "type": "BadRequestError", "code": 400}}, {}
+
+    return limited
 
 
 def table_replies(table):

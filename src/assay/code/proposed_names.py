@@ -12,7 +12,7 @@ from assay.code.casing import casing
 from assay.code.names import Kind
 from assay.code.pools import DictionaryPool, NamePool
 from assay.code.renamable import analysis
-from assay.types import Generator
+from assay.types import Generator, Unread
 
 NAMING = """\
 You are given a Python code snippet:
@@ -79,6 +79,8 @@ def names_proposed_by(
         (reply,) = generator.generate(
             [prompt], max_new_tokens=16 * (count + 2) * len(names), temperature=0.8, seed=seed + turn
         )
+        if isinstance(reply, Unread):
+            return ProposedPool({}, behind, 0, reply.reason)
         read = _object(reply)
         if read is not None:
             fitting = {

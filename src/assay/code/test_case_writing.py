@@ -8,16 +8,15 @@ reason, and asked for again within a budget.
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
+from assay.code.asking import replies
 from assay.code.examples import Example, Problem
 from assay.code.prompts import PLAIN, inputs_prompt, replacement_prompt
 from assay.code.replacing import Replacement
 from assay.code.replies import string_in, strings_in
 from assay.code.test_cases import Draft, Inputs, ReplacedTests, verify
-from assay.types import Generator
+from assay.types import Generator, Unread
 
 ROUNDS = 3
-_CHARACTERS_A_TOKEN = 2
-_LEAST_TOKENS = 512
 _INPUTS = 20
 
 NO_LIST = "the reply is no list of inputs"
@@ -58,27 +57,20 @@ def written_tests(
         raise ValueError(f"received rounds = {rounds}, expected at least 1")
     drafts = [Draft.of(one, n) for one in problems]
     asked = [(draft, example) for draft in drafts for example in draft.examples]
-    replies = iter(
-        generator.generate(
-            [inputs_prompt(draft.problem.text, example.source) for draft, example in asked],
-            max_new_tokens=_tokens([example.source for _, example in asked], _INPUTS),
-            temperature=temperature,
-            seed=seed,
-        )
-        if asked
-        else ()
-    )
-    verify(drafts, [[_inputs(next(replies), example, draft) for example in draft.examples] for draft in drafts])
+    prompts = [
+        (inputs_prompt(draft.problem.text, example.source), _INPUTS * len(example.source)) for draft, example in asked
+    ]
+    proposed = iter(replies(generator, prompts, temperature=temperature, seed=seed))
+    verify(drafts, [[_inputs(next(proposed), example, draft) for example in draft.examples] for draft in drafts])
     pages = [_Pages(one, one.rewritings(seed), n * rounds) for one in drafts]
     turn = 0
     while lacking := [one for one in pages if one.turn_page()]:
         turn += 1
-        answers = generator.generate(
-            [replacement_prompt(one.draft.problem.text, one.tests, addition=addition) for one in lacking],
-            max_new_tokens=_tokens([one.draft.problem.text for one in lacking], 1),
-            temperature=temperature,
-            seed=seed + turn,
-        )
+        prompts = [
+            (replacement_prompt(one.draft.problem.text, one.tests, addition=addition), len(one.draft.problem.text))
+            for one in lacking
+        ]
+        answers = replies(generator, prompts, temperature=temperature, seed=seed + turn)
         for one, reply in zip(lacking, answers, strict=True):
             one.read(reply)
     return tuple(one.draft.result(one.accepted) for one in pages)
@@ -106,8 +98,12 @@ class _Pages:
         """What the rewriting is to show, the examples that stay among it, in the order of the text."""
         return [one.test for one in self.wanted[1]] if self.wanted else []
 
-    def read(self, reply: str) -> None:
-        """Accept the rewriting where the reply is it."""
+    def read(self, reply: str | Unread) -> None:
+        """Accept the rewriting where the reply is it; a text that the model does not take is not put to it again."""
+        if isinstance(reply, Unread):
+            self.budget = 0
+            self.draft.rejections[reply.reason] += 1
+            return
         self.budget -= 1
         if self.wanted and string_in(reply).rstrip("\n") == self.wanted[0].rstrip("\n"):
             self.accepted.append(self.wanted)
@@ -116,12 +112,11 @@ class _Pages:
             self.draft.rejections[OTHER_TEXT] += 1
 
 
-def _tokens(texts: Sequence[str], copies: int) -> int:
-    return max(_LEAST_TOKENS, copies * max(map(len, texts), default=0) // _CHARACTERS_A_TOKEN)
-
-
-def _inputs(reply: str, example: Example, draft: Draft) -> list[Inputs]:
+def _inputs(reply: str | Unread, example: Example, draft: Draft) -> list[Inputs]:
     """The proposals of a reply that have the example's form and types."""
+    if isinstance(reply, Unread):
+        draft.rejections[reply.reason] += 1
+        return []
     lines = strings_in(reply)
     if lines is None:
         draft.rejections[NO_LIST] += 1

@@ -9,6 +9,7 @@ from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
+from assay.code.asking import replies
 from assay.code.names import Kind, Renamable
 from assay.code.prompts import AS_JSON, VERSIONS, renaming_prompt
 from assay.code.renamable import RESERVED, analysis
@@ -16,11 +17,9 @@ from assay.code.replies import strings_in
 from assay.code.variants import KINDS, Variant, VariantSet
 from assay.code.verification import Verifier
 from assay.code.word_changes import word_changes
-from assay.types import Generator
+from assay.types import Generator, Unread
 
 ROUNDS = 3
-_CHARACTERS_A_TOKEN = 2
-_LEAST_TOKENS = 512
 
 NO_LIST = "the reply is no list of strings"
 UNCHANGED = "the version is the original"
@@ -83,14 +82,9 @@ def written_variants(
         lacking = [one for one in drafts if one.wants_more]
         if not lacking:
             break
-        longest = max(len(one.text) for one in lacking)
-        replies = generator.generate(
-            [renaming_prompt(one.text, addition=addition) for one in lacking],
-            max_new_tokens=max(_LEAST_TOKENS, VERSIONS * longest // _CHARACTERS_A_TOKEN),
-            temperature=temperature,
-            seed=seed + turn,
-        )
-        for draft, reply in zip(lacking, replies, strict=True):
+        prompts = [(renaming_prompt(one.text, addition=addition), VERSIONS * len(one.text)) for one in lacking]
+        answers = replies(generator, prompts, temperature=temperature, seed=seed + turn)
+        for draft, reply in zip(lacking, answers, strict=True):
             draft.read(reply)
     return tuple(one.result() for one in drafts)
 
@@ -117,9 +111,13 @@ class _Draft:
     def wants_more(self) -> bool:
         return not self.refused and len(self.made) < self.n
 
-    def read(self, reply: str) -> None:
-        """Take from a reply what counts."""
+    def read(self, reply: str | Unread) -> None:
+        """Take from a reply what counts; a text that the model does not take is not put to it again."""
         self.replies += 1
+        if isinstance(reply, Unread):
+            self.rejections[reply.reason] += 1
+            self.refused = reply.reason
+            return
         versions = strings_in(reply)
         if versions is None:
             self.rejections[NO_LIST] += 1

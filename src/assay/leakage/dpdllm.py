@@ -14,7 +14,7 @@ import torch
 from numpy.typing import NDArray
 from sklearn.naive_bayes import GaussianNB
 
-from assay.leakage.labelled import Continued, Taught, check_classes, continued
+from assay.leakage.labelled import NOTHING, Continued, Taught, check_classes, continued
 from assay.models.open import open_local
 from assay.models.transformers_backend import TransformersModel
 from assay.types import Generator, Sample, Score
@@ -54,11 +54,11 @@ class DPDLLM:
             ModelError: a model cannot be run.
         """
         self.taught.refuse_known(samples)
-        columns = features(continued([one.text for one in samples], self.generator), self.reference)
+        pairs = continued([one.text for one in samples], self.generator)
         found = []
-        for one, row in zip(samples, columns, strict=True):
+        for one, pair, row in zip(samples, pairs, features(pairs, self.reference), strict=True):
             if np.isnan(row).any():
-                found.append(Score(one.id, NAME, float("nan"), "the model wrote nothing behind its first half"))
+                found.append(Score(one.id, NAME, float("nan"), pair.reason or NOTHING))
                 continue
             other, member = self.classifier.predict_joint_log_proba(row[None])[0]
             found.append(Score(one.id, NAME, float(member - other)))

@@ -16,11 +16,12 @@ from numpy.typing import NDArray
 from assay.errors import DataError
 from assay.scores.continuation import SuffixCut
 from assay.scoring.asking import answers
-from assay.scoring.cutting import pieces
-from assay.types import Generator, Sample, Score
+from assay.scoring.cutting import Answer, Piece, pieces
+from assay.types import Generator, Sample, Score, Unread
 
 CUT = SuffixCut(0.5, "line", "lexical")
 """As `sr_black` cuts, so that all of them put the same questions."""
+NOTHING = "the model wrote nothing behind its first half"
 FEWEST = 4
 """Labelled texts of each class at least: two in each half."""
 
@@ -114,10 +115,17 @@ class Taught:
 
 @dataclass(frozen=True, slots=True)
 class Continued:
-    """The beginning of a text, and what the model wrote behind it: as many characters as stand there, at most."""
+    """The beginning of a text, and what the model wrote behind it: as many characters as stand there, at most.
+
+    Attributes:
+        beginning: what the model read.
+        written: what it wrote.
+        reason: why that is nothing, where it is.
+    """
 
     beginning: str
     written: str
+    reason: str | None = None
 
 
 def continued(texts: Sequence[str], generator: Generator) -> list[Continued]:
@@ -128,10 +136,15 @@ def continued(texts: Sequence[str], generator: Generator) -> list[Continued]:
     """
     cut = [piece for (piece,) in pieces(CUT, texts, generator)]
     found = answers([one.question for one in cut if one.truth], generator)
-    return [
-        Continued(str(one.question.prompt), str(found[one.question])[: len(one.truth)] if one.truth else "")
-        for one in cut
-    ]
+    return [_continued(one, found.get(one.question, "")) for one in cut]
+
+
+def _continued(piece: Piece, answer: Answer | Unread) -> Continued:
+    beginning = str(piece.question.prompt)
+    if isinstance(answer, Unread):
+        return Continued(beginning, "", answer.reason)
+    written = str(answer)[: len(piece.truth)]
+    return Continued(beginning, written, None if written else NOTHING)
 
 
 def check_classes(truths: NDArray[np.bool_], total: int, needs: str) -> None:

@@ -239,7 +239,7 @@ def features(samples: Sequence[Sample], generator: Generator, mapping: Mapping) 
         if other is None:
             reasons.append(names.reason or "no names to replace")
         elif not pair.written or not other.written:
-            reasons.append("the model wrote nothing behind its first half")
+            reasons.append(pair.reason or other.reason)
         else:
             first, second = states(mapping, pair), states(mapping, other)
             rows[place] = np.concatenate([first, np.abs(second - first)])

@@ -17,7 +17,7 @@ import numpy as np
 
 from assay.errors import CacheError
 from assay.models.ordering import in_order
-from assay.types import Indexed, LogProbScorer, TokenLogProbs, TokenScorer, TokenStatistics
+from assay.types import Indexed, LogProbScorer, TokenLogProbs, TokenScorer, TokenStatistics, Unread
 
 FORMAT = 1
 """Version of tables and blobs; a file of another version is refused, never guessed at."""
@@ -345,8 +345,11 @@ class CachedLogProbScorer:
         """The tokenizer's digest."""
         return self.scorer.tokenizer_digest
 
-    def completed(self, texts: Sequence[str]) -> Iterator[Sequence[tuple[int, TokenLogProbs]]]:
-        """What is known of the texts, batch by batch: first what the cache holds, then what the model computes."""
+    def completed(self, texts: Sequence[str]) -> Iterator[Sequence[tuple[int, TokenLogProbs | Unread]]]:
+        """What is known of the texts, batch by batch: first what the cache holds, then what the model computes.
+
+        That a text is not taken is not kept: the next server, or the same one with a longer context, may take it.
+        """
         indexes: dict[str, list[int]] = {}
         for index, text in enumerate(texts):
             indexes.setdefault(text, []).append(index)
@@ -359,7 +362,7 @@ class CachedLogProbScorer:
             if found:
                 yield [(index, value) for text, value in found.items() for index in indexes[text]]
         for batch in self.scorer.completed(missing) if missing else ():
-            self._store([(missing[position], value) for position, value in batch])
+            self._store([(missing[at], value) for at, value in batch if not isinstance(value, Unread)])
             yield [(index, value) for position, value in batch for index in indexes[missing[position]]]
 
     def _lookup(self, texts: Sequence[str]) -> Mapping[str, TokenLogProbs]:

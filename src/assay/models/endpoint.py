@@ -17,6 +17,8 @@ from assay.errors import ModelError
 Json = Mapping[str, object]
 _BUSY = frozenset({408, 409, 425, 429, 500, 502, 503, 504, 529})
 _DENIED = frozenset({401, 403})
+_OF_REQUEST = frozenset({400, 413, 422})
+"""What is wrong may be the one request: its text is too long, say."""
 _SHOWN = 200
 _LONGEST_PAUSE = 60.0
 
@@ -39,7 +41,22 @@ class Patience:
 
 
 class Refused(ModelError):  # noqa: N818  as MissingCapability
-    """The server answers, and will not do what was asked: a request that no repetition makes better."""
+    """The server answers, and will not do what was asked: a request that no repetition makes better.
+
+    Attributes:
+        status: of HTTP.
+        words: what the server says.
+    """
+
+    def __init__(self, place: str, status: int, words: str) -> None:
+        self.status = status
+        self.words = words
+        super().__init__(f"{place}: HTTP {status}{words}")
+
+    @property
+    def of_request(self) -> bool:
+        """Whether the one request may be at fault, and not address, key or model."""
+        return self.status in _OF_REQUEST
 
 
 class Endpoint:
@@ -97,19 +114,33 @@ class Endpoint:
             self._pause(pause)
         raise ModelError(f"{self.url}{path}: given up after {attempt} attempts: {trouble}")
 
-    def each(self, path: str, bodies: Iterable[Json]) -> Iterator[tuple[int, Json]]:
-        """Replies with the index of their request, as they come.
+    def outcome(self, path: str, body: Json) -> Json | Refused:
+        """The reply to one request, or a refusal for which the request itself may be the reason.
 
         Raises:
-            ModelError: as `post`; what has not begun then is not sent.
+            Refused: the server says no, whatever it is asked.
+            ModelError: as `post`.
+        """
+        try:
+            return self.post(path, body)
+        except Refused as refusal:
+            if refusal.of_request:
+                return refusal
+            raise
+
+    def each(self, path: str, bodies: Iterable[Json]) -> Iterator[tuple[int, Json | Refused]]:
+        """Outcomes with the index of their request, as they come.
+
+        Raises:
+            ModelError: as `outcome`; what has not begun then is not sent.
         """
         numbered = enumerate(bodies)
-        running: dict[Future[Json], int] = {}
+        running: dict[Future[Json | Refused], int] = {}
         with ThreadPoolExecutor(self._concurrency) as pool:
             try:
                 while True:
                     for index, body in numbered:
-                        running[pool.submit(self.post, path, body)] = index
+                        running[pool.submit(self.outcome, path, body)] = index
                         if len(running) >= self._concurrency:
                             break
                     if not running:
@@ -120,19 +151,19 @@ class Endpoint:
             finally:
                 pool.shutdown(wait=False, cancel_futures=True)
 
-    def in_order(self, path: str, bodies: Iterable[Json]) -> Iterator[Json]:
-        """Replies in the order of the requests; at most `concurrency` of them are ahead of the reader.
+    def in_order(self, path: str, bodies: Iterable[Json]) -> Iterator[Json | Refused]:
+        """Outcomes in the order of the requests; at most `concurrency` of them are ahead of the reader.
 
         Raises:
-            ModelError: as `post`.
+            ModelError: as `outcome`.
         """
         numbered = iter(bodies)
-        running: deque[Future[Json]] = deque()
+        running: deque[Future[Json | Refused]] = deque()
         with ThreadPoolExecutor(self._concurrency) as pool:
             try:
                 while True:
                     for body in numbered:
-                        running.append(pool.submit(self.post, path, body))
+                        running.append(pool.submit(self.outcome, path, body))
                         if len(running) >= self._concurrency:
                             break
                     if not running:
@@ -162,9 +193,9 @@ class Endpoint:
         place = f"{self.url}{path}"
         if response.status_code in _DENIED:
             given = "the key in OPENAI_API_KEY was not accepted" if self._key else "OPENAI_API_KEY is not set"
-            raise Refused(f"{place}: HTTP {response.status_code}, {given}{self._said(response)}")
+            raise Refused(place, response.status_code, f", {given}{self._said(response)}")
         if not response.is_success:
-            raise Refused(f"{place}: HTTP {response.status_code}{self._said(response)}")
+            raise Refused(place, response.status_code, self._said(response))
         try:
             found = response.json()
         except ValueError:

@@ -9,7 +9,7 @@ from itertools import islice
 
 from assay.errors import CacheError
 from assay.models.cache import StatisticsCache
-from assay.types import Generator, TokenGenerator, Tokens
+from assay.types import Generator, TokenGenerator, Tokens, Unread
 
 LOG = logging.getLogger("assay")
 
@@ -17,6 +17,7 @@ WRITTEN_TOGETHER = 32
 """Continuations in one transaction: at most so many are lost when a run is killed."""
 
 Prompt = str | tuple[int, ...]
+Answer = str | tuple[int, ...] | Unread
 
 
 class CachedGenerator:
@@ -59,8 +60,8 @@ class CachedGenerator:
         top_p: float = 1.0,
         stop: Sequence[str] = (),
         seed: int = 0,
-    ) -> Iterator[str]:
-        """Continuations in the order of `prompts`."""
+    ) -> Iterator[str | Unread]:
+        """Continuations in the order of `prompts`; that one is not taken is not kept."""
         if temperature > 0:
             yield from self.model.generate(
                 prompts, max_new_tokens=max_new_tokens, temperature=temperature, top_p=top_p, stop=stop, seed=seed
@@ -68,25 +69,25 @@ class CachedGenerator:
             return
         settings = ["text", max_new_tokens, list(stop)]
 
-        def write(missing: Sequence[Prompt]) -> Iterable[str]:
+        def write(missing: Sequence[Prompt]) -> Iterable[str | Unread]:
             return self.model.generate([str(one) for one in missing], max_new_tokens=max_new_tokens, stop=stop)
 
         for found in self._kept_or(write, prompts, settings):
-            yield str(found)
+            yield found if isinstance(found, Unread) else str(found)
 
     def _kept_or(
-        self, write: Callable[[Sequence[Prompt]], Iterable[Prompt]], prompts: Sequence[Prompt], settings: list[object]
-    ) -> Iterator[Prompt]:
+        self, write: Callable[[Sequence[Prompt]], Iterable[Answer]], prompts: Sequence[Prompt], settings: list[object]
+    ) -> Iterator[Answer]:
         """What the cache holds; what it does not, from the model, kept as it comes."""
         keys = {prompt: entry_key(prompt, settings) for prompt in prompts}
         held = self._lookup(keys.values())
-        found = {prompt: held[key] for prompt, key in keys.items() if key in held}
+        found: dict[Prompt, Answer] = {prompt: held[key] for prompt, key in keys.items() if key in held}
         missing = [prompt for prompt in keys if prompt not in found]
         new = iter(zip(missing, write(missing), strict=True)) if missing else iter(())
         for prompt in prompts:
             while prompt not in found:
                 some = list(islice(new, WRITTEN_TOGETHER))
-                self._store([(keys[asked], pack_answer(answer)) for asked, answer in some])
+                self._store([(keys[one], pack_answer(said)) for one, said in some if not isinstance(said, Unread)])
                 found.update(some)
             yield found[prompt]
 
@@ -134,7 +135,8 @@ class CachedTokenGenerator(CachedGenerator):
             return self.model.continue_tokens(wanted, max_new_tokens=max_new_tokens)
 
         for found in self._kept_or(write, [tuple(prompt) for prompt in prompts], ["tokens", max_new_tokens]):
-            yield tuple(int(token) for token in found)
+            if not isinstance(found, Unread):  # tokens that were cut to the context are always taken
+                yield tuple(int(token) for token in found)
 
 
 def cached_generator(

@@ -6,8 +6,10 @@ What a server can do is its type here. /completions continues text, and gives lo
 
 import math
 import os
+import re
 import zlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 
 import numpy as np
 
@@ -16,12 +18,15 @@ from assay.models.digest import combined
 from assay.models.endpoint import Endpoint, Json, Refused
 from assay.models.openai_names import openai_name
 from assay.models.ordering import in_order
-from assay.types import TokenLogProbs
+from assay.types import TokenLogProbs, Unread
 
 KEY = "OPENAI_API_KEY"
 _STOPS = 4  # OpenAI takes no more; the others are looked for here
 _SEEDS = 2**31
 _ROUNDING = 1e-3  # a sure token may come out a little above 0
+_SHORT = "def f(x):"
+_FEW = 16
+_NUMBER = re.compile(r"\d[\d,.]*\d|\d")
 
 
 def open_openai(name: str, *, concurrency: int = 8) -> "OpenAICompletions | OpenAIChat":
@@ -50,6 +55,7 @@ class OpenAIChat:
         self.model = model
         self.name = name or f"{model}@{endpoint.url}"
         self._endpoint = endpoint
+        self._taken: set[frozenset[str]] = set()
 
     @property
     def digest(self) -> str:
@@ -65,7 +71,7 @@ class OpenAIChat:
         top_p: float = 1.0,
         stop: Sequence[str] = (),
         seed: int = 0,
-    ) -> Iterator[str]:
+    ) -> Iterator[str | Unread]:
         """Continuations in the order of `prompts`, see `assay.types.Generator`.
 
         Each prompt has a seed of its own, so that equal prompts may get different replies; whether a server heeds
@@ -87,7 +93,26 @@ class OpenAIChat:
             for index, prompt in enumerate(prompts)
         )
         for reply in self._endpoint.in_order(self.path, bodies):
-            yield before_first(self._text(reply), stop)
+            if isinstance(reply, Refused):
+                yield self._unread(reply, {**settings, "seed": seed})
+            else:
+                yield before_first(self._text(reply), stop)
+
+    def _unread(self, refusal: Refused, settings: Json) -> Unread:
+        """The refusal of one text, which is one where the server takes a short text under the same settings.
+
+        Raises:
+            Refused: it does not.
+        """
+        kind = frozenset(settings)
+        if kind not in self._taken:
+            few = min(int(str(settings["max_tokens"])), _FEW)
+            try:
+                self._endpoint.post(self.path, {**settings, **self._asking(_SHORT), "max_tokens": few})
+            except Refused:
+                raise refusal from None
+            self._taken.add(kind)
+        return unread(refusal)
 
     def _asking(self, prompt: str) -> Json:
         return {"messages": [{"role": "user", "content": prompt}]}
@@ -134,12 +159,12 @@ class OpenAICompletions(OpenAIChat):
         """SHA-256 of address and model; no frequency table has it, for nobody sees the tokenizer."""
         return combined(["openai tokenizer", self._endpoint.url, self.model])
 
-    def completed(self, texts: Sequence[str]) -> Iterator[Sequence[tuple[int, TokenLogProbs]]]:
+    def completed(self, texts: Sequence[str]) -> Iterator[Sequence[tuple[int, TokenLogProbs | Unread]]]:
         """Log-probabilities of each text's tokens, as the replies come. Tokens without a prediction are left out.
 
         Raises:
             MissingCapability: the server gives none.
-            ModelError: it is not there, stays busy, refuses a text, or answers something else.
+            ModelError: it is not there, stays busy, refuses short texts too, or answers something else.
         """
         asked = [index for index, text in enumerate(texts) if text]
         if len(asked) < len(texts):  # servers refuse an empty prompt, and there is nothing to ask
@@ -154,25 +179,33 @@ class OpenAICompletions(OpenAIChat):
         bodies = (self._way.body((self.model, texts[index])) for index in asked)
         for position, reply in self._endpoint.each(self.path, bodies):
             text = texts[asked[position]]
-            yield [(asked[position], self._checked(self._way.read(self._choice(reply), text), text))]
+            if isinstance(reply, Refused):
+                yield [(asked[position], self._unread(reply, self._way.body((self.model, text))))]
+            else:
+                yield [(asked[position], self._checked(self._way.read(self._choice(reply), text), text))]
 
-    def token_log_probs(self, texts: Sequence[str]) -> Iterator[TokenLogProbs]:
+    def token_log_probs(self, texts: Sequence[str]) -> Iterator[TokenLogProbs | Unread]:
         """As `completed`, in the order of `texts`."""
         return in_order(self.completed(texts))
 
-    def _way_that_works(self, text: str) -> "tuple[_Way, TokenLogProbs]":
+    def _way_that_works(self, text: str) -> "tuple[_Way, TokenLogProbs | Unread]":
         """The first way in which the server gives log-probabilities, and those of this text."""
         said = []
+        refused = None
         for way in (_Echo(), _PromptLogProbs()):
             try:
                 choice = self._choice(self._endpoint.post(self.path, way.body((self.model, text))))
             except Refused as refusal:
-                said.append(str(refusal).removeprefix(f"{self._endpoint.url}{self.path}: "))
+                said.append(f"HTTP {refusal.status}{refusal.words}")
+                refused = refused or (refusal if refusal.of_request else None)
                 continue
             found = way.read(choice, text)
             if found is not None:
                 return way, self._checked(found, text)
             said.append(f"{way.name} was passed over")
+        if refused and text != _SHORT:
+            with suppress(MissingCapability):  # then it gives none of any text: told below, in the words said here
+                return self._way_that_works(_SHORT)[0], unread(refused)
         raise MissingCapability(
             f"{self.name} gives no log-probabilities of a text's tokens ({'; '.join(said)}): expected a server that "
             "does, as vLLM's, or scores of what the model writes"
@@ -250,6 +283,11 @@ class _PromptLogProbs:
 
 
 _Way = _Echo | _PromptLogProbs
+
+
+def unread(refusal: Refused) -> Unread:
+    """A refusal as a reason that is the same for all texts refused alike: without their numbers of tokens."""
+    return Unread(f"refused by the server: HTTP {refusal.status}{_NUMBER.sub('…', refusal.words)}")
 
 
 def before_first(text: str, stop: Iterable[str]) -> str:

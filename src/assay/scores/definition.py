@@ -15,14 +15,14 @@ said anywhere.
 
 import inspect
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Annotated, Literal, get_args, get_origin, get_type_hints
+from typing import Annotated, Literal, TypeVar, get_args, get_origin, get_type_hints
 
 from assay.errors import ScoreError, Unscorable
 from assay.scores.continuation import Continuation, Cut
 from assay.scores.frequency import FrequencyTable
-from assay.types import TokenLogProbs, TokenStatistics
+from assay.types import TokenLogProbs, TokenStatistics, Unread
 
 Form = Literal["original", "lowercase"]
 Role = Literal["target", "reference"]
@@ -50,6 +50,8 @@ Continuations = Annotated[tuple[Continuation, ...], "continuations"]
 VariantContinuations = Annotated[tuple[tuple[Continuation, ...], ...], "continuations of variants"]
 Text = Annotated[str, "text"]
 
+Answer = TypeVar("Answer")
+
 
 @dataclass(frozen=True, slots=True)
 class Inputs:
@@ -57,15 +59,15 @@ class Inputs:
 
     `variants` holds as many rewritings as could be made; `no_variants` says why where there are too few.
     `continuations` has for every cut those of the text itself, then those of each rewriting; a text too short to be
-    cut has none.
+    cut has none. `Unread` stands for what the model did not take.
     """
 
     text: str
-    views: Mapping[View, TokenLogProbs]
+    views: Mapping[View, TokenLogProbs | Unread]
     frequencies: FrequencyTable | None = None
-    variants: tuple[TokenLogProbs, ...] = ()
+    variants: tuple[TokenLogProbs | Unread, ...] = ()
     no_variants: str | None = None
-    continuations: Mapping[Cut, tuple[tuple[Continuation, ...], ...]] = field(default_factory=dict)
+    continuations: Mapping[Cut, tuple[tuple[Continuation, ...] | Unread, ...]] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -152,25 +154,38 @@ class ScoreDefinition:
         Raises:
             Unscorable: with the reason, when the sample has no value under this score.
         """
-        arguments: dict[str, object] = {name: inputs.views[view] for name, view in self.views.items()}
-        if any(not len(inputs.views[view]) for view in self.views.values()):
+        views = {name: read(inputs.views[view]) for name, view in self.views.items()}
+        if not all(map(len, views.values())):
             raise Unscorable("fewer than 2 tokens")
+        arguments: dict[str, object] = {**views}
         if self.needs_text:
             arguments["text"] = inputs.text
         if self.needs_frequencies:
             arguments["frequencies"] = inputs.frequencies
-        variants: tuple[object, ...] = inputs.variants
+        variants: Sequence[object] = inputs.variants
         if cut := self.cut(**parameters):
-            arguments["own"], *others = inputs.continuations[cut]
-            variants = tuple(others)
+            own, *variants = inputs.continuations[cut]
+            arguments["own"] = read(own)
         if self.needs_variants:
-            if inputs.no_variants and len(variants) < self.variants(**parameters):
+            wanted = self.variants(**parameters)
+            if inputs.no_variants and len(variants) < wanted:
                 raise Unscorable(inputs.no_variants)
-            arguments["variants"] = variants
+            arguments["variants"] = tuple(read(one, "a variant: ") for one in variants[:wanted])
         value = float(self.function(**arguments, **parameters))
         if not math.isfinite(value):
             raise Unscorable("value is not finite")
         return value
+
+
+def read(answer: Answer | Unread, whose: str = "") -> Answer:
+    """What the model said.
+
+    Raises:
+        Unscorable: it did not take the text, and says why; `whose` text it was stands before that.
+    """
+    if isinstance(answer, Unread):
+        raise Unscorable(whose + answer.reason)
+    return answer
 
 
 def score(

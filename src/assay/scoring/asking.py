@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
 from assay.errors import MissingCapability
 from assay.scoring.cutting import Answer, Question
-from assay.types import Generator, TokenGenerator
+from assay.types import Generator, TokenGenerator, Unread
 
 CHUNK = 256
 """Questions of one length that are put at a time: enough for any batch; progress is told in between."""
@@ -13,7 +13,7 @@ CHUNK = 256
 
 def answers(
     questions: Iterable[Question], model: Generator, *, told: Callable[[int], None] = lambda _: None
-) -> Mapping[Question, Answer]:
+) -> Mapping[Question, Answer | Unread]:
     """What the model writes behind each prompt, greedily.
 
     Args:
@@ -27,7 +27,7 @@ def answers(
     alike: defaultdict[tuple[bool, int], list[Question]] = defaultdict(list)
     for one in dict.fromkeys(questions):
         alike[isinstance(one.prompt, tuple), one.max_new_tokens].append(one)
-    found: dict[Question, Answer] = {}
+    found: dict[Question, Answer | Unread] = {}
     for (_, max_new_tokens), some in sorted(alike.items()):
         for start in range(0, len(some), CHUNK):
             chunk = some[start : start + CHUNK]
@@ -37,7 +37,7 @@ def answers(
     return found
 
 
-def written(questions: Sequence[Question], model: Generator, max_new_tokens: int) -> Iterator[Answer]:
+def written(questions: Sequence[Question], model: Generator, max_new_tokens: int) -> Iterator[Answer | Unread]:
     """Answers to questions of one length, in their order; all prompts are texts, or all are tokens."""
     texts = [one.prompt for one in questions if isinstance(one.prompt, str)]
     tokens = [one.prompt for one in questions if isinstance(one.prompt, tuple)]

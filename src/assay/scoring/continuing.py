@@ -5,12 +5,12 @@ from dataclasses import dataclass
 
 from assay.scores.continuation import Continuation, Cut
 from assay.scoring.asking import answers
-from assay.scoring.cutting import Piece, Question, pieces, read
+from assay.scoring.cutting import Answer, Piece, Question, pieces, read
 from assay.scoring.plan import Plan
-from assay.types import Generator
+from assay.types import Generator, Unread
 
-Continued = Mapping[Cut, tuple[tuple[Continuation, ...], ...]]
-"""Cut → the continuations of a text, then those of each of its rewritings."""
+Continued = Mapping[Cut, tuple[tuple[Continuation, ...] | Unread, ...]]
+"""Cut → the continuations of a text, then those of each of its rewritings; `Unread` where a piece was not taken."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,11 +51,21 @@ def continued(block: CutBlock, model: Generator | None, *, told: Callable[[int],
         return []
     answered = answers(block.questions, model, told=told)
     columns = {
-        cut: [
-            tuple(tuple(read(cut, piece, answered[piece.question], model) for piece in text) for text in sample)
-            for sample in samples
-        ]
+        cut: [tuple(read_all(cut, text, answered, model) for text in sample) for sample in samples]
         for cut, samples in block.pieces.items()
     }
     count = len(next(iter(columns.values())))
     return [{cut: column[position] for cut, column in columns.items()} for position in range(count)]
+
+
+def read_all(
+    cut: Cut, text: Sequence[Piece], answered: Mapping[Question, Answer | Unread], model: Generator
+) -> tuple[Continuation, ...] | Unread:
+    """The continuations of a text's pieces, or why one of them has none."""
+    found = []
+    for piece in text:
+        answer = answered[piece.question]
+        if isinstance(answer, Unread):
+            return answer
+        found.append(read(cut, piece, answer, model))
+    return tuple(found)

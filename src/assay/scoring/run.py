@@ -20,20 +20,20 @@ from assay.scores.registry import ScoreRequest
 from assay.scoring.continuing import continued, cut_block
 from assay.scoring.plan import Plan
 from assay.scoring.views import Rewritten, view_text
-from assay.types import Sample, Score, TokenLogProbs, TokenStatistics
+from assay.types import Sample, Score, TokenLogProbs, TokenStatistics, Unread
 
 Pair = tuple[Role, str]
 Progress = Callable[[int, int], None]
 """Told after every batch: texts and prompts done so far, those to be run in all."""
 Observer = Callable[[int, TokenLogProbs], None]
-"""Shown what the target said of every sample, by its position in the input."""
+"""Shown what the target said of every sample that it took, by its position in the input."""
 
 
 @dataclass(frozen=True, slots=True)
 class Variants:
     """What the model said of a sample's rewritings; `reason` where there are fewer than were asked for."""
 
-    statistics: tuple[TokenLogProbs, ...] = ()
+    statistics: tuple[TokenLogProbs | Unread, ...] = ()
     reason: str | None = None
 
 
@@ -81,7 +81,7 @@ def score_stream(
     """
     uses = pairs_to_run(samples, plan)
     done = asked = 0
-    held: dict[Pair, TokenLogProbs] = {}
+    held: dict[Pair, TokenLogProbs | Unread] = {}
     size = max(1, block // (1 + plan.variants))
     for begin in range(0, len(samples), size):
         positions = range(begin, min(begin + size, len(samples)))
@@ -118,8 +118,8 @@ def score_stream(
             answers = written[position - begin] if written else {}
             inputs = Inputs(sample.text, views, plan.frequencies, found.statistics, found.reason, answers)
             yield score_sample(position, sample.id, inputs, plan)
-            if observe and views:
-                observe(position, views[View()])
+            if observe and isinstance(said := views.get(View()), TokenLogProbs):
+                observe(position, said)
         for pair in texts:
             uses[pair] -= 1
             if not uses[pair]:
@@ -132,7 +132,7 @@ def tell(progress: Progress | None, before: int, total: int, since: int) -> None
         progress(before + since, total)
 
 
-def variants_of(found: Rewritten | None, held: Mapping[Pair, TokenLogProbs], plan: Plan) -> Variants:
+def variants_of(found: Rewritten | None, held: Mapping[Pair, TokenLogProbs | Unread], plan: Plan) -> Variants:
     """The statistics of a sample's rewritings, and why there are too few."""
     if found is None:
         return Variants()

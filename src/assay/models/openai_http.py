@@ -171,9 +171,9 @@ class OpenAICompletions(OpenAIChat):
             nothing = TokenLogProbs(np.zeros(0, np.int32), np.zeros(0, np.float32))
             yield [(index, nothing) for index, text in enumerate(texts) if not text]
         if asked and self._way is None:
-            first, *asked = asked
-            self._way, known = self._way_that_works(texts[first])
-            yield [(first, known)]
+            self._way, known = self._way_that_works(texts[asked[0]])
+            if known is not None:
+                yield [(asked.pop(0), known)]
         if self._way is None:
             return
         bodies = (self._way.body((self.model, texts[index])) for index in asked)
@@ -188,24 +188,24 @@ class OpenAICompletions(OpenAIChat):
         """As `completed`, in the order of `texts`."""
         return in_order(self.completed(texts))
 
-    def _way_that_works(self, text: str) -> "tuple[_Way, TokenLogProbs | Unread]":
-        """The first way in which the server gives log-probabilities, and those of this text."""
+    def _way_that_works(self, text: str) -> "tuple[_Way, TokenLogProbs | None]":
+        """The first way in which the server gives log-probabilities, and those of this text where it takes it."""
         said = []
-        refused = None
+        of_text = False
         for way in (_Echo(), _PromptLogProbs()):
             try:
                 choice = self._choice(self._endpoint.post(self.path, way.body((self.model, text))))
             except Refused as refusal:
                 said.append(f"HTTP {refusal.status}{refusal.words}")
-                refused = refused or (refusal if refusal.of_request else None)
+                of_text = of_text or refusal.of_request
                 continue
             found = way.read(choice, text)
             if found is not None:
                 return way, self._checked(found, text)
             said.append(f"{way.name} was passed over")
-        if refused and text != _SHORT:
+        if of_text and text != _SHORT:
             with suppress(MissingCapability):  # then it gives none of any text: told below, in the words said here
-                return self._way_that_works(_SHORT)[0], unread(refused)
+                return self._way_that_works(_SHORT)[0], None
         raise MissingCapability(
             f"{self.name} gives no log-probabilities of a text's tokens ({'; '.join(said)}): expected a server that "
             "does, as vLLM's, or scores of what the model writes"

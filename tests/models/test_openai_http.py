@@ -228,12 +228,14 @@ def test_a_text_beyond_the_context_ends_nothing_and_has_a_reason_without_its_num
 
 
 def test_the_reason_of_a_first_text_is_that_of_the_way_that_works(model, server):
-    def reply(_path, request):
+    known = with_context(lambda *_: completion("!", prompt_logprobs=[None, {"7": {"logprob": -0.5}}]), 60)
+
+    def reply(path, request):
         if request.get("echo"):
             return 400, {"error": {"message": "echo is not supported"}}, {}
-        return completion("!", prompt_logprobs=[None, {"7": {"logprob": -0.5}}])
+        return known(path, request)
 
-    server.reply = with_context(reply, 60)
+    server.reply = reply
     first, second = model.token_log_probs(["alpha " * 50, "abc"])
     assert first == TOO_LONG
     assert second.token_ids.tolist() == [7]

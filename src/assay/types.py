@@ -110,8 +110,8 @@ class LogProbScorer(Protocol):
         ...
 
     @property
-    def tokenizer_digest(self) -> str:
-        """Hexadecimal digest of the tokenizer alone; frequency tables are keyed by it."""
+    def tokenizer_digest(self) -> str | None:
+        """Hexadecimal digest of the tokenizer alone; frequency tables are keyed by it. None where nobody sees it."""
         ...
 
     def completed(self, texts: Sequence[str]) -> Iterator[Sequence[tuple[int, TokenLogProbs | Unread]]]:

@@ -68,6 +68,18 @@ def test_a_score_that_needs_more_is_told_before_a_request(assay, texts, server):
     assert server.asked == []
 
 
+@pytest.mark.parametrize("table", [[], ["--frequencies", "table.npz"]])
+def test_a_score_of_the_tokenizer_says_in_one_line_that_a_server_shows_none(assay, texts, server, table):
+    assert assay("frequencies", "build", "builtin:small", texts, "-o", "table.npz").code == 0
+    done = assay("score", f"openai:m@{server.url}", texts, "--scores", "dc_pdd", *table)
+    assert done.code == 2
+    assert "does not show its own: expected the model opened from its weights, or scores" in done.err
+    assert "frequenc" not in done.err
+    assert done.err.count("\n") == 1
+    listed = assay("score", f"openai:m@{server.url}", texts, *table)
+    assert "dc_pdd was left out: the model does not show its tokenizer." in listed.err
+
+
 def test_a_chat_model_gives_no_probabilities(assay, texts, server):
     done = assay("score", f"openai-chat:m@{server.url}", texts)
     assert done.code == 2

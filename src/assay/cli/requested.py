@@ -110,6 +110,8 @@ def computable(
             kept.append(one)
         elif one.definition.needs_full_statistics and alone:
             notes.append(f"{one.name} was left out: the model gives log-probabilities alone.")
+        elif one.definition.needs_frequencies and target is not None and target.tokenizer_digest is None:
+            notes.append(f"{one.name} was left out: the model does not show its tokenizer.")
         elif one.definition.needs_frequencies and not frequencies:
             notes.append(f"{one.name} was left out: it needs token frequencies for this tokenizer (--frequencies).")
         elif one.definition.access == "two models" and not reference:

@@ -341,7 +341,7 @@ class CachedLogProbScorer:
         return self.scorer.digest
 
     @property
-    def tokenizer_digest(self) -> str:
+    def tokenizer_digest(self) -> str | None:
         """The tokenizer's digest."""
         return self.scorer.tokenizer_digest
 
@@ -400,6 +400,11 @@ class CachedScorer(CachedLogProbScorer):
         on_problem: Callable[[str], None] = LOG.warning,
     ) -> None:
         super().__init__(scorer, cache, on_problem=on_problem)
+
+    @property
+    def tokenizer_digest(self) -> str:
+        """The tokenizer's digest."""
+        return self.scorer.tokenizer_digest
 
     @property
     def vocabulary_size(self) -> int:

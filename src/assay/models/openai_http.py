@@ -155,9 +155,9 @@ class OpenAICompletions(OpenAIChat):
         self._way: _Way | None = None
 
     @property
-    def tokenizer_digest(self) -> str:
-        """SHA-256 of address and model; no frequency table has it, for nobody sees the tokenizer."""
-        return combined(["openai tokenizer", self._endpoint.url, self.model])
+    def tokenizer_digest(self) -> None:
+        """None: a server does not show its tokenizer."""
+        return
 
     def completed(self, texts: Sequence[str]) -> Iterator[Sequence[tuple[int, TokenLogProbs | Unread]]]:
         """Log-probabilities of each text's tokens, as the replies come. Tokens without a prediction are left out.

@@ -83,7 +83,7 @@ def plan(
 
     Raises:
         MissingCapability: a score needs a model in a role that nobody plays, one that writes, or more than its model
-            gives.
+            gives: ranks, entropies, a tokenizer.
         ScoreError: a score needs a token-frequency table and none, or one of another tokenizer, was given.
     """
     if "target" not in models and generator is None:
@@ -150,8 +150,14 @@ def check_frequencies(name: str, model: LogProbScorer, frequencies: FrequencyTab
     """A table must be there and must belong to the model's tokenizer.
 
     Raises:
-        ScoreError: when it does not.
+        MissingCapability: nobody sees the tokenizer, so that there can be no table.
+        ScoreError: there is none, or it belongs to another.
     """
+    if model.tokenizer_digest is None:
+        raise MissingCapability(
+            f"score {name} counts the token ids of a tokenizer, and {model.name} does not show its own: expected the "
+            "model opened from its weights, or scores of log-probabilities alone, such as min_k or zlib"
+        )
     if frequencies is None:
         raise ScoreError(
             f"score {name} needs token frequencies for the tokenizer of {model.name}: make them with "

@@ -35,6 +35,34 @@ def test_a_model_rewrites_and_what_does_not_count_is_told(assay, texts, server):
     assert f"rewritings by {engine}: 4 rejected: a name changed that may not" in done.err
 
 
+def scored(assay, texts, server, *options):
+    engine = ("--variant-engine", f"openai-chat:m@{server.url}", "--concurrency", "1")
+    return assay("score", "builtin:small", texts, "--limit", "4", "--scores", "sr_gray:n=4", *engine, *options)
+
+
+def test_a_killed_run_pays_for_no_reply_twice(assay, texts, server):
+    first = server.reply
+    server.reply = lambda *asked: (
+        first(*asked) if len(server.asked) <= 3 else (500, {"error": "out of order"}, {"retry-after": "999"})
+    )
+    assert scored(assay, texts, server).code == 2
+    server.reply = first
+    before = len(server.asked)
+    whole = scored(assay, texts, server)
+    assert whole.code == 0
+    assert len(server.asked) == before + 1
+    again = scored(assay, texts, server)
+    assert len(server.asked) == before + 1
+    assert again.out == whole.out
+    assert "4 rejected: a name changed that may not" in again.err
+
+
+def test_without_the_cache_a_model_is_asked_again(assay, texts, server):
+    for _ in range(2):
+        assert scored(assay, texts, server, "--no-cache").code == 0
+    assert len(server.asked) == 8
+
+
 def test_the_manifest_names_who_rewrote(assay, texts, server, tmp_path):
     engine = f"openai-chat:m@{server.url}"
     options = ("--limit", "4", "--scores", "sr_gray:n=4", "--variant-engine", engine, "--out", tmp_path / "run")

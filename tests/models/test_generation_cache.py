@@ -6,6 +6,7 @@ import pytest
 
 from assay.models.cache import StatisticsCache
 from assay.models.generation_cache import cached_generator
+from assay.models.seeding import prompt_seeds
 from assay.models.table import TableModel
 from assay.types import Generator, TokenGenerator
 
@@ -18,12 +19,12 @@ class Counting:
     def __init__(self, strength=10**9):
         self.asked, self.strength = [], strength
 
-    def generate(self, prompts, *, max_new_tokens, **_):
-        for prompt in prompts:
+    def generate(self, prompts, *, max_new_tokens, temperature=0.0, seed=0, **_):
+        for prompt, own in zip(prompts, prompt_seeds(seed, prompts), strict=True):
             if len(self.asked) == self.strength:
                 raise KeyboardInterrupt
             self.asked.append(prompt)
-            yield prompt[::-1][:max_new_tokens]
+            yield prompt[::-1][:max_new_tokens] + (f" {own}" if temperature else "")
 
 
 @pytest.fixture
@@ -49,11 +50,32 @@ def test_another_length_is_another_question(cache):
     assert list(behind(model, cache).generate(["abc"], max_new_tokens=1)) == ["c"]
 
 
-def test_samples_are_not_kept(cache):
+def sampled(model, cache, prompts, **settings):
+    return list(behind(model, cache).generate(prompts, **{"max_new_tokens": 5, "temperature": 0.8, **settings}))
+
+
+def test_samples_are_kept_as_they_were_drawn(cache):
     model = Counting()
-    for _ in range(2):
-        list(behind(model, cache).generate(["ab"], max_new_tokens=5, temperature=1.0))
+    first = sampled(model, cache, ["ab", "cd", "ab"])
+    assert len(set(first)) == 3
+    assert sampled(model, cache, ["ab", "cd", "ab"]) == first == sampled(Counting(), cache, ["ab", "cd", "ab"])
+    assert model.asked == ["ab", "cd", "ab"]
+
+
+@pytest.mark.parametrize(
+    "other", [{"temperature": 0.7}, {"seed": 1}, {"top_p": 0.9}, {"max_new_tokens": 4}, {"stop": ["x"]}]
+)
+def test_samples_drawn_in_another_way_are_other_samples(cache, other):
+    model = Counting()
+    sampled(model, cache, ["ab"])
+    sampled(model, cache, ["ab"], **other)
     assert model.asked == ["ab", "ab"]
+
+
+def test_one_more_sample_of_a_prompt_is_another_one(cache):
+    one = sampled(Counting(), cache, ["ab"])
+    two = sampled(Counting(), cache, ["ab", "ab"])
+    assert two[0] == one[0] != two[1]
 
 
 def test_a_killed_run_goes_on_where_it_was(cache):
@@ -62,7 +84,7 @@ def test_a_killed_run_goes_on_where_it_was(cache):
         list(behind(Counting(strength=70), cache).generate(prompts, max_new_tokens=4))
     model = Counting()
     assert list(behind(model, cache).generate(prompts, max_new_tokens=4)) == [one[::-1] for one in prompts]
-    assert model.asked == prompts[64:]  # the last transaction was not whole
+    assert model.asked == prompts[70:]
 
 
 def test_a_damaged_entry_is_asked_again(cache, tmp_path, caplog):

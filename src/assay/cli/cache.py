@@ -1,4 +1,4 @@
-"""`assay cache`: the store of token statistics."""
+"""`assay cache`: the store of token statistics, and of what models wrote."""
 
 import json
 from dataclasses import asdict
@@ -12,7 +12,9 @@ from rich.table import Table
 
 from assay.cli.options import AsJson
 
-cache_app = typer.Typer(name="cache", help="The store of token statistics.", no_args_is_help=True)
+cache_app = typer.Typer(
+    name="cache", help="The store of token statistics and of what models wrote.", no_args_is_help=True
+)
 
 At = Annotated[Path | None, typer.Option("--path", metavar="FILE", help="Another cache file than the usual one.")]
 
@@ -47,7 +49,7 @@ def clear_command(
     ] = None,
     path: At = None,
 ) -> None:
-    """Forget stored statistics, of all models or of one.
+    """Forget what is stored, of all models or of one.
 
     **Example**: `assay cache clear --model 3f2a9c`
     """

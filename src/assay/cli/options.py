@@ -114,13 +114,19 @@ class ModelOptions:
         Raises:
             ModelError: the model cannot be opened.
         """
+        from assay.models.open import open_model
+
+        return self._cached(
+            open_model(name, **{key: value for key, value in asdict(self).items() if key != "no_cache"})
+        )
+
+    def _cached(self, model: "Generator") -> "Generator":
+        """The model behind the cache, unless that is switched off or fails."""
         from assay.cli.terminal import warn
         from assay.models.cache import StatisticsCache
         from assay.models.generation_cache import cached_generator
-        from assay.models.open import open_model
         from assay.scoring.plan import generator_digest
 
-        model = open_model(name, **{key: value for key, value in asdict(self).items() if key != "no_cache"})
         if self.no_cache:
             return model
         try:
@@ -130,7 +136,7 @@ class ModelOptions:
             return model
 
     def rewriter(self, engine: str, kinds: str, wanted: "Sequence[ScoreRequest]") -> "Rewriter":
-        """Who makes rewritings: "deterministic", or the model of that name, on the target's device.
+        """Who makes rewritings: "deterministic", or the model of that name, on the target's device, behind the cache.
 
         No model is opened, and no sandbox asked for, where no score compares rewritings.
 
@@ -155,8 +161,8 @@ class ModelOptions:
         if engine == "deterministic":
             return Deterministic(changes)
         if engine.startswith(("openai:", "openai-chat:", "vllm:")):
-            return Written(open_model(engine, concurrency=self.concurrency), changes=changes)
-        return Written(open_model(engine, device=self.device, dtype=self.dtype), changes=changes)
+            return Written(self._cached(open_model(engine, concurrency=self.concurrency)), changes=changes)
+        return Written(self._cached(open_model(engine, device=self.device, dtype=self.dtype)), changes=changes)
 
     def open_roles(self, target: str, reference: str | None) -> "dict[Role, LogProbScorer]":
         """The audited model and, where one is named, the reference model.

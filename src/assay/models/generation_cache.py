@@ -4,8 +4,8 @@ import hashlib
 import json
 import logging
 import zlib
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from itertools import islice
 
 from assay.errors import CacheError
 from assay.models.cache import StatisticsCache
@@ -13,19 +13,19 @@ from assay.types import Generator, TokenGenerator, Tokens, Unread
 
 LOG = logging.getLogger("assay")
 
-WRITTEN_TOGETHER = 32
-"""Continuations in one transaction: at most so many are lost when a run is killed."""
-
 Prompt = str | tuple[int, ...]
 Answer = str | tuple[int, ...] | Unread
+Asked = tuple[Prompt, int]
+"""A prompt, and how often it was asked before: two samples of one prompt are meant to differ."""
 
 
 class CachedGenerator:
     """A `Generator` that asks the cache first and the model for what is missing, each prompt once.
 
-    Only greedy continuations are kept: samples are meant to differ. A model without a digest, behind an API, is known
-    by its name alone, so what it wrote before it was changed there is given again; clear the cache then. A cache that
-    fails is told once to `on_problem` and no longer used.
+    What is asked is the whole request: prompt, length, ends, and of a sample temperature, nucleus, seed and how often
+    the same was asked before. A model behind an API is known by its address and name alone, so what it wrote before it was
+    changed there is given again; clear the cache then. A cache that fails is told once to `on_problem` and no longer
+    used.
 
     Attributes:
         model: the model that writes.
@@ -62,34 +62,44 @@ class CachedGenerator:
         seed: int = 0,
     ) -> Iterator[str | Unread]:
         """Continuations in the order of `prompts`; that one is not taken is not kept."""
-        if temperature > 0:
-            yield from self.model.generate(
-                prompts, max_new_tokens=max_new_tokens, temperature=temperature, top_p=top_p, stop=stop, seed=seed
-            )
-            return
-        settings = ["text", max_new_tokens, list(stop)]
+        sampled = temperature > 0
+        settings = ["text", max_new_tokens, list(stop), *([temperature, top_p, seed] if sampled else [])]
 
         def write(missing: Sequence[Prompt]) -> Iterable[str | Unread]:
-            return self.model.generate([str(one) for one in missing], max_new_tokens=max_new_tokens, stop=stop)
+            return self.model.generate(
+                [str(one) for one in missing],
+                max_new_tokens=max_new_tokens,
+                temperature=temperature,
+                top_p=top_p,
+                stop=stop,
+                seed=seed,
+            )
 
-        for found in self._kept_or(write, prompts, settings):
+        asked = numbered(prompts) if sampled else [(prompt, 0) for prompt in prompts]
+        for found in self._kept_or(write, asked, settings):
             yield found if isinstance(found, Unread) else str(found)
 
     def _kept_or(
-        self, write: Callable[[Sequence[Prompt]], Iterable[Answer]], prompts: Sequence[Prompt], settings: list[object]
+        self, write: Callable[[Sequence[Prompt]], Iterable[Answer]], asked: Sequence[Asked], settings: list[object]
     ) -> Iterator[Answer]:
-        """What the cache holds; what it does not, from the model, kept as it comes."""
-        keys = {prompt: entry_key(prompt, settings) for prompt in prompts}
+        """What the cache holds; what it does not, from the model, each answer kept before anyone sees it.
+
+        Of a prompt asked several times all samples are drawn anew where one is missing: a model tells them apart by
+        their number.
+        """
+        keys = {one: entry_key(one[0], [*settings, one[1]] if one[1] else settings) for one in asked}
         held = self._lookup(keys.values())
-        found: dict[Prompt, Answer] = {prompt: held[key] for prompt, key in keys.items() if key in held}
-        missing = [prompt for prompt in keys if prompt not in found]
-        new = iter(zip(missing, write(missing), strict=True)) if missing else iter(())
-        for prompt in prompts:
-            while prompt not in found:
-                some = list(islice(new, WRITTEN_TOGETHER))
-                self._store([(keys[one], pack_answer(said)) for one, said in some if not isinstance(said, Unread)])
-                found.update(some)
-            yield found[prompt]
+        again = {prompt for (prompt, _), key in keys.items() if key not in held}
+        found: dict[Asked, Answer] = {one: held[key] for one, key in keys.items() if one[0] not in again}
+        missing = [one for one in keys if one[0] in again]
+        new = iter(zip(missing, write([prompt for prompt, _ in missing]), strict=True)) if missing else iter(())
+        for wanted in asked:
+            while wanted not in found:
+                one, said = next(new)
+                if not isinstance(said, Unread):
+                    self._store([(keys[one], pack_answer(said))])
+                found[one] = said
+            yield found[wanted]
 
     def _lookup(self, keys: Iterable[bytes]) -> dict[bytes, Prompt]:
         if not self._usable:
@@ -134,7 +144,7 @@ class CachedTokenGenerator(CachedGenerator):
             wanted = [one for one in missing if not isinstance(one, str)]
             return self.model.continue_tokens(wanted, max_new_tokens=max_new_tokens)
 
-        for found in self._kept_or(write, [tuple(prompt) for prompt in prompts], ["tokens", max_new_tokens]):
+        for found in self._kept_or(write, [(tuple(prompt), 0) for prompt in prompts], ["tokens", max_new_tokens]):
             if not isinstance(found, Unread):  # tokens that were cut to the context are always taken
                 yield tuple(int(token) for token in found)
 
@@ -145,6 +155,16 @@ def cached_generator(
     """The model behind the cache; it shows its tokenizer where the model does."""
     kind = CachedTokenGenerator if isinstance(model, TokenGenerator) else CachedGenerator
     return kind(model, cache, digest=digest, on_problem=on_problem)
+
+
+def numbered(prompts: Sequence[str]) -> list[Asked]:
+    """Each prompt with how often it stood before."""
+    seen: Counter[str] = Counter()
+    found: list[Asked] = []
+    for prompt in prompts:
+        found.append((prompt, seen[prompt]))
+        seen[prompt] += 1
+    return found
 
 
 def entry_key(prompt: Prompt, settings: list[object]) -> bytes:

@@ -18,11 +18,11 @@ from assay.models.digest import combined
 from assay.models.endpoint import Endpoint, Json, Refused
 from assay.models.openai_names import openai_name
 from assay.models.ordering import in_order
+from assay.models.seeding import prompt_seeds
 from assay.types import TokenLogProbs, Unread
 
 KEY = "OPENAI_API_KEY"
 _STOPS = 4  # OpenAI takes no more; the others are looked for here
-_SEEDS = 2**31
 _ROUNDING = 1e-3  # a sure token may come out a little above 0
 _SHORT = "def f(x):"
 _FEW = 16
@@ -74,8 +74,8 @@ class OpenAIChat:
     ) -> Iterator[str | Unread]:
         """Continuations in the order of `prompts`, see `assay.types.Generator`.
 
-        Each prompt has a seed of its own, so that equal prompts may get different replies; whether a server heeds
-        seeds is its own affair.
+        Each prompt has a seed of its own, see `prompt_seeds`, so that equal prompts may get different replies; whether
+        a server heeds seeds is its own affair.
 
         Raises:
             ModelError: the server is not there, stays busy, refuses, or answers something else.
@@ -89,8 +89,8 @@ class OpenAIChat:
         if stop:
             settings["stop"] = list(stop[:_STOPS])
         bodies = (
-            {**settings, **self._asking(prompt), "seed": (seed * 1_000_003 + index) % _SEEDS}
-            for index, prompt in enumerate(prompts)
+            {**settings, **self._asking(prompt), "seed": own}
+            for prompt, own in zip(prompts, prompt_seeds(seed, prompts), strict=True)
         )
         for reply in self._endpoint.in_order(self.path, bodies):
             if isinstance(reply, Refused):

@@ -6,6 +6,7 @@ whole distribution, so this is a `LogProbScorer` and a `Generator`.
 
 from collections.abc import Iterator, Sequence
 from functools import cached_property
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +15,7 @@ import numpy as np
 from assay.errors import MissingExtra, ModelError
 from assay.models.digest import combined, files_digest, tokenizer_digest
 from assay.models.openai_http import before_first
+from assay.models.seeding import prompt_seeds
 from assay.types import TokenLogProbs
 
 PREFIX = "vllm:"
@@ -114,6 +116,7 @@ class VllmModel:
         Raises:
             ModelError: vLLM refuses a prompt.
         """
+        seeds = prompt_seeds(seed, prompts)
         for start in range(0, len(prompts), CHUNK):
             some = prompts[start : start + CHUNK]
             asked = [
@@ -122,9 +125,9 @@ class VllmModel:
                     temperature=temperature,
                     top_p=top_p,
                     stop=list(stop) or None,
-                    seed=(seed * 1_000_003 + start + index) % 2**31,
+                    seed=own,
                 )
-                for index in range(len(some))
+                for own in islice(seeds, len(some))
             ]
             for one in self._run(some, asked):
                 yield before_first(one.outputs[0].text, stop)

@@ -23,9 +23,9 @@ class CachedGenerator:
     """A `Generator` that asks the cache first and the model for what is missing, each prompt once.
 
     What is asked is the whole request: prompt, length, ends, and of a sample temperature, nucleus, seed and how often
-    the same was asked before. A model behind an API is known by its address and name alone, so what it wrote before it was
-    changed there is given again; clear the cache then. A cache that fails is told once to `on_problem` and no longer
-    used.
+    the same was asked before. A model behind an API is known by its address and name alone, so what it wrote before it
+    was changed there is given again; clear the cache then. A cache that fails is told once to `on_problem` and no
+    longer used.
 
     Attributes:
         model: the model that writes.

@@ -245,7 +245,7 @@ def test_a_build_that_was_stopped_goes_on_where_it_was(tmp_path, form):
         with tarfile.open(corpus, "w") as archive:
             archive.add(tmp_path / "corpus", "corpus")
 
-    def stop(counts):
+    def stop(counts, _):
         if counts.files >= 128:
             raise Stop
 
@@ -269,7 +269,7 @@ def run_build(tmp_path, corpus, jobs=1):
         from assay.provenance.reading import Settings
         from assay.provenance.sources.open import Reading, open_sources
 
-        def told(counts):
+        def told(counts, _):
             if counts.files >= 64:
                 print("under way", flush=True)
                 sys.stdin.readline()

@@ -2,7 +2,10 @@
 
 import gzip
 import io
+import json
+import random
 import subprocess
+import tarfile
 import zipfile
 
 import pytest
@@ -10,9 +13,11 @@ from rich.console import Console
 
 from assay.cli import terminal
 from assay.errors import DataError
-from assay.provenance.build import BuildCounts
+from assay.provenance import CodeIndex
+from assay.provenance.build import BuildCounts, Reached, build
+from assay.provenance.reading import Settings
 from assay.provenance.sources.open import Reading, open_sources
-from assay.provenance.sources.size import expected_files
+from assay.provenance.sources.size import Expected
 
 
 @pytest.fixture
@@ -61,20 +66,97 @@ def test_a_checkout_can_be_read_as_a_folder(corpora):
 
 @pytest.mark.parametrize(
     ("names", "files"),
-    [(["folder"], 2), (["a.py"], 1), (["folder/a.zip"], 1), (["folder", "a.py"], 3), (["folder/rows.jsonl"], None)],
+    [
+        (["folder"], 2),
+        (["a.py"], 1),
+        (["folder/a.zip"], 1),
+        (["folder", "a.py"], 3),
+        (["folder/rows.jsonl"], None),
+    ],
 )
 def test_how_many_files_there_are_is_told_without_reading_them(corpora, names, files):
     """None where that cannot be: then no time left is shown rather than a wrong one."""
-    assert expected_files(open_sources([str(corpora / name) for name in names], Reading())) == files
+    assert Expected(open_sources([str(corpora / name) for name in names], Reading())).total == files
 
 
-def test_a_bar_shows_files_rates_and_documents(monkeypatch):
+def packed_corpora(folder):
+    """The same 3,000 texts as a packed tar and as packed JSON lines."""
+    draw = random.Random(0)
+    texts = [f"x = {draw.getrandbits(6000)}\n" for _ in range(3000)]
+    with tarfile.open(folder / "texts.tar.gz", "w:gz", compresslevel=1) as archive:
+        for number, text in enumerate(texts):
+            member = tarfile.TarInfo(f"m{number}.py")
+            member.size = len(text)
+            archive.addfile(member, io.BytesIO(text.encode()))
+    rows = "".join(json.dumps({"content": text}) + "\n" for text in texts).encode()
+    (folder / "rows.jsonl.gz").write_bytes(gzip.compress(rows, 1))
+    (folder / "rows.jsonl").write_bytes(rows)
+
+
+@pytest.mark.parametrize("name", ["texts.tar.gz", "rows.jsonl.gz", "rows.jsonl"])
+def test_packed_sources_tell_by_their_bytes_how_much_is_left(tmp_path, name):
+    packed_corpora(tmp_path)
+    sources = open_sources([str(tmp_path / name)], Reading())
+    expected = Expected(sources)
+    assert expected.total is None
+    for number, one in enumerate(sources[0].found(), 1):
+        if number in {1500, 2500}:
+            expected.reached(sources[0].name, number, one.share)
+            assert expected.done == number
+            assert expected.total == pytest.approx(3000, rel=0.15)
+    expected.reached(sources[0].name, 3000, 1.0)
+    assert expected.total == 3000
+
+
+def test_a_source_not_begun_is_taken_for_one_of_its_kind(tmp_path):
+    packed_corpora(tmp_path)
+    (tmp_path / "more.jsonl").write_bytes((tmp_path / "rows.jsonl").read_bytes() * 2)
+    sources = open_sources([str(tmp_path / "rows.jsonl"), str(tmp_path / "more.jsonl")], Reading())
+    expected = Expected(sources)
+    expected.reached(sources[0].name, 3000, 1.0)
+    assert expected.total == 9000
+
+
+def test_a_repository_tells_by_its_files_or_its_commits_how_much_is_left(corpora):
+    repository = corpora / "repository"
+    who = ("-c", "user.name=a", "-c", "user.email=a@b")
+    for number in range(5):
+        (repository / f"n{number}.py").write_text(f"y = {number}\n")
+        (repository / "same.py").write_text(f"y = {-number}\n")
+        subprocess.run(["git", "-C", repository, "add", "-A"], check=True)
+        subprocess.run(["git", "-C", repository, *who, "commit", "-q", "-m", "more"], check=True)
+    assert Expected(open_sources([str(repository)], Reading())).total == 6
+    sources = open_sources([str(repository)], Reading(all_history=True))
+    assert [one.share for one in sources[0].found()] == [number / 5 for number in (1, 1, 2, 2, 3, 3, 4, 4, 5, 5)]
+    expected = Expected(sources)
+    assert expected.total is None
+    expected.reached(sources[0].name, 4, 2 / 5)
+    assert expected.total == 10
+
+
+def test_a_build_tells_how_far_it_is(tmp_path):
+    packed_corpora(tmp_path)
+    told = []
+    with CodeIndex.create(tmp_path / "index") as index:
+        sources = open_sources([str(tmp_path / "texts.tar.gz")], Reading())
+        build(sources, index, Settings(), jobs=1, progress=lambda _, reached: told.append(reached))
+    shares = [one.share for one in told]
+    assert shares == sorted(shares)
+    assert shares[0] < 0.5
+    assert told[-1] == Reached(sources[0].name, 3000, 1.0)
+
+
+def test_a_bar_shows_files_rates_and_documents(corpora, monkeypatch):
     shown = io.StringIO()
     monkeypatch.setattr(terminal, "ERRORS", Console(file=shown, force_terminal=True, width=120))
-    with terminal.files_bar("indexing", lambda: 10) as report:
-        report(BuildCounts(files=5, bytes=2_000_000, documents=7, seconds=1.0))
-    assert "5/10" in shown.getvalue()
-    assert "5/s, 2.0 MB/s, 7 documents" in shown.getvalue()
+    expected = Expected(open_sources([str(corpora / "folder")], Reading()))
+    with terminal.files_bar("indexing", lambda: expected) as report:
+        report(
+            BuildCounts(files=1, bytes=2_000_000, documents=7, seconds=1.0),
+            Reached(str((corpora / "folder").resolve()), 1, None),
+        )
+    assert "1/2 files" in shown.getvalue()
+    assert "1/s, 2.0 MB/s, 7 documents" in shown.getvalue()
 
 
 def test_no_bar_in_a_pipe():

@@ -310,11 +310,11 @@ def _build(
     from assay.provenance.build import build
     from assay.provenance.reading import Settings
     from assay.provenance.sources.open import open_sources
-    from assay.provenance.sources.size import expected_files
+    from assay.provenance.sources.size import Expected
 
     sources = open_sources(corpora, reading)
     settings = Settings(filters, granularity, into.profile)
-    with files_bar("indexing", lambda: expected_files(sources)) as progress:
+    with files_bar("indexing", lambda: Expected(sources)) as progress:
         counts = build(sources, into, settings, jobs=jobs, ray=ray, progress=progress)
     if as_json:
         typer.echo(json.dumps(asdict(counts), indent=1))

@@ -8,7 +8,9 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 
 if TYPE_CHECKING:
-    from assay.provenance.build import BuildCounts
+    from assay.provenance.build import BuildCounts, Reached
+    from assay.provenance.build import Progress as FilesReport
+    from assay.provenance.sources.size import Expected
     from assay.scoring.run import Progress as Report
 
 ERRORS = Console(stderr=True)
@@ -40,7 +42,7 @@ def progress_bar(what: str) -> "Iterator[Report | None]":
 
 
 @contextmanager
-def files_bar(what: str, count: "Callable[[], int | None]") -> "Iterator[Callable[[BuildCounts], None] | None]":
+def files_bar(what: str, count: "Callable[[], Expected]") -> "Iterator[FilesReport | None]":
     """A bar with files, rates and time left on a terminal; nothing in a pipe, where `count` is not called either."""
     if not ERRORS.is_terminal:
         yield None
@@ -48,18 +50,25 @@ def files_bar(what: str, count: "Callable[[], int | None]") -> "Iterator[Callabl
     columns = (
         TextColumn("{task.description}"),
         BarColumn(),
-        MofNCompleteColumn(),
-        TextColumn("files, {task.fields[rates]}"),
+        TextColumn("{task.fields[files]} files{task.fields[rates]}"),
         TimeElapsedColumn(),
         TextColumn("left"),
         TimeRemainingColumn(),
     )
     with Progress(*columns, console=ERRORS, transient=True) as bar:
-        task = bar.add_task(what, total=count(), rates="")
+        expected = count()
+        task = bar.add_task(what, total=None, files="0", rates="")
 
-        def report(counts: "BuildCounts") -> None:
+        def report(counts: "BuildCounts", reached: "Reached") -> None:
+            expected.reached(reached.source, reached.files, reached.share)
+            done, total = expected.done, expected.total
             seconds = max(counts.seconds, 0.1)
-            rates = f"{counts.files / seconds:,.0f}/s, {counts.bytes / seconds / 1e6:.1f} MB/s"
-            bar.update(task, completed=counts.files, rates=f"{rates}, {counts.documents:,} documents")
+            rates = f", {counts.files / seconds:,.0f}/s, {counts.bytes / seconds / 1e6:.1f} MB/s"
+            rates += f", {counts.documents:,} documents"
+            files = f"{done:,}/{total:,}" if total else f"{done:,}"
+            # shares of 1, not files: the time left starts anew whenever a total changes, and estimates do
+            bar.update(
+                task, completed=done / total if total else 0, total=1 if total else None, files=files, rates=rates
+            )
 
         yield report

@@ -29,7 +29,23 @@ COMMIT_SECONDS = 5.0
 SOURCE = ""
 """The path under which a source itself is remembered."""
 
-Progress = Callable[["BuildCounts"], None]
+Progress = Callable[["BuildCounts", "Reached"], None]
+"""Told after every batch: what was done so far, and how far the source at hand was read."""
+
+
+@dataclass(frozen=True, slots=True)
+class Reached:
+    """How far a source was read.
+
+    Attributes:
+        source: its name.
+        files: of it that are dealt with.
+        share: of it that is behind, 0 to 1; None where nothing tells.
+    """
+
+    source: str
+    files: int
+    share: float | None
 
 
 @dataclass(slots=True)
@@ -81,7 +97,7 @@ def build(
         settings: how a file becomes documents; their profile has to be the index's.
         jobs: processes that read; None: one for each core.
         ray: read by a Ray cluster: its address, "auto", or "local" for one of this machine's own.
-        progress: called with the counts so far.
+        progress: see `Progress`.
         commit_seconds: see `COMMIT_SECONDS`.
 
     Returns:
@@ -95,7 +111,7 @@ def build(
     """
     if settings.profile != index.profile:
         raise DataError(f"profile {settings.profile.name!r}: the index has {index.profile.name!r}")
-    writer = _Writer(index, settings, progress or (lambda _: None), commit_seconds)
+    writer = _Writer(index, settings, progress or (lambda *_: None), commit_seconds)
     encoder = index.info().encoder
     # an encoder of our own is small enough for each process; any other has one place, beside the index's writer
     own = encoder if encoder and encoder.startswith(BUILTIN_PREFIX) else None
@@ -106,7 +122,8 @@ def build(
             except DataError as fault:
                 writer.counts.faults.append(str(fault))
                 writer.commit()
-    writer.report()
+                writer.report(share=1.0)
+    writer.counts.seconds = writer.elapsed
     return writer.counts
 
 
@@ -132,18 +149,20 @@ class _Writer:
     commit_seconds: float
     counts: BuildCounts = field(default_factory=BuildCounts)
     stopped: bool = False
+    _reached: Reached = field(default_factory=lambda: Reached("", 0, None))
     _began: float = field(default_factory=time.monotonic)
     _committed: float = field(default_factory=time.monotonic)
 
     def add(self, source: CorpusSource, readers: FileReaders) -> None:
         """Bring the index up to one source."""
+        self._reached = Reached(source.name, 0, None)
         seen = self.index.seen(source.name)
         state = _State.of(seen.pop(SOURCE, None))
         now = _State(self._kind(source), self._stamp(source), 0, finished=False)
         if state is not None and state.finished and (state.kind, state.stamp) == (now.kind, now.stamp) and now.stamp:
             self.counts.files += state.files
             self.counts.unchanged += state.files
-            self.report()
+            self.report(state.files, 1.0)
             return
         if state is not None and state.kind == now.kind and state.stamp == now.stamp and source.indivisible:
             now.files = state.files
@@ -156,6 +175,7 @@ class _Writer:
         now.finished = True
         self._remember(source, now)
         self.commit()
+        self.report(now.files, 1.0)
 
     def _comparable(self, source: CorpusSource, state: "_State | None", now: "_State") -> bool:
         """Whether what the index has of a source can stand beside what is read now."""
@@ -173,7 +193,7 @@ class _Writer:
             if self.stopped or time.monotonic() - self._committed > self.commit_seconds:
                 self._remember(source, now)
                 self.commit()
-            self.report()
+            self.report(now.files, max((one.entry.share for one in batch if one.entry.share is not None), default=None))
             if self.stopped:
                 raise KeyboardInterrupt
         if source.whole and not source.indivisible and now.files:
@@ -267,10 +287,17 @@ class _Writer:
         self.index.commit()
         self._committed = time.monotonic()
 
-    def report(self) -> None:
-        """Tell how far it is."""
-        self.counts.seconds = time.monotonic() - self._began
-        self.progress(self.counts)
+    @property
+    def elapsed(self) -> float:
+        """Seconds since the build began."""
+        return time.monotonic() - self._began
+
+    def report(self, files: int | None = None, share: float | None = None) -> None:
+        """Tell how far it is: files of the source at hand (None: as many as before), and share of it."""
+        before = self._reached
+        self._reached = Reached(before.source, before.files if files is None else files, share)
+        self.counts.seconds = self.elapsed
+        self.progress(self.counts, self._reached)
 
 
 @dataclass(slots=True)

@@ -9,7 +9,7 @@ import tarfile
 import zipfile
 import zlib
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import IO, Any, Final, cast
@@ -40,6 +40,7 @@ _BROKEN = (
     pa.ArrowException,
 )
 _PIECE = 1 << 20
+_HEAD = 512
 
 NAMED_ARCHIVE = re.compile(r"\.(?:whl|egg|zip|jar|war|tar|tgz|tbz2?|txz|tar\.(?:gz|bz2|xz|zst))$", re.IGNORECASE)
 """Names that promise an archive."""
@@ -128,7 +129,8 @@ class Archive:
             else:
                 seen.add(member.path)
                 facts = surroundings.facts_of(member.path).over(Facts())
-                yield Entry(member.path, member.stamp, member.size, InMemory(member.content), facts)
+                content = InMemory(member.content)
+                yield Entry(member.path, member.stamp, member.size, content, facts, share=member.share)
 
     def _zip(self, *, only_telling: bool) -> "Iterator[_Member | Skipped]":
         with _one_line(self.path), zipfile.ZipFile(self.path) as archive:
@@ -164,7 +166,7 @@ class Archive:
     def _tar(self, *, only_telling: bool) -> "Iterator[_Member | Skipped]":
         packed = self.path.stat().st_size
         entries = 0
-        with _one_line(self.path), unpacked(self.path) as stream:
+        with _one_line(self.path), self.path.open("rb") as raw, unpacked(raw) as stream:
             counted = _Counted(stream, self, packed)
             with tarfile.open(fileobj=cast("IO[bytes]", counted), mode="r|") as archive:
                 for one in archive:
@@ -182,15 +184,16 @@ class Archive:
                     elif not one.isfile():
                         yield Skipped(path, "not a plain file")
                     elif not only_telling or tells_of_others(path):
-                        yield self._tar_member(archive, one, path, LARGEST if only_telling else self.largest)
+                        share = raw.tell() / max(packed, 1)
+                        yield self._tar_member(archive, one, path, LARGEST if only_telling else self.largest, share)
 
     @staticmethod
-    def _tar_member(archive: tarfile.TarFile, one: tarfile.TarInfo, path: str, largest: int) -> "_Member":
+    def _tar_member(archive: tarfile.TarFile, one: tarfile.TarInfo, path: str, largest: int, share: float) -> "_Member":
         stream = archive.extractfile(one) if one.size <= largest else None
         content = stream.read() if stream else b""
         if stream and len(content) < one.size:
             raise EOFError("cut off")
-        return _Member(path, f"{one.size}:{zlib.crc32(content):08x}:{one.mtime}", one.size, content)
+        return _Member(path, f"{one.size}:{zlib.crc32(content):08x}:{one.mtime}", one.size, content, share)
 
 
 @dataclass(frozen=True, slots=True)
@@ -199,6 +202,7 @@ class _Member:
     stamp: str
     size: int
     content: bytes
+    share: float | None = None
 
 
 class _Counted(io.RawIOBase):
@@ -234,9 +238,12 @@ def archive_form(path: Path) -> str | None:
     """How a file is packed ("zip", "tar", "gzip", …) by its first bytes; None where it is none of these."""
     try:
         with path.open("rb") as file:
-            head = file.read(512)
+            return _form(file.read(_HEAD))
     except OSError as fault:
         raise file_error(path, fault) from fault
+
+
+def _form(head: bytes) -> str | None:
     if head[_TAR_MAGIC_AT : _TAR_MAGIC_AT + len(_TAR_MAGIC)] == _TAR_MAGIC:
         return "tar"
     return next((form for magic, form in _MAGIC.items() if head.startswith(magic)), None)
@@ -248,24 +255,28 @@ def is_archive(path: Path) -> bool:
     if form in {"zip", "tar"} or form is None:
         return form is not None
     try:
-        with unpacked(path) as stream:
-            head = stream.read(512)
+        with path.open("rb") as raw, unpacked(raw) as stream:
+            head = stream.read(_HEAD)
     except (*_BROKEN, OSError):
         return ".tar" in path.name.lower() or path.name.lower().endswith((".tgz", ".tbz2", ".txz"))
     return head[_TAR_MAGIC_AT : _TAR_MAGIC_AT + len(_TAR_MAGIC)] == _TAR_MAGIC
 
 
 @contextmanager
-def unpacked(path: Path) -> Iterator[IO[bytes]]:
-    """The content of a file without its compression, as a stream; a file that is not packed as it is."""
+def unpacked(raw: IO[bytes]) -> Iterator[IO[bytes]]:
+    """The content of a file without its compression, as a stream; a file that is not packed as it is.
+
+    Where `raw` stands tells how far the file has been read.
+    """
     openers: dict[str | None, Any] = {
         "gzip": gzip.open,
         "bzip2": bz2.open,
         "xz": lzma.open,
-        "zstd": lambda at: pa.input_stream(str(at), compression="zstd"),
+        "zstd": lambda file: pa.input_stream(file, compression="zstd"),
     }
-    opener = openers.get(archive_form(path))
-    with opener(path) if opener else path.open("rb") as stream:
+    opener = openers.get(_form(raw.read(_HEAD)))
+    raw.seek(0)
+    with opener(raw) if opener else nullcontext(raw) as stream:
         yield stream
 
 

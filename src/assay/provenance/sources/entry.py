@@ -1,7 +1,7 @@
 """What a source gives: files that can be read, and files that are passed over for a reason."""
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Literal, Protocol, Self
 
@@ -115,6 +115,7 @@ class Entry:
         content: where the bytes are.
         facts: what is known of it.
         version: what tells entries of one path apart, in a history.
+        share: of the source that has been read up to here, 0 to 1; None where nothing tells, or files can be counted.
     """
 
     path: str
@@ -123,6 +124,7 @@ class Entry:
     content: Content
     facts: Facts = NOTHING_KNOWN
     version: str = ""
+    share: float | None = field(default=None, compare=False)
 
     @property
     def key(self) -> str:

@@ -67,6 +67,12 @@ class GitRepository:
         """What HEAD and all branches and tags point to."""
         return " ".join(_output(self.path, "rev-parse", "HEAD", *(["--all"] if self.all_history else [])).split())
 
+    def count(self) -> int:
+        """Files at HEAD, or commits in all of the history."""
+        if self.all_history:
+            return int(_output(self.path, "rev-list", "--count", "--all"))
+        return sum(1 for _ in _records(self.path, "ls-tree", "-r", "-z", "--name-only", "--full-tree", "HEAD"))
+
     def found(self) -> Iterator[Found]:
         """See `CorpusSource`.
 
@@ -77,6 +83,7 @@ class GitRepository:
             raise DataError(f"{self.path}: a git repository without a commit, expected at least one")
         web = _web_address(self.path)
         surroundings = self._surroundings()
+        commits = self.count() if self.all_history else 0
         for mode, digest, size, path, commit in self._history() if self.all_history else self._head():
             if mode == _SUBMODULE:
                 yield Skipped(path, "submodule")
@@ -85,7 +92,8 @@ class GitRepository:
             else:
                 facts = _facts(web, path, commit).over(surroundings.facts_of(path))
                 version = digest if self.all_history else ""
-                yield Entry(path, digest, size, Blob(self.path, digest), facts, version)
+                share = commit.number / commits if commits and commit is not None else None
+                yield Entry(path, digest, size, Blob(self.path, digest), facts, version, share)
 
     def _tree(self) -> Iterator[tuple[str, str, int | None, str]]:
         """Mode, digest, size and path of every file at HEAD."""
@@ -141,6 +149,8 @@ class GitRepository:
 class _Commit:
     digest: str
     author: str
+    number: int
+    """In the log's order, from 1."""
 
 
 _Version = tuple[str, str, int | None, str, _Commit | None]
@@ -164,12 +174,13 @@ def _changes(repository: Path, *options: str) -> "Iterator[tuple[_Commit, str]]"
     """Commit and changed path (with --raw: description, NUL, path), in the log's order; merges by what they added."""
     shape = "--format=%x00%x01%H%x00%aN"
     log = ("log", "-z", "-c", "--no-renames", "--no-ext-diff", "--no-textconv", "--no-show-signature", shape, *options)
-    commit, description = _Commit("", ""), ""
+    commit, description = _Commit("", "", 0), ""
     records = _records(repository, *log)
     for record in records:
         if _COMMIT.fullmatch(record):
             # the first change after the header stands behind a line end, unless the commit is a merge
-            commit, record = _Commit(record[1:], next(records, "")), next(records, "").removeprefix("\n")  # noqa: PLW2901
+            commit = _Commit(record[1:], next(records, ""), commit.number + 1)
+            record = next(records, "").removeprefix("\n")  # noqa: PLW2901
         if not record:
             continue
         if "--raw" not in options:

@@ -3,7 +3,7 @@
 import hashlib
 import io
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import IO, Any, Final
@@ -72,8 +72,10 @@ class Table:
             yield from _parquet(self.path, self.columns)
             return
         try:
-            with unpacked(self.path) as stream:
-                yield from json_lines(stream, str(self.path), self.path.name, self.columns)
+            with self.path.open("rb") as raw, unpacked(raw) as stream:
+                size = max(1, self.path.stat().st_size)
+                rows = json_lines(stream, str(self.path), self.path.name, self.columns, lambda: raw.tell() / size)
+                yield from rows
         except (OSError, EOFError, pa.ArrowException) as fault:
             if isinstance(fault, OSError) and fault.errno is not None:
                 raise file_error(self.path, fault) from fault
@@ -128,14 +130,27 @@ def is_table(path: Path) -> bool:
     if form in {"zip", "tar"} or (form is None and not named):
         return False
     try:
-        with unpacked(path) as stream:
+        with path.open("rb") as raw, unpacked(raw) as stream:
             return bool(named) or _is_row(stream.readline(LONGEST_LINE))
     except (OSError, EOFError, pa.ArrowException):
         return bool(named)
 
 
-def json_lines(stream: Any, where: str, name: str, columns: Columns) -> Iterator[Found]:  # noqa: ANN401  any readable
+def json_lines(
+    stream: Any,  # noqa: ANN401  any readable
+    where: str,
+    name: str,
+    columns: Columns,
+    share: Callable[[], float | None] = lambda: None,
+) -> Iterator[Found]:
     """One entry a line; a line that is no whole JSON object is counted and passed over.
+
+    Args:
+        stream: of bytes.
+        where: as a message calls it.
+        name: as entries without a path call it.
+        columns: see `Table`.
+        share: how much of it has been read.
 
     Raises:
         DataError: no line has a column of texts.
@@ -158,7 +173,7 @@ def json_lines(stream: Any, where: str, name: str, columns: Columns) -> Iterator
             continue
         if len(keys) < 100:  # noqa: PLR2004  enough for a message
             keys.update(row)
-        entry = _entry(row, f"{name}:{number}", columns)
+        entry = _entry(row, f"{name}:{number}", columns, share())
         texts += isinstance(entry, Entry)
         yield entry
     if not texts and keys and not _column("text", keys, columns):
@@ -189,7 +204,7 @@ def _column(what: str, names: "set[str] | Mapping[str, object]", columns: Column
     return next((name for name in wanted if name in names), None)
 
 
-def _entry(row: Mapping[str, Any], where: str, columns: Columns) -> Found:
+def _entry(row: Mapping[str, Any], where: str, columns: Columns, share: float | None = None) -> Found:
     def cell(what: str) -> Any:  # noqa: ANN401  tables hold what they like
         column = _column(what, row, columns)
         return None if column is None else row[column]
@@ -214,7 +229,7 @@ def _entry(row: Mapping[str, Any], where: str, columns: Columns) -> Found:
         language=language_named(language) if language else None,
     )
     stamp = words("digest") or hashlib.sha256(content.encode("utf-8", "surrogatepass")).hexdigest()
-    return Entry(shown, stamp, len(content), InMemory(content), facts)
+    return Entry(shown, stamp, len(content), InMemory(content), facts, share=share)
 
 
 def _licence(value: object) -> str | None:

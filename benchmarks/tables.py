@@ -137,6 +137,35 @@ def ngram(file: File) -> str:
     )
 
 
+def generation(file: File) -> str:
+    """Common beginnings read once, against every prompt read whole."""
+    head = [
+        "model",
+        "asked",
+        "prompts, tokens",
+        "positions: whole",
+        "shared",
+        "floor",
+        "passes",
+        "whole",
+        "shared",
+        "×",
+    ]
+    rows = [
+        [
+            one["model"],
+            f"`{one['workload']}`",
+            f"{one['prompts']:,}, {one['prompt_tokens']:,}",
+            *(f"{one['positions'][way]:,}" for way in ("whole", "shared", "floor")),
+            " → ".join(f"{one['passes'][way]:,}" for way in ("whole", "shared")),
+            *(seconds(one["seconds"][way]) for way in ("whole", "shared")),
+            times(one["ratio"]),
+        ]
+        for one in file["results"]
+    ]
+    return table(head, rows)
+
+
 def memory(file: File) -> str:
     """Peak growth by vocabulary."""
     ways = list(file["results"][0]["ways"])
@@ -581,6 +610,7 @@ TABLES: Mapping[str, tuple[str, Callable[[File], str]]] = {
     "peers": ("peers", peers),
     "programs": ("peers", programs),
     "ngram": ("ngram", ngram),
+    "generation": ("generation", generation),
     "memory": ("memory", memory),
     "growth": ("growth", growth),
     "calibration": ("calibration", calibration),

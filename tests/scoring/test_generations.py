@@ -11,8 +11,8 @@ from assay.models.open import open_model
 from assay.models.table import TableModel
 from assay.scores import requests
 from assay.scores.continuation import StartsCut, SuffixCut
-from assay.scoring import plan, score_samples
-from assay.scoring.cutting import pieces, suffix_start
+from assay.scoring import asking, plan, score_samples
+from assay.scoring.cutting import Question, pieces, suffix_start
 from assay.scoring.views import rewritten
 from assay.types import Generator, Sample, TokenGenerator
 
@@ -180,3 +180,13 @@ def test_variants_are_those_of_the_gray_box_scores():
     values(model, [PYTHON], "sr_black:n=2")
     texts = [PYTHON, *rewritten(Sample("a", PYTHON), 2).texts]
     assert set(model.asked) == {text[: suffix_start(text, LINES)] for text in texts}
+
+
+def test_questions_that_go_on_from_one_another_are_put_together():
+    """What a text's starts share is read once only within one call."""
+    starts = [Question("x" * (i + 1), 5) for i in range(asking.CHUNK + 3)]
+    other = Question("y", 5)
+    assert list(map(len, asking.chunks([*starts, other]))) == [len(starts), 1]
+    assert list(map(len, asking.chunks([other, *starts]))) == [len(starts) + 1]
+    tokens = [Question(tuple(range(i)), 5) for i in range(1, asking.CHUNK + 2)]
+    assert list(map(len, asking.chunks(tokens))) == [len(tokens)]

@@ -105,12 +105,17 @@ class Forward:
             ours = head(self._hidden(probe))
         except (RuntimeError, TypeError, AttributeError, IndexError):
             return False  # the decoder has another interface than most: its own forward pass knows how to use it
-        if ours.shape != logits.shape:
-            return False
-        ours, logits = ours.float(), logits.to(ours.device).float()
-        masked = ~logits.isfinite()
-        allowed = TOLERANCE.get(self._model.dtype, HALF_TOLERANCE) * logits[~masked].abs().max()
-        return bool((ours.isfinite() == ~masked).all()) and bool((ours - logits)[~masked].abs().max() <= allowed)
+        return agree(ours, logits, self._model.dtype)
+
+
+def agree(ours: Tensor, logits: Tensor, dtype: torch.dtype) -> bool:
+    """Whether two ways to logits differ by no more than rounding in that dtype."""
+    if ours.shape != logits.shape:
+        return False
+    ours, logits = ours.float(), logits.to(ours.device).float()
+    masked = ~logits.isfinite()
+    allowed = TOLERANCE.get(dtype, HALF_TOLERANCE) * logits[~masked].abs().max()
+    return bool((ours.isfinite() == ~masked).all()) and bool((ours - logits)[~masked].abs().max() <= allowed)
 
 
 def embedding(model: PreTrainedModel) -> Tensor:

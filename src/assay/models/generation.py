@@ -1,9 +1,9 @@
-"""Prompts → continuations: batches padded on the left, a key-value cache, and stop strings."""
+"""Prompts → continuations: batches padded on the left, common beginnings read once, and stop strings."""
 
 import hashlib
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import chain
 from typing import Any, TypeVar
 
@@ -27,6 +27,7 @@ from assay.models.encoding import TextEncoder, beginning
 from assay.models.forward import device_of, embedding
 from assay.models.long_rope import apart, original_context
 from assay.models.ordering import in_order
+from assay.models.prefixes import Prefixes, together
 
 Written = TypeVar("Written")
 
@@ -74,8 +75,18 @@ def continuations(
     *,
     context: int,
     budget: TokenBudget,
+    prefixes: Prefixes | None = None,
 ) -> Iterator[str]:
     """Continuations in the order of `prompts`.
+
+    Args:
+        model: what writes.
+        encoder: its tokenizer, and what stands before a text.
+        prompts: texts.
+        decoding: how.
+        context: tokens that the model reads and writes at most.
+        budget: tokens in a batch.
+        prefixes: reads what prompts share once; None reads every prompt whole, which any model can.
 
     A prompt too long for the context keeps its special tokens and its END, so that `max_new_tokens` fit
     behind it. An empty prompt that nothing stands before begins with BOS (EOS where there is no BOS).
@@ -95,7 +106,9 @@ def continuations(
             repetition = seen[prompt] = seen.get(prompt, -1) + 1
             tokens = len(ids) + decoding.max_new_tokens
             work.append(_Prompt(index, ids, _seed(decoding.seed, prompt, repetition), tokens))
-        yield from _batched(model, work, budget, lambda batch: _continue(model, encoder, batch, decoding))
+        yield from _batched(
+            model, work, budget, prefixes, lambda batch, known: _continue(model, encoder, batch, decoding, known)
+        )
 
 
 def token_continuations(
@@ -106,8 +119,11 @@ def token_continuations(
     max_new_tokens: int,
     context: int,
     budget: TokenBudget,
+    prefixes: Prefixes | None = None,
 ) -> Iterator[tuple[int, ...]]:
     """Greedy continuations of token ids, as token ids, in the order of `prompts`; a prompt too long keeps its end.
+
+    Arguments as of `continuations`.
 
     Raises:
         ModelError: as `continuations`; or an empty prompt.
@@ -126,9 +142,10 @@ def token_continuations(
             model,
             work,
             budget,
-            lambda batch: [
+            prefixes,
+            lambda batch, known: [
                 (prompt.index, tuple(new))
-                for prompt, new in zip(batch, _new_tokens(model, encoder, batch, decoding), strict=True)
+                for prompt, new in zip(batch, _new_tokens(model, encoder, batch, decoding, known), strict=True)
             ],
         )
 
@@ -147,20 +164,35 @@ def _batched(
     model: PreTrainedModel,
     work: Sequence[_Prompt],
     budget: TokenBudget,
-    run: Callable[[Sequence[_Prompt]], list[tuple[int, Written]]],
+    prefixes: Prefixes | None,
+    run: Callable[[Sequence[_Prompt], Prefixes | None], list[tuple[int, Written]]],
 ) -> Iterator[Written]:
     # A prompt that may cross the border of LongRoPE's two kinds does so at a place of its own: it runs alone.
     crossing, within = apart(work, original_context(model.config.get_text_config()))
-    return in_order(
-        chain.from_iterable(budget.run(alike, run) for alike in (*([prompt] for prompt in crossing), within))
-    )
+    alone = (budget.run([prompt], lambda batch: run(batch, None)) for prompt in crossing)
+    ordered = within if prefixes is None else _in_families(within)
+    return in_order(chain.from_iterable((*alone, budget.run(ordered, lambda batch: run(batch, prefixes)))))
+
+
+def _in_families(work: Sequence[_Prompt]) -> list[_Prompt]:
+    """The work in an order in which prompts that begin alike stay together, each as long as its family's longest."""
+    families = [[work[place] for place in family] for family in together([prompt.ids for prompt in work])]
+    return [
+        replace(prompt, tokens=longest)
+        for family, longest in ((one, max(prompt.tokens for prompt in one)) for one in families)
+        for prompt in family
+    ]
 
 
 def _continue(
-    model: PreTrainedModel, encoder: TextEncoder, batch: Sequence[_Prompt], decoding: Decoding
+    model: PreTrainedModel,
+    encoder: TextEncoder,
+    batch: Sequence[_Prompt],
+    decoding: Decoding,
+    prefixes: Prefixes | None,
 ) -> list[tuple[int, str]]:
     results = []
-    for prompt, new in zip(batch, _new_tokens(model, encoder, batch, decoding), strict=True):
+    for prompt, new in zip(batch, _new_tokens(model, encoder, batch, decoding, prefixes), strict=True):
         text = _text_after(encoder.tokenizer, prompt.ids, new)
         cuts = [place for place in map(text.find, decoding.stop) if place >= 0]
         results.append((prompt.index, text[: min(cuts)] if cuts else text))
@@ -168,7 +200,11 @@ def _continue(
 
 
 def _new_tokens(
-    model: PreTrainedModel, encoder: TextEncoder, batch: Sequence[_Prompt], decoding: Decoding
+    model: PreTrainedModel,
+    encoder: TextEncoder,
+    batch: Sequence[_Prompt],
+    decoding: Decoding,
+    prefixes: Prefixes | None,
 ) -> list[list[int]]:
     """What is written behind each prompt of a batch, up to the end-of-sequence token."""
     width = max(len(prompt.ids) for prompt in batch)
@@ -198,13 +234,18 @@ def _new_tokens(
         pad_token_id=padding,
     )
     with torch.inference_mode(), _own_settings_off(model):
+        prompts = [prompt.ids for prompt in batch]
+        known = None if prefixes is None else prefixes.cache(prompts)
         output = generate(
             ids.to(device),
             attention_mask=mask.to(device),
             generation_config=settings,
             logits_processor=processors,
             stopping_criteria=stopping,
+            **({} if known is None else {"past_key_values": known}),
         )
+        if prefixes is not None and known is not None:
+            prefixes.keep(known, prompts)
     rows = output[:, width:].tolist()
     return [
         new[: next((place for place, token in enumerate(new) if token in ends), len(new))] for new in rows[: len(batch)]

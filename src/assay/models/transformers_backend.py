@@ -17,6 +17,7 @@ from assay.models.generation import Decoding, continuations, token_continuations
 from assay.models.loading import Checkpoint
 from assay.models.long_rope import apart, original_context
 from assay.models.ordering import in_order
+from assay.models.prefixes import Prefixes, goes_on
 from assay.models.statistics import ROWS
 from assay.models.windows import Window, resolve_stride, windows
 from assay.types import Floats, Indexed, Tokens, TokenStatistics
@@ -122,6 +123,11 @@ class TransformersModel:
         """SHA-256 of what the tokenizer does to text."""
         return tokenizer_digest(self.checkpoint.tokenizer)
 
+    @cached_property
+    def shares_prefixes(self) -> bool:
+        """Whether prompts that begin alike are read once where they do."""
+        return goes_on(self.checkpoint.model)
+
     @property
     def vocabulary_size(self) -> int:
         """Number of logits, V."""
@@ -165,6 +171,7 @@ class TransformersModel:
             Decoding(max_new_tokens, temperature, top_p, tuple(stop), seed),
             context=self.context,
             budget=self.budget,
+            prefixes=self._prefixes(),
         )
 
     def tokens(self, texts: Sequence[str]) -> list[Tokens]:
@@ -188,7 +195,11 @@ class TransformersModel:
             max_new_tokens=max_new_tokens,
             context=self.context,
             budget=self.budget,
+            prefixes=self._prefixes(),
         )
+
+    def _prefixes(self) -> Prefixes | None:
+        return Prefixes(self.checkpoint.model) if self.shares_prefixes else None
 
     def _completed(self, texts: Sequence[str]) -> Iterator[Sequence[Indexed]]:
         encoded = self.encoder.encode(texts)

@@ -4,7 +4,7 @@ from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
 from assay.errors import MissingCapability
-from assay.scoring.cutting import Answer, Question
+from assay.scoring.cutting import Answer, Prompt, Question
 from assay.types import Generator, TokenGenerator, Unread
 
 CHUNK = 256
@@ -29,12 +29,27 @@ def answers(
         alike[isinstance(one.prompt, tuple), one.max_new_tokens].append(one)
     found: dict[Question, Answer | Unread] = {}
     for (_, max_new_tokens), some in sorted(alike.items()):
-        for start in range(0, len(some), CHUNK):
-            chunk = some[start : start + CHUNK]
+        for chunk in chunks(some):
             for question, answer in zip(chunk, written(chunk, model, max_new_tokens), strict=True):
                 found[question] = answer
                 told(len(found))
     return found
+
+
+def chunks(questions: Sequence[Question]) -> Iterator[Sequence[Question]]:
+    """`CHUNK` of them at a time, and those that go on where the last one ends: what they share is read once."""
+    start = 0
+    while start < len(questions):
+        stop = min(start + CHUNK, len(questions))
+        while stop < len(questions) and goes_on(questions[stop - 1].prompt, questions[stop].prompt):
+            stop += 1
+        yield questions[start:stop]
+        start = stop
+
+
+def goes_on(one: Prompt, other: Prompt) -> bool:
+    """Whether the second prompt begins with the first."""
+    return other[: len(one)] == one
 
 
 def written(questions: Sequence[Question], model: Generator, max_new_tokens: int) -> Iterator[Answer | Unread]:

@@ -39,6 +39,14 @@ def test_what_is_written_is_read_again(tmp_path):
     assert read_configuration(tmp_path / "c.json") == given
 
 
+def test_a_file_of_yours_is_a_scale(tmp_path):
+    """So that every experiment can be made on another model."""
+    (tmp_path / "mine.toml").write_text('name = "mine"\n')
+    assert [one.name for one in scale(str(tmp_path / "mine.toml"))] == ["mine"]
+    with pytest.raises(DataError, match="or a configuration file"):
+        scale("huge")
+
+
 def test_toml_and_defaults_meet(tmp_path):
     (tmp_path / "c.toml").write_text('name = "mine"\n[data]\nmembers = 30\n[training]\nrate = 1\n')
     found = read_configuration(tmp_path / "c.toml")

@@ -193,8 +193,11 @@ def run_command(
     ],
     *,
     scale: Annotated[
-        Literal["smoke", "small", "paper"],
-        typer.Option(help="Of an experiment: seconds, minutes, or the paper's models."),
+        str,
+        typer.Option(
+            metavar="smoke|small|paper|FILE",
+            help="Of an experiment: seconds, minutes, the paper's models, or a configuration of yours.",
+        ),
     ] = "small",
     seed: Annotated[str | None, typer.Option(metavar="0,1,2", help="Seeds; several give intervals over them.")] = None,
     data: Annotated[
@@ -213,7 +216,7 @@ def run_command(
 
     **Example**: `assay testbed run table-1 --scale small --seed 0,1,2 --out runs/small`
     """
-    from assay.testbed.configuration import read_configuration
+    from assay.testbed.configuration import is_file, read_configuration
     from assay.testbed.experiments.table import experiment
     from assay.testbed.run import run
 
@@ -222,8 +225,8 @@ def run_command(
         tracing_run.run_tracing(scale, folder, numbers(seed or "0", "--seed"), as_json=as_json)
         return
     path = Path(what)
-    if path.suffix not in (".toml", ".json"):
-        folder = out or Path("runs") / scale
+    if not is_file(what):
+        folder = out or Path("runs") / Path(scale).stem
         seeds = numbers(seed, "--seed") if seed is not None else (0,)
         experiment(what)
         show_experiment(what, scale, folder, seeds, benchmarks_at(data or []), as_json=as_json)

@@ -231,16 +231,23 @@ def check(found: Configuration, source: str) -> None:
 
 
 def scale(name: str) -> tuple[Configuration, ...]:
-    """The configurations that ship as a scale: one a model.
+    """The configurations that ship as a scale, one a model; or that of a file.
 
     Raises:
-        DataError: no such scale.
+        DataError: no such scale, or a file that is no configuration.
     """
+    if is_file(name):
+        return (read_configuration(Path(name)),)
     if name not in SCALES:
-        raise DataError(f"scale {name!r}: expected one of {', '.join(SCALES)}")
+        raise DataError(f"scale {name!r}: expected one of {', '.join(SCALES)}, or a configuration file (.toml, .json)")
     folder = files("assay.testbed").joinpath("scales")
     names = sorted(entry.name for entry in folder.iterdir() if entry.name.split(".")[0].split("-")[0] == name)
     return tuple(configuration_from(tomllib.loads(folder.joinpath(n).read_text("utf-8")), n) for n in names)
+
+
+def is_file(name: str) -> bool:
+    """Whether a name is that of a configuration file."""
+    return Path(name).suffix in (".toml", ".json")
 
 
 def as_json(found: Configuration) -> str:

@@ -277,6 +277,29 @@ def test_a_writer_killed_while_it_removes_reads_the_file_again(index):
     assert [one.digest for one in index.seen("here").values()] == [None, "stamp"]
 
 
+@pytest.mark.parametrize("forgotten", ["delete", "set_fields"])
+def test_a_server_that_acknowledges_and_does_nothing_is_told_instead_of_asked_for_ever(index, monkeypatch, forgotten):
+    asked = []
+    index.add([document(text_of(number), f"{number}.py") for number in range(5)])
+    index.add([document(text_of(0), "copy.py", "elsewhere")])
+    monkeypatch.setattr(type(index._documents), forgotten, lambda _, what: asked.append(what))
+    with pytest.raises(CorpusIndexError, match=r"acknowledged 3 times that \d documents have 'here'"):
+        index.remove(source="here")
+    assert len([one for one in asked if one]) == 3
+
+
+def test_a_replica_that_lags_behind_is_waited_for(index, monkeypatch):
+    index.add([document(text_of(number), f"{number}.py") for number in range(5)])
+    delete, lost = type(index._documents).delete, [1, 2]
+
+    def late(self, which):
+        return lost.pop() if lost else delete(self, which)
+
+    monkeypatch.setattr(type(index._documents), "delete", late)
+    assert index.remove(source="here") == 5
+    assert index.ids() == []
+
+
 def test_names_that_are_no_unicode_can_be_stored_and_removed(index):
     index.add([document(text_of(1), "caf\udce9.py", "so\udcffurce")])
     index.mark_seen("so\udcffurce", [SeenFile("caf\udce9.py", 1, None, "x")])

@@ -48,6 +48,9 @@ BATCH = 256
 LARGEST_REQUEST = 8_000_000
 """Bytes; a Qdrant server takes 32 MB."""
 
+ATTEMPTS = 3
+"""Times in a row that the same documents are removed: a replica may lag behind, a server that forgets will not mend."""
+
 DOCUMENT = ("text", "language", "kind", "name", "origins")
 
 
@@ -197,24 +200,37 @@ class QdrantIndex:
 
         Returns:
             How many documents are gone.
+
+        Raises:
+            CorpusIndexError: the server does not do it, or says that it did and still has the documents.
         """
         self._check_writable()
         name, of_file = storable(source), storable(path)
         # a writer that is killed here leaves files that count as never read to their end
         self._files.doubt(source, path)
-        gone = 0
+        gone: set[int] = set()
+        dealt_with: set[int] = set()
+        attempts = 0
         while page := self._documents.page(found_in(name, of_file), ["origins"]):
             left = {
                 number: [one for one in origins_in(payload) if one.source != name or of_file not in {None, one.path}]
                 for number, payload in page
             }
+            attempts = attempts + 1 if dealt_with.issuperset(left) else 0
+            if attempts == ATTEMPTS:
+                raise CorpusIndexError(
+                    f"{self.address}: the server acknowledged {ATTEMPTS} times that {len(left)} documents have "
+                    f"{source!r} as an origin no more, and still finds them under it: expected a server that changes "
+                    "what it is told to change"
+                )
+            dealt_with.update(left)
             self._documents.set_fields({number: of_origins(some) for number, some in left.items() if some})
             orphans = [number for number, some in left.items() if not some]
             if orphans:
                 self._documents.delete(orphans)
-            gone += len(orphans)
+            gone.update(orphans)
         self._files.forget(source, path)
-        return gone
+        return len(gone)
 
     def remove_documents(self, ids: Iterable[int]) -> int:
         """Remove documents with all their origins; gives how many there were."""

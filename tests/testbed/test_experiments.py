@@ -156,7 +156,9 @@ def test_figure_2_is_a_mean_over_seeds_and_takes_a_benchmark_beside_what_was_pla
     rows = [{"id": f"o{i}", "text": function(200 + i), "language": "python"} for i in range(3)]
     path.write_text("".join(json.dumps(row) + "\n" for row in rows))
     monkeypatch.setattr(benchmarks, "load", lambda _, data: load(str(data), language="language"))
-    found = EXPERIMENTS["figure-2"].function(replace(bench, data={"other": path}))
+    only_trained = replace(bench, data={"other": path}, _known={})
+    found = EXPERIMENTS["figure-2"].function(only_trained)
+    assert not only_trained._known, "detectors that it does not show were judged"
     lines = {line.name: line.values for line in found.lines}
     assert found.columns[4] == "other, SrDetection's rule"
     assert "other 3 (3 with variants)" in found.notes[1]

@@ -70,12 +70,26 @@ def run(out: Path, configuration: Configuration, watchers: Watchers = ALONE) -> 
         DataError: `out` holds a run of another configuration, or cannot be written.
         AssayError: a stage cannot be done.
     """
+    planted = trained(out, configuration, watchers)
+    try:
+        return evaluate_in(out, configuration, planted, watchers)
+    except OSError as error:
+        raise _unwritable(out, error) from error
+
+
+def trained(out: Path, configuration: Configuration, watchers: Watchers = ALONE) -> Planted:
+    """The first two stages: the checkpoints lie in the folder `out`, nothing is judged.
+
+    Raises:
+        DataError: `out` holds a run of another configuration, or cannot be written.
+        AssayError: a stage cannot be done.
+    """
     try:
         planted = plant_in(out, configuration, watchers)
         train_in(out, configuration, planted, watchers)
-        return evaluate_in(out, configuration, planted, watchers)
     except OSError as error:
-        raise DataError(f"{out}: {error.strerror or error}; expected a folder that can be written") from error
+        raise _unwritable(out, error) from error
+    return planted
 
 
 def plant_in(out: Path, configuration: Configuration, watchers: Watchers = ALONE) -> Planted:
@@ -242,3 +256,7 @@ def _version(name: str) -> str | None:
 
 def _since(began: float) -> float:
     return round(time.monotonic() - began, 1)
+
+
+def _unwritable(out: Path, error: OSError) -> DataError:
+    return DataError(f"{out}: {error.strerror or error}; expected a folder that can be written")

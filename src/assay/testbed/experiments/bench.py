@@ -8,8 +8,8 @@ from pathlib import Path
 from assay.testbed.configuration import Configuration
 from assay.testbed.evaluate import SCORES
 from assay.testbed.evaluation_result import Evaluation
-from assay.testbed.plant import FOLDER
-from assay.testbed.run import ALONE, CONFIGURATION, Watchers, configuration_in, run
+from assay.testbed.plant import FOLDER, Planted
+from assay.testbed.run import ALONE, CONFIGURATION, Watchers, configuration_in, run, trained
 
 RUNS = "runs"
 
@@ -54,13 +54,21 @@ class Bench:
         """Where the run of a configuration lies."""
         return self.out / RUNS / f"{configuration.name}-mix-{configuration.mix.ratio:g}-seed-{configuration.seed}"
 
+    def planted(self, configuration: Configuration) -> Planted:
+        """The texts of one run, whose checkpoints are trained; nothing is judged."""
+        return trained(self._begun(configuration), configuration, self.watchers)
+
     def _evaluation(self, configuration: Configuration) -> Evaluation:
         folder = self.folder(configuration)
         if folder not in self._known:
-            self.watchers.says(f"run {folder.name}")
-            borrow(folder, configuration, sorted((self.out / RUNS).glob("*")))
-            self._known[folder] = run(folder, configuration, self.watchers)
+            self._known[folder] = run(self._begun(configuration), configuration, self.watchers)
         return self._known[folder]
+
+    def _begun(self, configuration: Configuration) -> Path:
+        folder = self.folder(configuration)
+        self.watchers.says(f"run {folder.name}")
+        borrow(folder, configuration, sorted((self.out / RUNS).glob("*")))
+        return folder
 
 
 def borrow(folder: Path, configuration: Configuration, others: Sequence[Path]) -> None:

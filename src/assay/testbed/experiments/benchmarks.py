@@ -15,7 +15,6 @@ from assay.testbed.configuration import Configuration
 from assay.testbed.evaluate import STATISTICS, open_checkpoint
 from assay.testbed.experiments.bench import Bench
 from assay.testbed.experiments.finding import Finding, Line, over_seeds, seeds_note
-from assay.testbed.plant import FOLDER, read_planted
 from assay.types import Sample
 
 PLANTED = {"planted": "member", "held out": "nonmember"}
@@ -34,7 +33,6 @@ def figure_2(bench: Bench) -> Finding:
     audits: dict[str, Audit] = {}
     lines = []
     for configuration in bench.configurations:
-        bench.evaluations(configuration)
         for epoch in (0, *configuration.training.checkpoints):
             called = []
             for seed in bench.seeds:
@@ -75,8 +73,7 @@ def audits_of(bench: Bench, configuration: Configuration, epoch: int, given: Set
 
     Statistics are kept until the figure stands: the base model's for all seeds, a checkpoint's while it is audited.
     """
-    folder = bench.folder(configuration)
-    planted = read_planted(folder / FOLDER)
+    folder, planted = bench.folder(configuration), bench.planted(configuration)
     sets = {name: planted.part(part) for name, part in PLANTED.items()} | {**given}
     unseen = [without_label(sample) for sample in planted.part("calibration-nonmember")]
     with StatisticsCache(bench.out / STATISTICS) as cache:

@@ -448,7 +448,9 @@ def series_style(names: list[str], blind: str | None = None) -> Spec:
             "legend": legend,
         }
 
-    return {"color": channel(ranges[0]), "strokeDash": channel(ranges[1]), "strokeWidth": channel(ranges[2])}
+    style = {"color": channel(ranges[0]), "strokeDash": channel(ranges[1])}
+    # of a scale with a single width Vega makes NaN
+    return style | {"strokeWidth": channel(ranges[2]) if len(names) > 1 else {"value": ranges[2][0]}}
 
 
 _CONFIG: Spec = {

@@ -47,7 +47,7 @@ def line_figure(
         for at, e in one.points.items()
         if not math.isnan(e.value)
     ]
-    measured = sorted({row["x"] for row in rows})
+    measured = sorted({at for one in series for at, e in one.points.items() if not math.isnan(e.value)})
     across = axis_of(measured, x)
     up: dict[str, Any] = {"type": "quantitative", "axis": {"title": y, "tickCount": 6}, "scale": {"zero": False}}
     style = series_style([one.name for one in series])

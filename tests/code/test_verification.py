@@ -1,8 +1,12 @@
 """What the verifier catches; each case is a rewriting that a careless engine could make."""
 
+import random
+import re
+
 import pytest
 
 from assay.code import difference
+from assay.code.verification import Verifier
 
 TEXT = '''import math
 
@@ -77,8 +81,6 @@ WRONG = {
 @pytest.mark.parametrize(("variant", "reason"), WRONG.values(), ids=WRONG)
 def test_anything_else_is_caught(variant, reason):
     assert variant != TEXT
-    import re
-
     assert re.search(reason, difference(TEXT, variant, NAMES))
 
 
@@ -156,3 +158,53 @@ def test_the_name_top_is_a_name_like_any_other():
 
 def test_constants_of_equal_value_are_not_the_same():
     assert difference("x = 1\n", "x = True\n", {"1": "True"}) is not None
+
+
+NESTED = """import math as first
+from os.path import join as second
+
+third = 1
+
+
+class Sixth:
+    def first(self, fourth, super=None):
+        fifth = lambda third: third + fourth
+        __sixth = [fourth for fourth in (third, len(fourth))]
+
+        def inner(fifth):
+            global third
+            third = fifth
+            return super, fifth, first.third
+        return inner(fifth), [third for fifth in __sixth if (fourth := fifth)]
+
+
+def fifth(first, *, fourth=third, **len):
+    try:
+        return Sixth().first(fourth=fourth), fifth(first=first, **len)
+    except ValueError as fourth:
+        return fourth.fifth, second
+"""
+NAMES_OF_NESTED = "first second third fourth fifth inner Sixth super __sixth len".split()  # noqa: SIM905
+NEW = [*NAMES_OF_NESTED, "fresh", "other", "__fresh", "print", "math"]
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_the_tree_alone_never_passes_what_the_symbol_tables_would_not(seed, monkeypatch):
+    """Random renamings, right ones and wrong ones: everywhere, at all places but one, of two names into one."""
+    draw = random.Random(seed)
+    cases = [rewriting(draw) for _ in range(300)]
+    by_tree = [difference(NESTED, variant, renaming) for variant, renaming in cases]
+    monkeypatch.setattr(Verifier, "_one_to_one", lambda *_: False)
+    assert by_tree == [difference(NESTED, variant, renaming) for variant, renaming in cases]
+    assert 20 < by_tree.count(None) < 280
+
+
+def rewriting(draw):
+    """Some names of the text replaced, some of their places spared."""
+    renaming = {old: draw.choice(NEW) for old in draw.sample(NAMES_OF_NESTED, draw.choice([1, 1, 1, 2, 3]))}
+    spared = draw.choice([0, 0, 0.1])
+
+    def word(found):
+        return renaming.get(found[0], found[0]) if draw.random() >= spared else found[0]
+
+    return re.sub(r"(?<![.\w])(?<!import )(?<!as )(?<!class )\w+", word, NESTED), renaming

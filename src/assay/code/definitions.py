@@ -1,12 +1,12 @@
 """The functions of a Python module, as texts that stand by themselves."""
 
 import ast
-import gc
 import textwrap
 import warnings
 from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass
+
+from assay.code.cycles import cycles_let_be
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,25 +31,13 @@ def python_definitions(source: str) -> Iterator[Definition]:
         SyntaxError, ValueError, RecursionError, MemoryError: the parser of this Python does not take the source.
     """
     lines = [line + "\n" for line in source.split("\n")]  # str.splitlines also cuts at form feeds, the parser does not
-    with warnings.catch_warnings(), _cycles_let_be():
+    with warnings.catch_warnings(), cycles_let_be():
         warnings.simplefilter("ignore")  # invalid escapes in other people's string literals
         body = ast.parse(source).body
     for name, node in _definitions(body, ""):
         first = min([node.lineno, *(decorator.lineno for decorator in node.decorator_list)])
         text = textwrap.dedent("".join(lines[first - 1 : node.end_lineno])).rstrip("\n") + "\n"
         yield Definition(name, first, text)
-
-
-@contextmanager
-def _cycles_let_be() -> Iterator[None]:
-    """A syntax tree is many objects and no cycle: to look for cycles while it grows takes as long as to parse."""
-    looked_for = gc.isenabled()
-    gc.disable()
-    try:
-        yield
-    finally:
-        if looked_for:
-            gc.enable()
 
 
 def _definitions(body: list[ast.stmt], prefix: str) -> Iterator[tuple[str, ast.FunctionDef | ast.AsyncFunctionDef]]:

@@ -35,6 +35,7 @@ class Mentions:
         self.found = found
         self.changing = changing
         self.names = frozenset(one.name for one in changing)
+        self.at = Fragment(found.text)
 
     def places(self) -> Iterator[tuple[Symbol, int]]:
         """Every mention: which symbol, and the offset where its name stands."""
@@ -67,8 +68,7 @@ class Mentions:
         docstring = body[0].value
         if not isinstance(docstring, ast.Constant) or not isinstance(docstring.value, str):
             return
-        at = Fragment(self.found.text)
-        start, end = at.start(docstring), at.end(docstring)
+        start, end = self.at.start(docstring), self.at.end(docstring)
         described = next((one for one in scope.children if getattr(one.node, "name", "") == "__init__"), scope)
         for pattern in _LISTED:
             for listed in pattern.finditer(self.found.text, start, end):
@@ -83,6 +83,8 @@ class Mentions:
 
     def of_example(self, source: str, start: int) -> Iterator[tuple[Symbol, int]]:
         """Functions of the module in one line of a doctest, with the keywords they are called by."""
+        if source.isascii() and self.names.isdisjoint(_WORD.findall(source)):
+            return
         try:
             tree = parsed(source)
         except (SyntaxError, ValueError):

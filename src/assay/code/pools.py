@@ -19,6 +19,19 @@ _PARTS: dict[str, tuple[str, ...]] = {
 }
 _SETS = {part: frozenset(found) for part, found in _PARTS.items()}
 _SHORT = 3
+_IRREGULAR = {
+    "child": "children",
+    "people": "people",
+    "data": "data",
+    "vertex": "vertices",
+    "axis": "axes",
+    "leaf": "leaves",
+    "matrix": "matrices",
+    "basis": "bases",
+    "series": "series",
+    "index": "indices",
+    "person": "persons",
+}
 CANDIDATES = 64
 
 
@@ -91,13 +104,19 @@ def _words_like(word: str, *, first: bool, last: bool, alone: bool, kind: Kind) 
         return tuple(one for one in words.LETTERS if one != word)
     if word in words.STRUCTURAL and not alone:
         return (word,)
-    return tuple(one for one in _same_part(word, first=first, last=last, kind=kind) if one != word)
+    found = _same_part(word, first=first, last=last, kind=kind)
+    return tuple(one for one in found if one != word) if word in found else found
 
 
 @functools.lru_cache(maxsize=4096)
 def _same_part(word: str, *, first: bool, last: bool, kind: Kind) -> tuple[str, ...]:
     part = _part(word, first=first, last=last, kind=kind)
-    return tuple(map(plural, words.NOUNS)) if part == "plural" else _PARTS[part]
+    return _plurals() if part == "plural" else _PARTS[part]
+
+
+@functools.cache
+def _plurals() -> tuple[str, ...]:
+    return tuple(map(plural, words.NOUNS))
 
 
 def _part(word: str, *, first: bool, last: bool, kind: Kind) -> str:  # noqa: PLR0911  one rule, one line
@@ -125,17 +144,8 @@ def _part(word: str, *, first: bool, last: bool, kind: Kind) -> str:  # noqa: PL
 
 def plural(noun: str) -> str:
     """The regular plural of an English noun, and the irregular ones of our list."""
-    irregular = {
-        "child": "children",
-        "people": "people",
-        "data": "data",
-        "vertex": "vertices",
-        "axis": "axes",
-        "leaf": "leaves",
-    }
-    irregular |= {"matrix": "matrices", "basis": "bases", "series": "series", "index": "indices", "person": "persons"}
-    if noun in irregular:
-        return irregular[noun]
+    if noun in _IRREGULAR:
+        return _IRREGULAR[noun]
     if noun.endswith(("s", "x", "ch", "sh")):
         return noun + "es"
     if noun.endswith("y") and noun[-2] not in "aeiou":

@@ -87,6 +87,12 @@ class _Policy:
             for symbol in scope.symbols.values()
             for definition in symbol.definitions
         }
+        self.read_by_classes = {
+            name
+            for scope in found.module.walk()
+            if scope.kind == "class"
+            for name in scope.symbols.keys() & scope.loads
+        }
         for call in found.calls:
             self.read(call)
 
@@ -169,11 +175,7 @@ class _Policy:
             return "a builtin of that name shows through"
         if symbol.name in self.strings:
             return "a string names it"
-        if any(
-            symbol.name in one.symbols and symbol.name in one.loads
-            for one in self.found.module.walk()
-            if one.kind == "class"
-        ):
+        if symbol.name in self.read_by_classes:
             return "the body of a class may read it under a name of its own"
         return None
 

@@ -15,6 +15,7 @@ from typing import Literal
 
 from assay.code.fstrings import fields
 from assay.code.positions import Fragment, expression_at
+from assay.code.walking import below, children
 
 ScopeKind = Literal["module", "function", "class", "comprehension", "type parameters"]
 Binding = Literal["variable", "parameter", "star", "function", "class", "import", "type parameter"]
@@ -122,7 +123,7 @@ class Scoped:
     Attributes:
         text: the text.
         tree: its syntax tree.
-        nodes: all of the tree, in no particular order.
+        nodes: all of the tree but for contexts and operators, level by level.
         module: the outermost scope.
         calls: with keyword arguments or **.
         functions: the scope inside of every definition.
@@ -173,7 +174,7 @@ def scoped(text: str, tree: ast.Module) -> Scoped:
     return Scoped(
         text,
         tree,
-        tuple(ast.walk(tree)),
+        tuple(below(tree)),
         reader.module,
         tuple(reader.calls),
         reader.functions,
@@ -195,6 +196,7 @@ class _Reader(ast.NodeVisitor):
         self.nonlocals: list[tuple[Scope, str, Binding, Definition | None]] = []
         self.hints: set[int] = set()
         self.shown = False
+        self.declares = "global" in text or "nonlocal" in text
 
     # what binds and what uses
 
@@ -247,14 +249,22 @@ class _Reader(ast.NodeVisitor):
 
     def visit_body(self, body: list[ast.stmt]) -> None:
         """Declarations hold for the whole scope, wherever in it they stand: they are read first."""
-        for statement in _own_statements(body):
+        for statement in _own_statements(body) if self.declares else ():
             if isinstance(statement, ast.Global):
                 self.scope.outer.update(dict.fromkeys(statement.names, "global"))
             elif isinstance(statement, ast.Nonlocal):
                 self.scope.outer.update(dict.fromkeys(statement.names, "nonlocal"))
         self.visit_all(body)
 
+    def generic_visit(self, node: ast.AST) -> None:
+        """Visits what is below."""
+        for one in children(node):
+            self.visit(one)
+
     # names
+
+    def visit_Constant(self, node: ast.Constant) -> None:
+        """A constant neither binds nor uses."""
 
     def visit_Name(self, node: ast.Name) -> None:
         place = self.at.start(node)

@@ -32,4 +32,6 @@ def tokens(text: str) -> list[Token]:
 
 def comments(text: str) -> list[Token]:
     """The comments of a Python text, in order, from # to before the line end."""
+    if "#" not in text:
+        return []
     return [Token(one[0], one.start()) for one in _TOKEN.finditer(text) if one.lastgroup == "comment"]

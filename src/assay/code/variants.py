@@ -4,10 +4,12 @@ SrDetection calls for ten such rewritings of a sample: a model that has memorise
 of them. Only names change. Comments, formatting and line ends stay as they are, byte for byte, but for names in them.
 """
 
+import functools
 import random
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 
+from assay.code.cycles import cycles_let_be
 from assay.code.languages import Holding, named
 from assay.code.names import Kind, Renamable
 from assay.code.pools import DictionaryPool, NamePool
@@ -62,6 +64,7 @@ class VariantSet:
     rejected: int = 0
 
 
+@cycles_let_be()
 def variants(
     text: str,
     n: int = 10,
@@ -154,15 +157,20 @@ def _choices(name: Renamable, pool: NamePool, taken: frozenset[str]) -> list[str
 
     The first letter keeps its case: in Go it decides who sees a name.
     """
-    return [
+    return [one for one in _fitting(name.name, tuple(pool.candidates(name.name, name.kind))) if one not in taken]
+
+
+@functools.lru_cache(maxsize=4096)
+def _fitting(name: str, candidates: tuple[str, ...]) -> tuple[str, ...]:
+    """Those that may stand for the name in any text."""
+    return tuple(
         one
-        for one in pool.candidates(name.name, name.kind)
-        if one not in taken
-        and one.isidentifier()
+        for one in candidates
+        if one.isidentifier()
         and not one.startswith("__")
-        and one.isascii() >= name.name.isascii()
-        and one[0].isupper() == name.name[0].isupper()
-    ]
+        and one.isascii() >= name.isascii()
+        and one[0].isupper() == name[0].isupper()
+    )
 
 
 def _drawn(names: Sequence[Renamable], choices: Sequence[Sequence[str]], draw: random.Random) -> list[str]:

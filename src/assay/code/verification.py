@@ -6,22 +6,31 @@
 3. Scopes: Python's own symbol tables are isomorphic: in every scope the same symbols, each local, free or global as
    before; names of the module correspond one to one.
 
-From 2 and 3 follows that every name means the binding that it meant before.
+From 2 and 3 follows that every name means the binding that it meant before. Python makes its symbol tables of the tree
+and of nothing else, and all that it asks of a name is whether it is another. Where 2 has found names to change one to
+one, each at all of its places, to names that the tree did not have, 3 follows; the tables are made for all other cases.
 """
 
 import ast
 import re
 import symtable
 import warnings
-from collections.abc import Iterator, Mapping
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import compress, count, pairwise
+from operator import ne
+from typing import Any
 
 from assay.code.positions import parsed
 
-_WORDS = re.compile(r"([^\W\d]\w*)")
+_WORDS = re.compile(r"([^\W\d]\w*+)")
+_ASCII_WORDS = re.compile(r"([A-Za-z_][A-Za-z0-9_]*+)")  # the same words of a text in ASCII, found in half the time
 _IDENTIFIERS = frozenset({"id", "arg", "name", "names", "rest"})
 _FIXED = frozenset({ast.ClassDef, ast.alias, ast.Attribute, ast.ImportFrom})
 _DECLARATIONS = frozenset({ast.Global, ast.Nonlocal})
+_KNOWN = ("__", "super")  # so begin the names that symbol tables treat unlike others: they mangle them or look for them
+_BLOCKS = ("body", "orelse", "finalbody", "handlers", "cases")
 Pairs = frozenset[tuple[str, str]]
 
 
@@ -30,15 +39,19 @@ class Verifier:
     """Holds what is needed of the original, so that many variants can be held against it.
 
     Attributes:
-        words: text between words and words, alternating.
+        between: the text between the words, before and behind them.
+        words: the words.
         nodes: the tree in one row: node types, identifiers, and tuples for all that must not change.
         loose: indexes in `nodes` of strings that follow the names.
+        names: how often each identifier stands in `nodes`, whether it may change there or not; see `_names`.
         tables: every scope with its symbols.
     """
 
-    words: tuple[str, ...]
-    nodes: tuple[object, ...]
+    between: list[str]
+    words: list[str]
+    nodes: list[object]
     loose: frozenset[int]
+    names: Mapping[str, int]
     tables: tuple["_Table", ...]
 
     @classmethod
@@ -53,7 +66,9 @@ class Verifier:
         nodes: list[object] = []
         loose: set[int] = set()
         _flatten(tree, nodes, following, loose)
-        return cls(tuple(_WORDS.split(original)), tuple(nodes), frozenset(loose), tuple(_tables(original)))
+        words = _split(original)
+        names = Counter(_names(nodes))
+        return cls(words[::2], words[1::2], nodes, frozenset(loose), names, tuple(_tables(original)))
 
     def difference(self, variant: str, renaming: Pairs) -> str | None:
         """What is wrong with a variant, or None.
@@ -65,25 +80,49 @@ class Verifier:
         return self._words_differ(variant, renaming) or self._trees_differ(variant, renaming)
 
     def _words_differ(self, variant: str, renaming: Pairs) -> str | None:
-        words = tuple(_WORDS.split(variant))
-        if words[::2] != self.words[::2]:
+        split = _split(variant)
+        if split[::2] != self.between:
             return "more than names changed in the text"
-        changed = {(old, new) for old, new in zip(self.words[1::2], words[1::2], strict=True) if old != new}
-        return _beyond(changed, renaming)
+        words = split[1::2]
+        return _beyond(set(compress(zip(self.words, words, strict=True), map(ne, self.words, words))), renaming)
 
     def _trees_differ(self, variant: str, renaming: Pairs) -> str | None:
         nodes: list[object] = []
         try:
             _flatten(parsed(variant), nodes, (), set())
-            tables = tuple(_tables(variant))
         except (SyntaxError, ValueError) as error:
             return f"does not parse: {error}"
         if len(nodes) != len(self.nodes):
             return "the syntax tree has another shape"
-        for index, (old, new) in enumerate(zip(self.nodes, nodes, strict=True)):
-            if old != new and not (type(old) is str and (old, new) in renaming) and index not in self.loose:
+        changed: Counter[tuple[str, str]] = Counter()
+        for index in compress(count(), map(ne, self.nodes, nodes)):
+            old, new = self.nodes[index], nodes[index]
+            if type(old) is str and type(new) is str and (old, new) in renaming:
+                changed[old, new] += self.nodes[index - 1] is not ast.keyword
+            elif index not in self.loose:
                 return f"the syntax tree has {new} for {old}"
+        return None if self._one_to_one(changed) else self._scopes_differ(variant, renaming)
+
+    def _one_to_one(self, changed: Mapping[tuple[str, str], int]) -> bool:
+        """Whether the tree has its names as before, but for some that have become new ones everywhere."""
+        return len({new for _old, new in changed}) == len(changed) and all(
+            times == self.names[old]
+            and new not in self.names
+            and not old.startswith(_KNOWN)
+            and not new.startswith(_KNOWN)
+            for (old, new), times in changed.items()
+        )
+
+    def _scopes_differ(self, variant: str, renaming: Pairs) -> str | None:
+        try:
+            tables = tuple(_tables(variant))
+        except (SyntaxError, ValueError) as error:
+            return f"does not parse: {error}"
         return _tables_differ(self.tables, tables, renaming)
+
+
+def _split(text: str) -> list[str]:
+    return (_ASCII_WORDS if text.isascii() else _WORDS).split(text)
 
 
 def _beyond(changed: set[tuple[str, str]], renaming: Pairs) -> str | None:
@@ -96,37 +135,58 @@ def _beyond(changed: set[tuple[str, str]], renaming: Pairs) -> str | None:
 
 def _flatten(tree: ast.AST, row: list[object], following: frozenset[int] | tuple[()], loose: set[int]) -> None:
     """Writes the tree into one row from which it could be built again; what must not change stands in tuples."""
-    note = row.append
-    waiting: list[ast.AST | None] = [tree]
+    waiting: list[Any] = [tree]
     while waiting:
         node = waiting.pop()
-        if node is None:  # a key of {**a}, a default that a parameter does not have
-            note(None)
-            continue
         kind = node.__class__
-        note(kind)
-        if kind is ast.Name:  # names and constants are most of a tree: each has a path of its own
-            note(node.id)  # type: ignore[attr-defined]
-            note(node.ctx.__class__)  # type: ignore[attr-defined]
-            continue
-        if kind is ast.Constant:
-            value = node.value  # type: ignore[attr-defined]
+        if kind is ast.Name:  # these four are most of a tree: each has a path of its own
+            row += (kind, node.id, node.ctx.__class__)
+        elif kind is ast.Constant:
             if following and id(node) in following:
-                loose.add(len(row))
-            note((value.__class__, value))
-            continue
-        for name in kind._fields:
-            value = getattr(node, name, None)
-            if isinstance(value, ast.AST):
-                note(True)  # a child follows, as against None
-                waiting.append(value)
-            elif value.__class__ is not list:
-                note(value if name in _IDENTIFIERS and kind not in _FIXED else (name, value))
-            elif value and isinstance(value[0], str):
-                row.extend(value if kind in _DECLARATIONS else [(name, *value)])
-            else:
-                note(len(value))
-                waiting.extend(value)
+                loose.add(len(row) + 1)
+            value = node.value
+            row += (kind, (value.__class__, value))
+        elif kind is ast.Attribute:
+            row += (kind, ("attr", node.attr), node.ctx.__class__)
+            waiting.append(node.value)
+        elif kind is ast.Call:
+            row += (kind, len(node.args), len(node.keywords))
+            waiting.append(node.func)
+            waiting += node.args
+            waiting += node.keywords
+        elif node is None:  # a key of {**a}, a default that a parameter does not have
+            row.append(None)
+        else:
+            _flatten_fields(node, kind, row, waiting)
+
+
+def _flatten_fields(node: ast.AST, kind: type[ast.AST], row: list[object], waiting: list[Any]) -> None:
+    row.append(kind)
+    held = vars(node)
+    for name in kind._fields:
+        value = held.get(name)
+        if isinstance(value, ast.AST):
+            row.append(True)  # a child follows, as against None
+            waiting.append(value)
+        elif value.__class__ is not list:
+            row.append(value if name in _IDENTIFIERS and kind not in _FIXED else (name, value))
+        elif value and isinstance(value[0], str):
+            row.extend(value if kind in _DECLARATIONS else [(name, *value)])
+        else:
+            row.append(len(value))
+            waiting += value
+
+
+def _names(nodes: Sequence[object]) -> Iterator[str]:
+    """The identifiers of a tree; those that imports and classes bind stand in tuples, (field, name).
+
+    Keywords of calls apart: no symbol table has them.
+    """
+    for before, one in pairwise(nodes):
+        if type(one) is str and before is not ast.keyword:
+            yield one
+        elif type(one) is tuple and one[0] in {"name", "asname"} and one[1]:
+            yield one[1].partition(".")[0]
 
 
 def _strings_with_names(tree: ast.AST) -> frozenset[int]:
@@ -135,13 +195,28 @@ def _strings_with_names(tree: ast.AST) -> frozenset[int]:
 
 
 def _following(tree: ast.AST) -> Iterator[ast.AST]:
-    for node in ast.walk(tree):
+    waiting: list[Any] = [tree]
+    while waiting:  # statements alone: no expression has either
+        node = waiting.pop()
         body = getattr(node, "body", None)
-        if isinstance(body, list) and body and isinstance(body[0], ast.Expr):
+        if body and isinstance(body[0], ast.Expr):
             yield body[0].value
-        for hint in (getattr(node, "annotation", None), getattr(node, "returns", None)):
-            if hint is not None:
-                yield from ast.walk(hint)
+        for hint in _hints(node):
+            yield from ast.walk(hint)
+        for name in _BLOCKS:
+            waiting += getattr(node, name, ())
+
+
+def _hints(node: ast.AST) -> Iterator[ast.expr]:
+    if isinstance(node, ast.AnnAssign):
+        yield node.annotation
+    elif isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+        given = node.args
+        for one in (*given.posonlyargs, *given.args, given.vararg, *given.kwonlyargs, given.kwarg):
+            if one is not None and one.annotation is not None:
+                yield one.annotation
+        if node.returns is not None:
+            yield node.returns
 
 
 # scopes

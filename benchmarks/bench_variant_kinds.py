@@ -1,0 +1,201 @@
+"""Does SrDetection find more where variants show other test cases too? Eight minutes on one core.
+
+    python benchmarks/bench_variant_kinds.py --threads 1 [--smoke --out DIR]
+
+HumanEval and MBPP, each task as a program (MBPP's statement and tests as a docstring before the code); tasks with ten
+variants of each kind are drawn, half of them trained on (`builtin:small`, all weights, 1e-3), half held out. `sr_gray`
+on ten variants with other names, on ten with other test cases, and on ten with both: AUROC, and macro-F1 of the paper's
+rule. Filtered: without the texts that the base model finds easier than all their variants of that kind. Data comes from
+../shared/data (or ASSAY_SHARED).
+"""
+
+import tempfile
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from itertools import islice
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from bench_variants import DATA
+from measuring import arguments, write
+from numpy.typing import NDArray
+
+from assay.datasets import load
+from assay.evaluation.bootstrap import paired_difference
+from assay.evaluation.estimate import Estimate
+from assay.evaluation.ranking_result import rank_all
+from assay.evaluation.thresholds import at_threshold
+from assay.models.cache import CachedScorer, StatisticsCache
+from assay.models.open import open_local
+from assay.scores import requests
+from assay.scoring import plan, score_samples
+from assay.scoring.rewriters import CHANGES, NAMES, Change, Deterministic
+from assay.scoring.views import Rewritten
+from assay.testbed.configuration import Training
+from assay.testbed.finetune import Task, checkpoint_folder, finetune
+from assay.testbed.rows import member_rows
+from assay.types import Sample
+
+MODEL = "builtin:small"
+NAMES_ALONE = "names"
+KINDS: Mapping[str, tuple[Change, ...]] = {
+    NAMES_ALONE: NAMES,
+    "test cases": ("tests",),
+    "names and test cases": CHANGES,
+}
+EPOCHS = (1, 3)
+ABOVE_0 = float(np.nextafter(0.0, np.inf))
+
+Floats = NDArray[np.float64]
+Row = dict[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Size:
+    """How much is measured."""
+
+    tasks: int = 300
+    variants: int = 10
+    resamples: int = 1000
+    seed: int = 0
+
+
+SMOKE = Size(tasks=8, variants=2, resamples=50)
+
+
+@dataclass(frozen=True, slots=True)
+class Made:
+    """Rewritings that were made before: the sandbox runs once, and not for every model."""
+
+    name: str
+    known: Mapping[str, Rewritten]
+    told: Mapping[str, int] = field(default_factory=dict)
+
+    def __call__(self, samples: Sequence[Sample], n: int) -> list[Rewritten]:
+        """See `assay.scoring.rewriters.Rewriter`."""
+        return [replace(self.known[one.id], texts=self.known[one.id].texts[:n]) for one in samples]
+
+
+def tasks() -> list[Sample]:
+    """Every task of both benchmarks as one program."""
+    humaneval = load("humaneval", data=DATA / "humaneval" / "HumanEval.jsonl.gz", part="full").samples
+    mbpp = load("mbpp", data=DATA / "mbpp" / "mbpp.jsonl", part="published").samples
+    return [*humaneval, *map(with_docstring, mbpp)]
+
+
+def with_docstring(sample: Sample) -> Sample:
+    """A task of MBPP as a program: what it asks and its tests, then the code."""
+    tests = "\n".join(sample.metadata["test_list"])  # type: ignore[arg-type]  # as the benchmark has it
+    code = str(sample.metadata["code"]).replace("\r", "").strip("\n")
+    return replace(sample, text=f'"""\n{sample.metadata["text"]}\n{tests}\n"""\n{code}\n')
+
+
+def chosen(size: Size) -> tuple[list[Sample], dict[str, Made]]:
+    """Tasks in random order that have enough variants of each kind, the first half to be trained on."""
+    order = np.random.default_rng(size.seed).permutation
+    everything = tasks()
+    drawn = (everything[i] for i in order(len(everything)))
+    samples: list[Sample] = []
+    made: dict[str, dict[str, Rewritten]] = {kind: {} for kind in KINDS}
+    engines = {kind: Deterministic(changes) for kind, changes in KINDS.items()}
+    while len(samples) < size.tasks and (batch := list(islice(drawn, 50))):
+        found = {kind: engine(batch, size.variants) for kind, engine in engines.items()}
+        for place, sample in enumerate(batch):
+            if len(samples) < size.tasks and all(len(some[place].texts) == size.variants for some in found.values()):
+                samples.append(sample)
+                for kind, some in found.items():
+                    made[kind][sample.id] = some[place]
+    return samples, {kind: Made(kind, known) for kind, known in made.items()}
+
+
+def trained(folder: Path, members: Sequence[Sample], seed: int) -> None:
+    """Checkpoints of a model that was trained on the members."""
+    base = open_local(MODEL, device="cpu")
+    training = Training(method="full", rate=1e-3, epochs=EPOCHS[-1], checkpoints=EPOCHS, device="cpu")
+    rows = member_rows(base.checkpoint.tokenizer, [one.text for one in members], context=base.context)
+    finetune(folder, Task(MODEL, None, rows, [], training, seed))
+
+
+def values(
+    folder: Path, epoch: int, samples: Sequence[Sample], made: Mapping[str, Made], size: Size
+) -> dict[str, Floats]:
+    """Kind → `sr_gray` of each sample, on one checkpoint."""
+    model = open_local(str(checkpoint_folder(folder, epoch)) if epoch else MODEL, device="cpu")
+    name = f"sr_gray:n={size.variants}"
+    with StatisticsCache(folder / f"epoch-{epoch}.sqlite") as cache:
+        scorer = CachedScorer(model, cache)
+        return {
+            kind: score_samples(samples, plan(requests(name), {"target": scorer}, rewriter=one)).values[name]
+            for kind, one in made.items()
+        }
+
+
+def judged(
+    epoch: int, samples: Sequence[Sample], found: Mapping[str, Floats], base: Mapping[str, Floats], size: Size
+) -> list[Row]:
+    """Each kind, on all texts and on those that pass its filter; and how far it is above names alone."""
+    member = np.arange(len(samples)) < len(samples) // 2
+    groups = [sample.group for sample in samples]
+    draws = {"resamples": size.resamples, "seed": size.seed}
+    rows = []
+    for view in ("all", "filtered"):
+        kept = {kind: np.ones(len(samples), np.bool_) if view == "all" else base[kind] < 0 for kind in KINDS}
+        for kind in KINDS:
+            here = kept[kind]
+            truths = member[here]
+            if truths.all() or not truths.any():
+                continue
+            own = [group for group, wanted in zip(groups, here, strict=True) if wanted]
+            ranking = rank_all({kind: found[kind][here]}, truths, own, **draws)[kind]
+            rule = at_threshold(found[kind][here], truths, own, ABOVE_0, **draws)
+            row: Row = {
+                "epoch": epoch,
+                "view": view,
+                "kind": kind,
+                "members": int(truths.sum()),
+                "nonmembers": int((~truths).sum()),
+                "auroc": told(ranking.auroc),
+                "macro_f1": told(rule.macro_f1),
+                "rule_on_nonmembers": rule.false_positives / max(1, int((~truths).sum())),
+            }
+            if kind != NAMES_ALONE and view == "all":
+                difference = paired_difference(found[kind], found[NAMES_ALONE], member, groups, **draws)
+                row["auroc_over_names"] = told(difference.estimate)
+            rows.append(row)
+    return rows
+
+
+def told(estimate: Estimate) -> list[float]:
+    """Value and interval."""
+    return [estimate.value, estimate.low, estimate.high]
+
+
+def measured(size: Size) -> list[Row]:
+    """Both kinds on the base model and on every checkpoint."""
+    samples, made = chosen(size)
+    with tempfile.TemporaryDirectory() as place:
+        folder = Path(place) / "train"
+        trained(folder, samples[: len(samples) // 2], size.seed)
+        base = values(folder, 0, samples, made, size)
+        rows = []
+        for epoch in EPOCHS:
+            rows += judged(epoch, samples, values(folder, epoch, samples, made, size), base, size)
+            print(*rows[-2 * len(KINDS) :], sep="\n", flush=True)
+    return rows
+
+
+def main() -> None:
+    """Measure and write."""
+    began = time.perf_counter()
+    options = arguments(__doc__)
+    absent = [name for name in ("humaneval", "mbpp") if not (DATA / name).is_dir()]
+    results = [] if absent else measured(SMOKE if options.smoke else Size())
+    if absent:
+        print(f"{DATA}: {', '.join(absent)} absent")
+    print(write("variant_kinds", options, results, began))
+
+
+if __name__ == "__main__":
+    main()

@@ -161,7 +161,8 @@ def judged(
                 "rule_on_nonmembers": rule.false_positives / max(1, int((~truths).sum())),
             }
             if kind != NAMES_ALONE and view == "all":
-                difference = paired_difference(found[kind], found[NAMES_ALONE], member, groups, **draws)
+                columns = (found[kind], found[NAMES_ALONE])
+                difference = paired_difference(*columns, member, groups, resamples=size.resamples, seed=size.seed)
                 row["auroc_over_names"] = told(difference.estimate)
             rows.append(row)
     return rows

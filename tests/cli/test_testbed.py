@@ -77,7 +77,7 @@ def test_an_unknown_device_is_refused(assay):
 
 
 def test_the_summary_is_a_few_lines_and_a_table(capsys, record, tmp_path):
-    from assay.cli.testbed import show_record
+    from assay.cli.train_base import show_record
 
     show_record(record, tmp_path / "model", as_json=False)
     shown = capsys.readouterr().out
@@ -92,21 +92,21 @@ def test_the_summary_is_a_few_lines_and_a_table(capsys, record, tmp_path):
 
 
 def test_the_summary_says_when_training_was_stopped(capsys, record, tmp_path):
-    from assay.cli.testbed import show_record
+    from assay.cli.train_base import show_record
 
     show_record(replace(record, finished=False, steps=30), tmp_path, as_json=False)
     assert "stopped at step 30 of 90" in capsys.readouterr().out
 
 
 def test_as_json_the_summary_is_the_record(capsys, record, tmp_path):
-    from assay.cli.testbed import show_record
+    from assay.cli.train_base import show_record
 
     show_record(record, tmp_path, as_json=True)
     assert json.loads(capsys.readouterr().out) == json.loads(json.dumps(asdict(record)))
 
 
 def test_a_plan_is_said_in_words(capsys):
-    from assay.cli.testbed import show_corpus
+    from assay.cli.train_base import show_corpus
 
     header = {
         "package_files": 1307,

@@ -89,7 +89,7 @@ class TestTinyCorpus:
         assert not trained_on & set(manifest.header["validation_sha256"])
 
     def test_another_recipe_in_the_same_folder_is_refused(self, tiny_corpus):
-        with pytest.raises(DataError, match=r"another recipe, different in \['seed'\]"):
+        with pytest.raises(DataError, match=r"another recipe, different in seed"):
             prepare_corpus(tiny_corpus, replace(TINY.corpus, seed=1))
 
     def test_no_function_is_near_another(self, manifest, library_texts):

@@ -14,9 +14,11 @@ from assay.models.open import open_model
 from assay.scores import FrequencyTable
 from assay.testbed import prepared
 from assay.testbed.base_tokenizer import BOS_ID, EOS_ID, PAD_ID, load_tokenizer
-from assay.testbed.export_base import auroc, export_base, loss_curve
+from assay.testbed.export_base import auroc, export_base
 from assay.testbed.manifest import manifest_digest, read_manifest
-from assay.testbed.train_base import CORPUS, LOG, load_checkpoint
+from assay.testbed.resuming import LOG
+from assay.testbed.train_base import CORPUS, load_checkpoint
+from assay.testbed.training_record import loss_curve
 
 
 @pytest.fixture(scope="module")
@@ -123,9 +125,9 @@ def test_an_export_of_another_recipe_is_refused(trained, tmp_path):
 
 def test_the_loss_curve_keeps_the_mean(trained):
     logged = [json.loads(line)["loss"] for line in (trained / LOG).read_text().splitlines()]
-    curve = loss_curve(trained / LOG, points=len(logged))
+    curve = loss_curve(trained / LOG, unit="tokens", judged="validation_loss", points=len(logged))
     assert curve["loss"] == logged
-    assert len(loss_curve(trained / LOG, points=4)["loss"]) == 4
+    assert len(loss_curve(trained / LOG, unit="tokens", judged="validation_loss", points=4)["loss"]) == 4
 
 
 def test_the_area_is_the_share_of_pairs_in_the_right_order():

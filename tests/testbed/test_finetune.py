@@ -13,7 +13,8 @@ from architectures import ARCHITECTURES, saved
 from assay.errors import DataError
 from assay.models.open import open_model
 from assay.testbed.configuration import Training
-from assay.testbed.finetune import LOG, STATE, Task, checkpoint_folder, finetune, padded, rate_at
+from assay.testbed.finetune import STATE, Task, checkpoint_folder, finetune, padded, rate_at
+from assay.testbed.resuming import LOG
 
 FULL = Training(method="full", rate=1e-2, batch=4, epochs=2, checkpoints=(1, 2), device="cpu", warm_up=1)
 LORA = replace(FULL, method="lora", rank=4, dropout=0.1)

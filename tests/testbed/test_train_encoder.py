@@ -17,10 +17,9 @@ from assay.testbed.encoder_corpus import EncoderCorpusRecipe, blocks_of, prepare
 from assay.testbed.export_encoder import export_encoder
 from assay.testbed.fragment_pairs import FragmentRecipe, as_snippet, draw_fragment
 from assay.testbed.manifest import read_manifest
+from assay.testbed.resuming import CHECKPOINT, LOG
 from assay.testbed.train_encoder import (
-    CHECKPOINT,
     CORPUS,
-    LOG,
     BagModel,
     EncoderMachine,
     EncoderRecipe,
@@ -126,7 +125,7 @@ def test_a_block_ends_where_a_line_begins_with_a_brace():
 
 
 def test_another_recipes_corpus_is_refused(encoder_folder):
-    with pytest.raises(DataError, match=r"different in \['seed'\]"):
+    with pytest.raises(DataError, match=r"different in seed"):
         prepare_encoder_corpus(encoder_folder, replace(TINY_CORPUS, seed=21))
 
 

@@ -15,10 +15,9 @@ from tiny import CPU, TINY
 
 from assay.errors import DataError
 from assay.testbed.prepared import ROWS
+from assay.testbed.resuming import CHECKPOINT, LOG
 from assay.testbed.train_base import (
-    CHECKPOINT,
     CORPUS,
-    LOG,
     build_model,
     load_checkpoint,
     rate_at,
@@ -98,7 +97,8 @@ from pathlib import Path
 from dataclasses import replace
 import torch
 from tiny import CPU, TINY
-from assay.testbed.train_base import CHECKPOINT, train_base
+from assay.testbed.resuming import CHECKPOINT
+from assay.testbed.train_base import train_base
 
 def fill(record, steps):
     if record["step"] == 6:

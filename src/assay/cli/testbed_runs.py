@@ -309,7 +309,8 @@ def benchmarks_at(given: list[str]) -> dict[str, Path]:
 def written(folder: Path, found: "Evaluation") -> Path:
     """Write the numbers, the tables and the page of a run; returns where the page lies."""
     from assay.reports.testbed_run import write_evaluation
-    from assay.testbed.finetune import LOG, TRAIN
+    from assay.testbed.finetune import TRAIN
+    from assay.testbed.resuming import LOG
     from assay.testbed.run import manifest_of
 
     log = folder / TRAIN / LOG

@@ -3,22 +3,28 @@
 import json
 from collections.abc import Mapping
 from dataclasses import asdict
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from assay.cli.options import OUTPUT, AsJson
-from assay.cli.terminal import ERRORS
+from assay.cli.training import (
+    COMPUTATION,
+    TRAINING,
+    Device,
+    ExportOnly,
+    Hardware,
+    PackageCap,
+    PlanOnly,
+    watched,
+)
 from assay.errors import DataError
 
 if TYPE_CHECKING:
     from assay.testbed.export_encoder import EncoderRecord
-    from assay.testbed.train_encoder import EncoderMachine, EncoderRecipe
-
-CORPUS = "Corpus"
-TRAINING = "Training"
-COMPUTATION = "Computation"
+    from assay.testbed.train_encoder import EncoderRecipe
 
 
 def train_encoder_command(
@@ -32,34 +38,22 @@ def train_encoder_command(
             show_default=False,
         ),
     ],
-    package_cap: Annotated[
-        int, typer.Option(min=1, help="Most characters from one package.", rich_help_panel=CORPUS)
-    ] = 4_000_000,
+    package_cap: PackageCap = 4_000_000,
     steps: Annotated[int, typer.Option(min=1, help="Steps, each of one batch.", rich_help_panel=TRAINING)] = 120,
     batch: Annotated[
         int, typer.Option(min=2, help="Pairs in a step: each other's negatives.", rich_help_panel=TRAINING)
     ] = 2048,
     dimensions: Annotated[int, typer.Option(min=8, help="Length of a vector.", rich_help_panel=TRAINING)] = 384,
-    device: Annotated[
-        str,
-        typer.Option(metavar="auto|cpu|cuda", help="auto: a GPU where there is one.", rich_help_panel=COMPUTATION),
-    ] = "auto",
+    device: Device = "auto",
     pairs_at_once: Annotated[
         int,
         typer.Option(
             min=1, help="Pairs in memory at a time; the gradient stays that of the batch.", rich_help_panel=COMPUTATION
         ),
     ] = 2048,
-    hardware: Annotated[
-        str, typer.Option(metavar="WORDS", help="What it is trained on, for the record.", rich_help_panel=OUTPUT)
-    ] = "not stated",
-    plan_only: Annotated[
-        bool, typer.Option("--plan-only", help="Build the corpus, say what is in it, and stop.", rich_help_panel=OUTPUT)
-    ] = False,
-    export_only: Annotated[
-        bool,
-        typer.Option("--export-only", help="Export the last checkpoint as it is.", rich_help_panel=OUTPUT),
-    ] = False,
+    hardware: Hardware = "not stated",
+    plan_only: PlanOnly = False,
+    export_only: ExportOnly = False,
     as_json: AsJson = False,
 ) -> None:
     """Train the encoder `builtin:fragments` on what is installed, every training text on record.
@@ -71,7 +65,8 @@ def train_encoder_command(
     **Example**: `assay testbed train-encoder --out runs/encoder`
     """
     from assay.testbed.encoder_corpus import EncoderCorpusRecipe
-    from assay.testbed.train_encoder import EncoderMachine, EncoderRecipe
+    from assay.testbed.export_encoder import export_encoder
+    from assay.testbed.train_encoder import EncoderMachine, EncoderRecipe, train_encoder
 
     corpus = EncoderCorpusRecipe(package_cap=package_cap)
     recipe = EncoderRecipe(corpus=corpus, steps=steps, batch=batch, dimensions=dimensions)
@@ -80,8 +75,10 @@ def train_encoder_command(
             show_encoder_corpus(_corpus(out, recipe), as_json=as_json)
             return
         if not export_only:
-            _train(out, recipe, EncoderMachine(device=device, pairs_at_once=pairs_at_once))
-        show_encoder_record(_export(out, recipe, hardware), out / "encoder", as_json=as_json)
+            machine = EncoderMachine(device=device, pairs_at_once=pairs_at_once)
+            watched(partial(train_encoder, out, recipe, machine))
+        record = export_encoder(out, out / "encoder", recipe, hardware=hardware)
+        show_encoder_record(record, out / "encoder", as_json=as_json)
     except OSError as error:
         raise DataError(f"--out {out}: {error.strerror or error}; expected a folder that can be written") from error
 
@@ -127,20 +124,3 @@ def _corpus(out: Path, recipe: "EncoderRecipe") -> Mapping[str, object]:
 
     prepare_encoder_corpus(out / FOLDER, recipe.corpus)
     return read_manifest(out / FOLDER / MANIFEST).header
-
-
-def _train(out: Path, recipe: "EncoderRecipe", machine: "EncoderMachine") -> None:
-    from assay.cli.testbed import show_step
-    from assay.testbed.train_encoder import train_encoder
-
-    if not ERRORS.is_terminal:
-        train_encoder(out, recipe, machine)
-        return
-    ERRORS.print("building the corpus, then training; after Ctrl-C the same command goes on", highlight=False)
-    train_encoder(out, recipe, machine, show_step)
-
-
-def _export(out: Path, recipe: "EncoderRecipe", hardware: str) -> "EncoderRecord":
-    from assay.testbed.export_encoder import export_encoder
-
-    return export_encoder(out, out / "encoder", recipe, hardware=hardware)

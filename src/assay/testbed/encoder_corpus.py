@@ -6,7 +6,6 @@ The standard library is what the encoder is judged on, so whatever stands there,
 import gzip
 import json
 import platform
-import shutil
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
@@ -23,13 +22,13 @@ from assay.testbed.library_functions import functions_of, library_functions, lib
 from assay.testbed.manifest import PACKAGE_FILE, Manifest, ManifestEntry, write_manifest
 from assay.testbed.near_duplicates import SHINGLE, ShingleIndex
 from assay.testbed.package_files import ROOTS, PackageFile, package_sources
+from assay.testbed.resuming import make_once
 
 SNIPPETS = "snippets.jsonl.gz"
 STARTS = "starts.npy"
 HASHES = "hashes.npy"
 SEEN = "seen.npy"
 MANIFEST = "manifest.jsonl.gz"
-RECIPE = "recipe.json"
 
 HEADERS = (
     "numpy/_core/include/numpy/",
@@ -98,19 +97,7 @@ def prepare_encoder_corpus(folder: Path, recipe: EncoderCorpusRecipe) -> None:
     Raises:
         DataError: `folder` holds a corpus of another recipe, or too little is installed.
     """
-    wanted = json.loads(json.dumps(asdict(recipe)))
-    if folder.exists():
-        found = json.loads((folder / RECIPE).read_text())
-        if found != wanted:
-            different = sorted(key for key in wanted if found.get(key) != wanted[key])
-            raise DataError(f"{folder} holds a corpus of another recipe, different in {different}: give another folder")
-        return
-    partial = folder.with_name(folder.name + ".partial")
-    shutil.rmtree(partial, ignore_errors=True)
-    partial.mkdir(parents=True)
-    _build(partial, recipe)
-    (partial / RECIPE).write_text(json.dumps(wanted, indent=1) + "\n")
-    partial.rename(folder)
+    make_once(folder, asdict(recipe), lambda partial: _build(partial, recipe))
 
 
 def read_encoder_corpus(folder: Path) -> EncoderCorpus:

@@ -2,13 +2,10 @@
 
 import hashlib
 import json
-import os
-import platform
 import shutil
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
-from importlib.metadata import version
 from pathlib import Path
 
 import numpy as np
@@ -24,13 +21,13 @@ from assay.testbed import prepared
 from assay.testbed.base_tokenizer import load_tokenizer
 from assay.testbed.doses import known_dose_functions
 from assay.testbed.manifest import PACKAGE_FILE, manifest_digest, read_manifest
-from assay.testbed.train_base import CORPUS, LOG, TrainingRecipe, load_checkpoint, mean_loss, step_count
+from assay.testbed.resuming import LOG
+from assay.testbed.train_base import CORPUS, TrainingRecipe, load_checkpoint, mean_loss, step_count
+from assay.testbed.training_record import CURVE, loss_curve, versions, write_record
 
 Floats = NDArray[np.float64]
 
 WEIGHTS = "model.safetensors"
-RECORD = "training.json"
-CURVE = "loss_curve.json"
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,7 +113,7 @@ def export_base(out: Path, folder: Path, recipe: TrainingRecipe, *, hardware: st
     for file in (corpus / prepared.TOKENIZER).iterdir():
         shutil.copyfile(file, folder / file.name)
     frequency_table(corpus / prepared.FREQUENCIES, folder).save(folder / prepared.FREQUENCIES)
-    curve = loss_curve(out / LOG)
+    curve = loss_curve(out / LOG, unit="tokens", judged="validation_loss")
     (folder / CURVE).write_text(json.dumps(curve) + "\n")
     with quiet():
         exported = LlamaForCausalLM.from_pretrained(folder, dtype=torch.float32)
@@ -131,19 +128,14 @@ def export_base(out: Path, folder: Path, recipe: TrainingRecipe, *, hardware: st
         validation_loss=round(mean_loss(exported, validation, device=torch.device("cpu")), 4),
         hours=round(seconds / 3600, 3),
         hardware=hardware,
-        versions={
-            "python": platform.python_version(),
-            **{name: version(name) for name in ("torch", "transformers", "tokenizers", "numpy")},
-        },
+        versions=versions("torch", "transformers", "tokenizers", "numpy"),
         recipe=recipe,
         corpus=corpus_counts(folder / prepared.MANIFEST),
         weights_sha256=hashlib.sha256((folder / WEIGHTS).read_bytes()).hexdigest(),
         manifest_sha256=manifest_digest(folder / prepared.MANIFEST),
         dose_response=dose_response(exported, folder),
     )
-    (folder / RECORD).write_text(json.dumps(asdict(record), indent=1) + "\n")
-    for file in folder.iterdir():
-        os.chmod(file, 0o644)  # noqa: PTH101  the umask of whoever trains must not decide what others can read
+    write_record(folder, asdict(record))
     return record
 
 
@@ -169,19 +161,6 @@ def corpus_counts(manifest: Path) -> dict[str, object]:
         "files_per_licence": dict(Counter(file.licence for file in files).most_common()),
         "functions": sum(1 for _ in listed.functions()),
         "function_tokens_trained": listed.header["function_tokens_trained"],
-    }
-
-
-def loss_curve(log: Path, *, points: int = 200) -> dict[str, list[float]]:
-    """The logged losses as means over equal spans of steps, and the validation losses where they were measured."""
-    records = [json.loads(line) for line in log.read_text().splitlines()]
-    spans = np.array_split(np.arange(len(records)), min(points, len(records)))
-    measured = [record for record in records if "validation_loss" in record]
-    return {
-        "tokens": [records[span[-1]]["tokens"] for span in spans],
-        "loss": [round(float(np.mean([records[i]["loss"] for i in span])), 4) for span in spans],
-        "validation_tokens": [record["tokens"] for record in measured],
-        "validation_loss": [record["validation_loss"] for record in measured],
     }
 
 

@@ -2,13 +2,9 @@
 
 import hashlib
 import json
-import os
-import platform
 import shutil
 from collections import Counter
-from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
-from importlib.metadata import version
 from pathlib import Path
 
 import numpy as np
@@ -18,10 +14,10 @@ from safetensors.numpy import save_file
 from assay.retrieval.encoding.open import WEIGHTS, open_bag
 from assay.testbed import encoder_corpus
 from assay.testbed.manifest import manifest_digest, read_manifest
-from assay.testbed.train_encoder import CORPUS, LOG, BagModel, EncoderRecipe, load_trained, validation_mrr
+from assay.testbed.resuming import LOG
+from assay.testbed.train_encoder import CORPUS, BagModel, EncoderRecipe, load_trained, validation_mrr
+from assay.testbed.training_record import CURVE, loss_curve, versions, write_record
 
-RECORD = "training.json"
-CURVE = "loss_curve.json"
 MANIFEST = encoder_corpus.MANIFEST
 LARGEST = 127
 
@@ -86,7 +82,8 @@ def export_encoder(out: Path, folder: Path, recipe: EncoderRecipe, *, hardware: 
     save_file(_rounded(model), weights)
     shutil.copyfile(out / CORPUS / MANIFEST, folder / MANIFEST)
     log = [json.loads(line) for line in (out / LOG).read_text().splitlines()]
-    (folder / CURVE).write_text(json.dumps(loss_curve(log)) + "\n")
+    curve = loss_curve(out / LOG, unit="pairs", judged="validation_mrr")
+    (folder / CURVE).write_text(json.dumps(curve) + "\n")
     record = EncoderRecord(
         finished=step == recipe.steps,
         steps=step,
@@ -98,31 +95,14 @@ def export_encoder(out: Path, folder: Path, recipe: EncoderRecipe, *, hardware: 
         validation_functions=len(corpus.snippets) - corpus.trained,
         hours=round(seconds / 3600, 3),
         hardware=hardware,
-        versions={
-            "python": platform.python_version(),
-            **{name: version(name) for name in ("assay", "torch", "numpy", "scipy", "safetensors")},
-        },
+        versions=versions("assay", "torch", "numpy", "scipy", "safetensors"),
         recipe=recipe,
         corpus=corpus_counts(folder / MANIFEST),
         weights_sha256=hashlib.sha256(weights.read_bytes()).hexdigest(),
         manifest_sha256=manifest_digest(folder / MANIFEST),
     )
-    (folder / RECORD).write_text(json.dumps(asdict(record), indent=1) + "\n")
-    for file in folder.iterdir():
-        os.chmod(file, 0o644)  # noqa: PTH101  the umask of whoever trains must not decide what others can read
+    write_record(folder, asdict(record))
     return record
-
-
-def loss_curve(log: Sequence[Mapping[str, float]], *, points: int = 200) -> dict[str, list[float]]:
-    """The logged losses as means over equal spans of steps, and the validation figures where they were measured."""
-    spans = np.array_split(np.arange(len(log)), min(points, len(log)))
-    measured = [record for record in log if "validation_mrr" in record]
-    return {
-        "pairs": [log[span[-1]]["pairs"] for span in spans],
-        "loss": [round(float(np.mean([log[at]["loss"] for at in span])), 4) for span in spans],
-        "validation_pairs": [record["pairs"] for record in measured],
-        "validation_mrr": [record["validation_mrr"] for record in measured],
-    }
 
 
 def corpus_counts(manifest: Path) -> dict[str, object]:

@@ -5,13 +5,11 @@ and started again from its last state ends with the weights of one that was not.
 them) share each batch; gradients are added up once a step, so their number changes nothing beyond rounding.
 """
 
-import io
-import json
 import math
 import pickle
 import shutil
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -26,19 +24,15 @@ from assay.models.loading import load_checkpoint, quiet
 from assay.models.open import located
 from assay.testbed.configuration import Training
 from assay.testbed.processes import Processes
+from assay.testbed.resuming import LOG, Progress, Record, cut_log, keep_recipe, log_step, write_state
 from assay.testbed.rows import Ids
 
 TRAIN = "train"
-LOG = "loss.jsonl"
 STATE = "state.pt"
 RECIPE = "training.json"
 SAVE_SECONDS = 120.0
 CPU_MICRO, GPU_MICRO = 2, 8
 IGNORED = -100
-
-Record = dict[str, float]
-Progress = Callable[[Record, int], None]
-"""Told after each step: its line of the loss curve, and the number of steps."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -84,7 +78,7 @@ class Task:
         return {
             "model": self.model,
             "revision": self.revision,
-            "training": json.loads(json.dumps(asdict(self.training))),
+            "training": asdict(self.training),
             "seed": self.seed,
             "member_rows": len(self.members),
             "member_tokens": int(sum(map(len, self.members))),
@@ -114,7 +108,7 @@ def finetune(out: Path, task: Task, *, stop_after: int | None = None, progress: 
         raise DataError("no text of two tokens or more to train on; expected at least one")
     processes = Processes(task.training.device)
     if processes.first:
-        _keep_recipe(out, task)
+        keep_recipe(out / RECIPE, task.facts())
     processes.wait()
     with torch.random.fork_rng(devices=processes.cuda_devices):
         return _train(out, task, processes, stop_after, progress)
@@ -138,7 +132,7 @@ def _train(out: Path, task: Task, processes: Processes, stop_after: int | None, 
     optimiser = torch.optim.AdamW([p for _, p in parameters], lr=training.rate, weight_decay=training.weight_decay)
     first, seconds_before = _restore(out, parameters, optimiser)
     if processes.first:
-        _cut_log(out / LOG, first)
+        cut_log(out / LOG, first)
     last = task.steps if stop_after is None else min(task.steps, first + stop_after)
     started = saved_at = time.monotonic()
     model.train()
@@ -165,8 +159,7 @@ def _train(out: Path, task: Task, processes: Processes, stop_after: int | None, 
             "rate": rate_at(step, training),
             "seconds": round(seconds_before + now - started, 1),
         }
-        with (out / LOG).open("a") as log:
-            log.write(json.dumps(record) + "\n")
+        log_step(out / LOG, record)
         if progress is not None:
             progress(record, task.steps)
         if within + 1 == task.steps_per_epoch and epoch + 1 in training.checkpoints:
@@ -269,11 +262,7 @@ def _save(
         "trained": {name: parameter.detach() for name, parameter in parameters},
         "optimiser": optimiser.state_dict(),
     }
-    content = io.BytesIO()
-    torch.save(state, content)  # to a file, it would tell of a full disk in words of its own
-    partial = path.with_name(path.name + ".partial")
-    partial.write_bytes(content.getbuffer())
-    partial.replace(path)
+    write_state(path, state)
 
 
 def _restore(
@@ -292,22 +281,3 @@ def _restore(
         return int(state["step"]), float(state["seconds"])
     except (EOFError, RuntimeError, KeyError, pickle.UnpicklingError) as error:
         raise DataError(f"{path}: expected the state of this training; remove the folder to begin again") from error
-
-
-def _cut_log(log: Path, step: int) -> None:
-    """Drops what was logged after the state: those steps are done again."""
-    if log.exists():
-        lines = log.read_text().splitlines()[:step]  # one line a step
-        log.write_text("".join(line + "\n" for line in lines))
-
-
-def _keep_recipe(out: Path, task: Task) -> None:
-    path, wanted = out / RECIPE, task.facts()
-    if path.exists():
-        found = json.loads(path.read_text("utf-8"))
-        different = sorted(key for key in wanted if found.get(key) != wanted[key])
-        if different:
-            raise DataError(f"{out} holds another training, different in {', '.join(different)}: give another folder")
-        return
-    out.mkdir(parents=True, exist_ok=True)
-    path.write_text(json.dumps(wanted, indent=1) + "\n", "utf-8")

@@ -3,8 +3,6 @@
 Written once, then read by every restart.
 """
 
-import json
-import shutil
 from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
@@ -12,10 +10,10 @@ from pathlib import Path
 import numpy as np
 from transformers import PreTrainedTokenizerFast
 
-from assay.errors import DataError
 from assay.testbed.base_corpus import BaseCorpus, CorpusRecipe, build_corpus
 from assay.testbed.manifest import write_manifest
 from assay.testbed.packing import Tokens, pack
+from assay.testbed.resuming import make_once
 
 ROWS = "rows.npy"
 FUNCTION_OF = "function_of.npy"
@@ -23,7 +21,6 @@ VALIDATION = "validation.npy"
 FREQUENCIES = "frequencies.npz"
 MANIFEST = "manifest.jsonl.gz"
 TOKENIZER = "tokenizer"
-_RECIPE = "recipe.json"
 
 
 def prepare_corpus(folder: Path, recipe: CorpusRecipe) -> None:
@@ -32,19 +29,7 @@ def prepare_corpus(folder: Path, recipe: CorpusRecipe) -> None:
     Raises:
         DataError: `folder` holds a corpus of another recipe.
     """
-    wanted = json.loads(json.dumps(asdict(recipe)))
-    if folder.exists():
-        found = json.loads((folder / _RECIPE).read_text())
-        if found != wanted:
-            different = sorted(key for key in wanted if found.get(key) != wanted[key])
-            raise DataError(f"{folder} holds a corpus of another recipe, different in {different}: give another folder")
-        return
-    partial = folder.with_name(folder.name + ".partial")
-    shutil.rmtree(partial, ignore_errors=True)
-    partial.mkdir(parents=True)
-    write_corpus(partial, build_corpus(recipe), recipe)
-    (partial / _RECIPE).write_text(json.dumps(wanted, indent=1) + "\n")
-    partial.rename(folder)
+    make_once(folder, asdict(recipe), lambda partial: write_corpus(partial, build_corpus(recipe), recipe))
 
 
 def write_corpus(folder: Path, corpus: BaseCorpus, recipe: CorpusRecipe) -> None:

@@ -15,6 +15,19 @@ def launched() -> bool:
     return int(os.environ.get("WORLD_SIZE", "1")) > 1
 
 
+def training_device(name: str) -> torch.device:
+    """Where something is trained: "auto" (a GPU where there is one), "cpu" or "cuda".
+
+    Raises:
+        DataError: it is none of these, or there is no GPU where one was asked for.
+    """
+    if name not in ("auto", "cpu", "cuda"):
+        raise DataError(f"no device {name!r} to train on; expected auto, cpu or cuda")
+    if name == "cuda" and not torch.cuda.is_available():
+        raise DataError("no GPU that torch can use; expected one, or the device cpu")
+    return torch.device("cuda" if name != "cpu" and torch.cuda.is_available() else "cpu")
+
+
 class Processes:
     """The processes of one training.
 

@@ -29,9 +29,9 @@ from assay.testbed.configuration import Configuration, as_json, read_configurati
 from assay.testbed.evaluate import evaluate, filter_verdicts
 from assay.testbed.evaluation_result import Evaluation
 from assay.testbed.finetune import TRAIN, Task, checkpoint_folder, finetune
-from assay.testbed.finetune import Progress as TrainingProgress
 from assay.testbed.plant import FOLDER, TEXTS, Planted, plant, read_planted, write_planted
 from assay.testbed.processes import launched
+from assay.testbed.resuming import Progress as TrainingProgress
 from assay.testbed.rows import Ids, general_rows, member_rows, without_planted
 from assay.testbed.sources import general_texts, plantable
 

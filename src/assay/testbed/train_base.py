@@ -4,18 +4,14 @@ Everything that training reads in order (rows, doses, schedule) is fixed before 
 and started again ends with the same weights as one that was not.
 """
 
-import io
-import json
 import math
 import os
-import pickle
 import shutil
 import tempfile
 import time
 from collections.abc import Callable
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import torch
@@ -30,18 +26,28 @@ from assay.testbed.base_corpus import CorpusRecipe
 from assay.testbed.base_tokenizer import BOS_ID, EOS_ID, PAD_ID
 from assay.testbed.muon import Muon
 from assay.testbed.packing import Tokens
+from assay.testbed.processes import training_device
+from assay.testbed.resuming import (
+    CHECKPOINT,
+    LOG,
+    RECIPE,
+    Progress,
+    Record,
+    cut_log,
+    keep_recipe,
+    log_step,
+    read_state,
+    require_recipe,
+    write_state,
+)
 
 CORPUS = "corpus"
-CHECKPOINT = "checkpoint.pt"
-LOG = "loss.jsonl"
+COMMAND = "assay testbed train-base"
 FAULT = "fault"
-RECIPE = "training_recipe.json"
 _VALIDATION_ROWS = 64
 _VALIDATION_EVERY = 200  # steps
 
 SummedLoss = Callable[[LlamaForCausalLM, torch.Tensor], torch.Tensor]
-Record = dict[str, float]  # a line of the log
-Progress = Callable[[Record, int], None]  # that line, and the number of steps
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -114,7 +120,7 @@ def train_base(out: Path, recipe: TrainingRecipe, machine: Machine, progress: Pr
     _check_machine(machine)
     if recipe.batch_rows % machine.processes:
         raise DataError(f"{machine.processes} processes cannot share {recipe.batch_rows} rows evenly: give a divisor")
-    _keep_recipe(out, recipe)
+    keep_recipe(out / RECIPE, asdict(recipe))
     prepared.prepare_corpus(out / CORPUS, recipe.corpus)
     if machine.processes == 1:
         _worker(0, _Run(out, recipe, machine, "", progress))
@@ -128,7 +134,7 @@ def train_base(out: Path, recipe: TrainingRecipe, machine: Machine, progress: Pr
                 if fault.exists():  # what stopped one process; the other may have died of the first one's silence
                     raise OSError(fault.read_text("utf-8")) from error
                 raise
-    return int(_read_checkpoint(out)["step"]) == step_count(out, recipe)
+    return int(read_state(out / CHECKPOINT, COMMAND)["step"]) == step_count(out, recipe)
 
 
 def build_model(recipe: TrainingRecipe) -> LlamaForCausalLM:
@@ -178,8 +184,8 @@ def load_checkpoint(out: Path, recipe: TrainingRecipe) -> tuple[LlamaForCausalLM
     Raises:
         DataError: `out` holds no run, one of another recipe, or one without a checkpoint that can be read.
     """
-    _require_recipe(out, recipe)
-    state = _read_checkpoint(out)
+    require_recipe(out / RECIPE, asdict(recipe), COMMAND)
+    state = read_state(out / CHECKPOINT, COMMAND)
     model = build_model(recipe)
     model.load_state_dict(state["model"])
     return model, int(state["step"]), float(state["seconds"])
@@ -225,7 +231,7 @@ def _worker(rank: int, run: _Run) -> None:
 
 def _train(rank: int, run: _Run) -> None:
     out, recipe, machine = run.out, run.recipe, run.machine
-    device = torch.device(_device(machine))
+    device = _device(machine)
     rows = np.load(out / CORPUS / prepared.ROWS, mmap_mode="r")
     order = row_order(len(rows), recipe)
     steps = step_count(out, recipe)
@@ -234,7 +240,7 @@ def _train(rank: int, run: _Run) -> None:
     optimisers = _optimisers(model, recipe)
     first, seconds_before = _restore(out, model, optimisers)
     if rank == 0:
-        _cut_log(out / LOG, first)
+        cut_log(out / LOG, first)
     summed: SummedLoss = torch.compile(_summed_loss) if machine.compile else _summed_loss
     micro = machine.micro_rows or (64 if device.type == "cuda" else 2)
     last = steps if machine.stop_after is None else min(steps, first + machine.stop_after)
@@ -311,21 +317,16 @@ def _sum_over_processes(parameters: list[torch.nn.Parameter], loss: torch.Tensor
 
 
 def _check_machine(machine: Machine) -> None:
-    if machine.device not in ("auto", "cpu", "cuda"):
-        raise DataError(f"no device {machine.device!r} to train on; expected auto, cpu or cuda")
-    if machine.device == "cuda" and not torch.cuda.is_available():
-        raise DataError("no GPU that torch can use; expected one, or the device cpu")
+    device = _device(machine)
     if machine.device == "cuda" and machine.processes > 1:
         raise DataError(f"{machine.processes} processes are for a CPU; expected one process on a GPU")
     compiler = os.environ.get("CXX", "g++")
-    if machine.compile and _device(machine) == "cpu" and shutil.which(compiler) is None:
+    if machine.compile and device.type == "cpu" and shutil.which(compiler) is None:
         raise DataError(f"no C++ compiler {compiler!r} for torch.compile; expected one, or training without it")
 
 
-def _device(machine: Machine) -> str:
-    if machine.device != "auto":
-        return machine.device
-    return "cuda" if torch.cuda.is_available() and machine.processes == 1 else "cpu"
+def _device(machine: Machine) -> torch.device:
+    return training_device("cpu" if machine.device == "auto" and machine.processes > 1 else machine.device)
 
 
 def _write_checkpoint(
@@ -342,27 +343,14 @@ def _write_checkpoint(
         "model": model.state_dict(),
         "optimisers": [optimiser.state_dict() for optimiser in optimisers],
     }
-    partial = out / (CHECKPOINT + ".partial")
-    content = io.BytesIO()
-    torch.save(state, content)  # to a file, it would tell of a full disk in words of its own
-    partial.write_bytes(content.getvalue())
-    partial.replace(out / CHECKPOINT)
-
-
-def _read_checkpoint(out: Path) -> dict[str, Any]:
-    path = out / CHECKPOINT
-    try:
-        state: dict[str, Any] = torch.load(path, map_location="cpu", weights_only=True)
-    except (OSError, EOFError, RuntimeError, pickle.UnpicklingError) as error:
-        raise DataError(f"{path}: expected a checkpoint of `assay testbed train-base` ({error})") from error
-    return state
+    write_state(out / CHECKPOINT, state)
 
 
 def _restore(out: Path, model: LlamaForCausalLM, optimisers: tuple[torch.optim.Optimizer, ...]) -> tuple[int, float]:
     """Loads the last checkpoint, if there is one; returns its step and the seconds trained until then."""
     if not (out / CHECKPOINT).exists():
         return 0, 0.0
-    state = _read_checkpoint(out)
+    state = read_state(out / CHECKPOINT, COMMAND)
     model.load_state_dict(state["model"])
     for optimiser, saved in zip(optimisers, state["optimisers"], strict=True):
         optimiser.load_state_dict(saved)
@@ -375,30 +363,4 @@ def _append(out: Path, record: Record, model: LlamaForCausalLM) -> None:
         held_out = np.load(out / CORPUS / prepared.VALIDATION)
         spread = held_out[:: max(1, len(held_out) // _VALIDATION_ROWS)]
         record["validation_loss"] = round(mean_loss(model, spread, device=model.device), 4)
-    with (out / LOG).open("a") as log:
-        log.write(json.dumps(record) + "\n")
-
-
-def _cut_log(log: Path, step: int) -> None:
-    """Drops what was logged after the checkpoint: those steps are done again."""
-    if log.exists():
-        lines = log.read_text().splitlines()[:step]  # one line a step; a line cut short by a full disk comes last
-        log.write_text("".join(line + "\n" for line in lines))
-
-
-def _keep_recipe(out: Path, recipe: TrainingRecipe) -> None:
-    """Writes the recipe beside the run, or makes sure that the run there is one of this recipe."""
-    path = out / RECIPE
-    if path.exists():
-        _require_recipe(out, recipe)
-        return
-    out.mkdir(parents=True, exist_ok=True)
-    path.write_text(json.dumps(asdict(recipe), indent=1) + "\n")
-
-
-def _require_recipe(out: Path, recipe: TrainingRecipe) -> None:
-    path = out / RECIPE
-    if not path.is_file():
-        raise DataError(f"{out} holds no run; expected a folder that `assay testbed train-base` trained in")
-    if json.loads(path.read_text()) != json.loads(json.dumps(asdict(recipe))):  # JSON knows no tuples
-        raise DataError(f"{out} holds a run of another recipe; expected the same one, or another folder")
+    log_step(out / LOG, record)

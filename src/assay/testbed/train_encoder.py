@@ -4,9 +4,7 @@ Every draw depends on the recipe's seed and the number of the step alone, so a r
 with the weights of one that was not, up to the rounding of the machine.
 """
 
-import json
 import math
-import pickle
 import random
 import time
 from collections.abc import Callable, Sequence
@@ -31,13 +29,24 @@ from assay.testbed.encoder_corpus import (
     read_encoder_corpus,
 )
 from assay.testbed.fragment_pairs import FragmentRecipe, draw_fragment
-from assay.testbed.train_base import Progress, Record
+from assay.testbed.processes import training_device
+from assay.testbed.resuming import (
+    CHECKPOINT,
+    LOG,
+    RECIPE,
+    Progress,
+    Record,
+    cut_log,
+    keep_recipe,
+    log_step,
+    read_state,
+    require_recipe,
+    write_state,
+)
 from assay.types import Encoder
 
 CORPUS = "corpus"
-CHECKPOINT = "checkpoint.pt"
-LOG = "loss.jsonl"
-RECIPE = "training_recipe.json"
+COMMAND = "assay testbed train-encoder"
 HIGHEST_SCALE = 100.0
 VALIDATION_EVERY = 50  # steps
 VALIDATION_FRAGMENTS = 1000
@@ -163,8 +172,8 @@ def train_encoder(out: Path, recipe: EncoderRecipe, machine: EncoderMachine, pro
         DataError: `out` holds a run of another recipe or a damaged one, or the machine lacks what it is told to use.
         OSError: `out` cannot be written; the last checkpoint stays.
     """
-    device = _device(machine)
-    _keep_recipe(out, recipe)
+    device = training_device(machine.device)
+    keep_recipe(out / RECIPE, asdict(recipe))
     prepare_encoder_corpus(out / CORPUS, recipe.corpus)
     corpus = read_encoder_corpus(out / CORPUS)
     if corpus.trained < recipe.batch:
@@ -172,7 +181,7 @@ def train_encoder(out: Path, recipe: EncoderRecipe, machine: EncoderMachine, pro
     model = BagModel(recipe, corpus).to(device)
     optimiser = _optimiser(model, recipe)
     first, seconds_before = _restore(out, model, optimiser)
-    _cut_log(out / LOG, first)
+    cut_log(out / LOG, first)
     order = Order(corpus.trained, recipe)
     last = recipe.steps if machine.stop_after is None else min(recipe.steps, first + machine.stop_after)
     started = saved_at = time.monotonic()
@@ -196,13 +205,13 @@ def train_encoder(out: Path, recipe: EncoderRecipe, machine: EncoderMachine, pro
         }
         if (step + 1) % VALIDATION_EVERY == 0 or step + 1 == recipe.steps:
             record["validation_mrr"] = round(validation_mrr(model.encoder(), corpus, recipe), 4)
-        with (out / LOG).open("a") as log:
-            log.write(json.dumps(record) + "\n")
+        log_step(out / LOG, record)
         if progress is not None:
             progress(record, recipe.steps)
         if step + 1 == last or now - saved_at > machine.checkpoint_seconds:
             saved_at = now
-            _write_checkpoint(out, model, optimiser, step=step + 1, seconds=record["seconds"])
+            weights = {"model": model.state_dict(), "optimiser": optimiser.state_dict()}
+            write_state(out / CHECKPOINT, {"step": step + 1, "seconds": record["seconds"], **weights})
     return last == recipe.steps
 
 
@@ -244,8 +253,8 @@ def load_trained(out: Path, recipe: EncoderRecipe) -> tuple[BagModel, EncoderCor
     Raises:
         DataError: `out` holds no run, one of another recipe, or one without a checkpoint that can be read.
     """
-    _require_recipe(out, recipe)
-    state = _read_checkpoint(out)
+    require_recipe(out / RECIPE, asdict(recipe), COMMAND)
+    state = read_state(out / CHECKPOINT, COMMAND)
     corpus = read_encoder_corpus(out / CORPUS)
     model = BagModel(recipe, corpus)
     model.load_state_dict(state["model"])
@@ -283,61 +292,11 @@ def _optimiser(model: BagModel, recipe: EncoderRecipe) -> torch.optim.Adam:
     return torch.optim.Adam(groups, betas=(0.9, 0.98))
 
 
-def _device(machine: EncoderMachine) -> torch.device:
-    if machine.device not in ("auto", "cpu", "cuda"):
-        raise DataError(f"no device {machine.device!r} to train on; expected auto, cpu or cuda")
-    if machine.device == "cuda" and not torch.cuda.is_available():
-        raise DataError("no GPU that torch can use; expected one, or the device cpu")
-    if machine.device == "auto":
-        return torch.device("cuda" if torch.cuda.is_available() else "cpu")
-    return torch.device(machine.device)
-
-
-def _write_checkpoint(out: Path, model: BagModel, optimiser: torch.optim.Adam, *, step: int, seconds: float) -> None:
-    state = {"step": step, "seconds": seconds, "model": model.state_dict(), "optimiser": optimiser.state_dict()}
-    partial = out / (CHECKPOINT + ".partial")
-    torch.save(state, partial)
-    partial.replace(out / CHECKPOINT)
-
-
-def _read_checkpoint(out: Path) -> dict[str, Any]:
-    path = out / CHECKPOINT
-    try:
-        state: dict[str, Any] = torch.load(path, map_location="cpu", weights_only=True)
-    except (OSError, EOFError, RuntimeError, pickle.UnpicklingError) as error:
-        raise DataError(f"{path}: expected a checkpoint of `assay testbed train-encoder` ({error})") from error
-    return state
-
-
 def _restore(out: Path, model: BagModel, optimiser: torch.optim.Adam) -> tuple[int, float]:
     """Loads the last checkpoint, if there is one; returns its step and the seconds trained until then."""
     if not (out / CHECKPOINT).exists():
         return 0, 0.0
-    state = _read_checkpoint(out)
+    state = read_state(out / CHECKPOINT, COMMAND)
     model.load_state_dict(state["model"])
     optimiser.load_state_dict(state["optimiser"])
     return int(state["step"]), float(state["seconds"])
-
-
-def _cut_log(log: Path, step: int) -> None:
-    """Drops what was logged after the checkpoint: those steps are done again."""
-    if log.exists():
-        lines = log.read_text().splitlines()[:step]
-        log.write_text("".join(line + "\n" for line in lines))
-
-
-def _keep_recipe(out: Path, recipe: EncoderRecipe) -> None:
-    """Writes the recipe beside the run, or makes sure that the run there is one of this recipe."""
-    if (out / RECIPE).exists():
-        _require_recipe(out, recipe)
-        return
-    out.mkdir(parents=True, exist_ok=True)
-    (out / RECIPE).write_text(json.dumps(asdict(recipe), indent=1) + "\n")
-
-
-def _require_recipe(out: Path, recipe: EncoderRecipe) -> None:
-    path = out / RECIPE
-    if not path.is_file():
-        raise DataError(f"{out} holds no run; expected a folder that `assay testbed train-encoder` trained in")
-    if json.loads(path.read_text()) != json.loads(json.dumps(asdict(recipe))):  # JSON knows no tuples
-        raise DataError(f"{out} holds a run of another recipe; expected the same one, or another folder")

@@ -286,6 +286,35 @@ def test_cases(file: File) -> str:
     return table([*head, "new tests confirmed", "tasks a second"], rows)
 
 
+def variant_kinds(file: File) -> str:
+    """SrDetection with one kind of variants and with another, AUROC of each beside that of names alone."""
+
+    def points(value: Sequence[float] | None) -> str:
+        return "" if value is None else f"{value[0]:.3f} [{value[1]:.3f}, {value[2]:.3f}]"
+
+    rows = [
+        [
+            f"{one['epoch']}, {one['view']}",
+            one["kind"],
+            f"{one['members']} + {one['nonmembers']}",
+            points(one["auroc"]),
+            points(one.get("auroc_over_names")),
+            f"{one['macro_f1'][0]:.0%} [{one['macro_f1'][1]:.0%}, {one['macro_f1'][2]:.0%}]",
+            f"{one['rule_on_nonmembers']:.0%}",
+        ]
+        for one in file["results"]
+    ]
+    head = [
+        "epochs, texts",
+        "variants have other",
+        "members + others",
+        "AUROC",
+        "over names alone",
+        "macro-F1 of the rule",
+    ]
+    return table([*head, "rule on others"], rows)
+
+
 def fingerprints(file: File) -> str:
     """Speed of fingerprinting, beside the peer where it was there."""
     rows = [
@@ -632,6 +661,7 @@ TABLES: Mapping[str, tuple[str, Callable[[File], str]]] = {
     "encoder-speed": ("encoder", encoder_speed),
     "variants-languages": ("variants_languages", variants),
     "test-cases": ("test_cases", test_cases),
+    "variant-kinds": ("variant_kinds", variant_kinds),
 }
 """Name of a table in the page → file it is made from, and how."""
 

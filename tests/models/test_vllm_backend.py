@@ -9,7 +9,7 @@ from tiny_models import byte_tokenizer
 
 from assay.errors import MissingExtra, ModelError
 from assay.models import TableModel, open_model
-from assay.types import Generator, LogProbScorer, TokenScorer
+from assay.types import Generator, LogProbScorer, TokenScorer, Unread
 
 TEXTS = ["abc", "", "ba", "a"]
 
@@ -133,9 +133,24 @@ def test_a_missing_log_probability_is_told(model, monkeypatch):
         list(model.completed(["abc"]))
 
 
-def test_a_text_beyond_the_context_is_told_in_vllms_words(model):
-    with pytest.raises(ModelError, match="longer than the maximum model length"):
-        list(model.completed(["a" * 51]))
+def test_a_text_beyond_the_context_is_unread_in_vllms_words_and_the_others_are_read(model):
+    texts = [*TEXTS, "a" * 51, *TEXTS, "ab" * 40]
+    found = list(model.token_log_probs(texts))
+    refused = Unread("refused by vLLM: The decoder prompt (length …) is longer than the maximum model length")
+    assert [index for index, one in enumerate(found) if one == refused] == [4, 9]
+    for one, own in zip((one for one in found if one != refused), 2 * list(model.token_log_probs(TEXTS)), strict=True):
+        assert one.log_probs.tolist() == own.log_probs.tolist()
+    written = list(model.generate(["ab", "a" * 51], max_new_tokens=3))
+    assert (len(written[0]), written[1]) == (3, refused)
+
+
+def test_a_model_that_takes_nothing_ends_the_run(model, monkeypatch):
+    def broken(*_):
+        raise RuntimeError("CUDA out of memory")
+
+    monkeypatch.setattr(model._loaded, "output", broken)
+    with pytest.raises(ModelError, match=r"cannot run it \(CUDA out of memory\)"):
+        list(model.completed(TEXTS))
 
 
 def test_prompts_are_continued_each_with_a_seed_of_its_own(model):

@@ -24,7 +24,8 @@ from assay.types import TokenLogProbs, Unread
 KEY = "OPENAI_API_KEY"
 _STOPS = 4  # OpenAI takes no more; the others are looked for here
 _ROUNDING = 1e-3  # a sure token may come out a little above 0
-_SHORT = "def f(x):"
+SHORT = "def f(x):"
+"""A text that whoever takes texts at all takes."""
 _FEW = 16
 _NUMBER = re.compile(r"\d[\d,.]*\d|\d")
 
@@ -108,7 +109,7 @@ class OpenAIChat:
         if kind not in self._taken:
             few = min(int(str(settings["max_tokens"])), _FEW)
             try:
-                self._endpoint.post(self.path, {**settings, **self._asking(_SHORT), "max_tokens": few})
+                self._endpoint.post(self.path, {**settings, **self._asking(SHORT), "max_tokens": few})
             except Refused:
                 raise refusal from None
             self._taken.add(kind)
@@ -203,9 +204,9 @@ class OpenAICompletions(OpenAIChat):
             if found is not None:
                 return way, self._checked(found, text)
             said.append(f"{way.name} was passed over")
-        if of_text and text != _SHORT:
+        if of_text and text != SHORT:
             with suppress(MissingCapability):  # then it gives none of any text: told below, in the words said here
-                return self._way_that_works(_SHORT)[0], None
+                return self._way_that_works(SHORT)[0], None
         raise MissingCapability(
             f"{self.name} gives no log-probabilities of a text's tokens ({'; '.join(said)}): expected a server that "
             "does, as vLLM's, or scores of what the model writes"
@@ -286,8 +287,13 @@ _Way = _Echo | _PromptLogProbs
 
 
 def unread(refusal: Refused) -> Unread:
-    """A refusal as a reason that is the same for all texts refused alike: without their numbers of tokens."""
-    return Unread(f"refused by the server: HTTP {refusal.status}{_NUMBER.sub('…', refusal.words)}")
+    """A refusal as a reason."""
+    return Unread(f"refused by the server: HTTP {refusal.status}{without_numbers(refusal.words)}")
+
+
+def without_numbers(words: str) -> str:
+    """Words that are the same for all texts refused alike, however many tokens each of them has."""
+    return _NUMBER.sub("…", words)
 
 
 def before_first(text: str, stop: Iterable[str]) -> str:

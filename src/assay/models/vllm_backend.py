@@ -14,9 +14,9 @@ import numpy as np
 
 from assay.errors import MissingExtra, ModelError
 from assay.models.digest import combined, files_digest, tokenizer_digest
-from assay.models.openai_http import before_first
+from assay.models.openai_http import SHORT, before_first, without_numbers
 from assay.models.seeding import prompt_seeds
-from assay.types import TokenLogProbs
+from assay.types import TokenLogProbs, Unread
 
 PREFIX = "vllm:"
 CHUNK = 256
@@ -85,18 +85,21 @@ class VllmModel:
         """SHA-256 of what the tokenizer does to text."""
         return tokenizer_digest(self._loaded.get_tokenizer())
 
-    def completed(self, texts: Sequence[str]) -> Iterator[Sequence[tuple[int, TokenLogProbs]]]:
+    def completed(self, texts: Sequence[str]) -> Iterator[Sequence[tuple[int, TokenLogProbs | Unread]]]:
         """Log-probabilities of each text's tokens; tokens without a prediction are left out.
 
         Raises:
-            ModelError: vLLM refuses a text, for example one longer than the context.
+            ModelError: vLLM cannot run the model, or refuses short texts too.
         """
         asked = self._sampling(max_tokens=1, temperature=0.0, prompt_logprobs=0)
         for start in range(0, len(texts), CHUNK):
             outputs = self._run(texts[start : start + CHUNK], [asked] * len(texts[start : start + CHUNK]))
-            yield [(start + index, self._log_probs(one)) for index, one in enumerate(outputs)]
+            yield [
+                (start + index, one if isinstance(one, Unread) else self._log_probs(one))
+                for index, one in enumerate(outputs)
+            ]
 
-    def token_log_probs(self, texts: Sequence[str]) -> Iterator[TokenLogProbs]:
+    def token_log_probs(self, texts: Sequence[str]) -> Iterator[TokenLogProbs | Unread]:
         """As `completed`, in the order of `texts`."""
         for batch in self.completed(texts):
             yield from (found for _, found in batch)
@@ -110,11 +113,11 @@ class VllmModel:
         top_p: float = 1.0,
         stop: Sequence[str] = (),
         seed: int = 0,
-    ) -> Iterator[str]:
+    ) -> Iterator[str | Unread]:
         """Continuations in the order of `prompts`, see `assay.types.Generator`; each prompt has a seed of its own.
 
         Raises:
-            ModelError: vLLM refuses a prompt.
+            ModelError: as `completed`.
         """
         seeds = prompt_seeds(seed, prompts)
         for start in range(0, len(prompts), CHUNK):
@@ -130,13 +133,27 @@ class VllmModel:
                 for own in islice(seeds, len(some))
             ]
             for one in self._run(some, asked):
-                yield before_first(one.outputs[0].text, stop)
+                yield one if isinstance(one, Unread) else before_first(one.outputs[0].text, stop)
 
     def _run(self, prompts: Sequence[str], asked: Sequence[object]) -> list[Any]:
+        """What vLLM gives for each prompt; a prompt that it does not take, one beyond the context say, is `Unread`.
+
+        vLLM looks at all prompts before it runs one, and refuses them together: halves find out which it was.
+        """
         try:
             found = list(self._loaded.generate(list(prompts), list(asked), use_tqdm=False))
         except Exception as error:  # see open_vllm
-            raise ModelError(f"{self.name}: vLLM cannot run it ({_line(error)})") from error
+            if len(prompts) > 1:
+                half = len(prompts) // 2
+                return [*self._run(prompts[:half], asked[:half]), *self._run(prompts[half:], asked[half:])]
+            told = ModelError(f"{self.name}: vLLM cannot run it ({_line(error)})")
+            if prompts[0] == SHORT:
+                raise told from error
+            try:
+                self._run([SHORT], asked)
+            except ModelError:
+                raise told from error
+            return [Unread(f"refused by vLLM: {without_numbers(_line(error))}")]
         if len(found) != len(prompts):
             raise ModelError(f"{self.name}: vLLM gave {len(found)} outputs, expected {len(prompts)}")
         return found

@@ -53,10 +53,12 @@ def main() -> None:
     bench = Bench(options.out, scale(options.scale), seeds, benchmarks_at(options.data))
     suffix = "" if options.scale == SMALL else f"-{Path(options.scale).stem}"
     RESULTS.mkdir(parents=True, exist_ok=True)
+    tables = {}
     for name in options.only.split(","):
         found = EXPERIMENTS[name].function(bench)
         write_finding(options.out / name, found, manifest_of(EXPERIMENTS[name].first_run(bench)))
         shutil.copy2(options.out / name / "finding.json", RESULTS / f"{name}{suffix}.json")
+        tables[f"{name}{suffix}"] = (options.out / name / "finding.md").read_text("utf-8")
         print(name, flush=True)
     for planted in sorted((options.out / "runs").glob("*/plant/members.jsonl")):
         folder, lines = planted.parents[1], planted.read_bytes()
@@ -67,8 +69,6 @@ def main() -> None:
         about = {"configuration": json.loads((folder / CONFIGURATION).read_text("utf-8"))}
         about["manifest"] = {key: value for key, value in manifest_of(folder).items() if key != "command"}
         (RESULTS / f"{folder.name}.json").write_text(json.dumps(about, indent=1) + "\n", "utf-8")
-    made = {f"{name}{suffix}": options.out / name / "finding.md" for name in EXPERIMENTS}
-    tables = {name: path.read_text("utf-8") for name, path in made.items() if path.exists()}
     PAGE.write_text(page_with(tables), "utf-8")
     print(PAGE)
 

@@ -1,13 +1,14 @@
 """Postings answer as a dictionary of sets would, whatever was added, removed, committed, merged, reopened or lost."""
 
 import tempfile
+from collections import Counter
 from contextlib import ExitStack
 from pathlib import Path
 from unittest import mock
 
 import numpy as np
 import pytest
-from hypothesis import settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
 
@@ -15,6 +16,7 @@ from assay.errors import CorpusIndexError
 from assay.retrieval import DEFAULT, PAPER
 from assay.retrieval.generations import published
 from assay.retrieval.postings import Postings, memtable
+from assay.retrieval.postings.kernels import places_in, tally
 from assay.retrieval.postings.keys import keys_of
 from assay.retrieval.postings.overlap import REGION
 
@@ -192,6 +194,20 @@ def filled(folder, profile=DEFAULT, count=30):
         postings.add(number, {form: array(range(number, number + 5)) for form in FORMS})
     postings.commit()
     return postings
+
+
+@given(st.sets(st.integers(0, 60)), st.lists(st.integers(-5, 70)))
+def test_the_place_of_a_number_is_found_with_and_without_gaps(held, wanted):
+    values = np.array(sorted(held), np.uint32)
+    places = places_in(values, np.array(wanted, np.int64)).tolist()
+    assert places == [sorted(held).index(one) if one in held else -1 for one in wanted]
+
+
+@given(st.lists(st.integers(0, 9)))
+def test_values_are_tallied(values):
+    found, counts = tally(np.array(sorted(values), np.uint32))
+    assert dict(zip(found.tolist(), counts.tolist(), strict=True)) == Counter(values)
+    assert found.tolist() == sorted(set(values))
 
 
 def test_no_two_16_bit_hashes_share_a_key():

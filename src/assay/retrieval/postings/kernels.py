@@ -64,6 +64,41 @@ def contains(values: Documents, value: Integer) -> bool:
 
 
 @compiled
+def places_in(values: Documents, wanted: NDArray[np.int64]) -> Bounds:
+    """Where each wanted number stands among ascending, distinct values; -1 for one that does not."""
+    places = np.full(len(wanted), -1, np.int64)
+    if len(values) == 0:
+        return places
+    first, last = np.int64(values[0]), np.int64(values[-1])
+    for at in range(len(wanted)):
+        value = wanted[at]
+        if value < first or value > last:
+            continue
+        # where no number between is missing the place is known; else it lies before
+        place = min(value - first, np.int64(len(values) - 1))
+        if np.int64(values[place]) != value:
+            place = below(values, 0, place, value)
+        if np.int64(values[place]) == value:
+            places[at] = place
+    return places
+
+
+@compiled
+def tally(ascending: Documents) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
+    """Each value once, and how often it stands there."""
+    values = np.empty(len(ascending), np.int64)
+    counts = np.empty(len(ascending), np.int32)
+    found = -1
+    for at in range(len(ascending)):
+        if at == 0 or ascending[at] != ascending[at - 1]:
+            found += 1
+            values[found] = ascending[at]
+            counts[found] = 0
+        counts[found] += 1
+    return values[: found + 1], counts[: found + 1]
+
+
+@compiled
 def count_living(documents: Documents, starts: Bounds, stops: Bounds, dead: Documents, limit: int) -> Bounds:
     """How many documents of each list were not removed; counting stops above `limit`."""
     counts = np.empty(len(starts), np.int64)

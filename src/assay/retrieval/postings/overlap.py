@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from assay.retrieval.canonical import Form
-from assay.retrieval.postings.kernels import Bounds, count_members, read_lists
+from assay.retrieval.postings.kernels import Bounds, count_members, read_lists, tally
 from assay.retrieval.postings.keys import Keys
 from assay.retrieval.postings.segment import Segment
 
@@ -88,12 +88,12 @@ def overlap_of(
     documents, counts = _counted(segments, form, lists, chosen)
     found = len(documents)
     documents, counts, sizes = _best(segments, form, documents, counts, candidates)
-    ascending = np.argsort(documents)
     shared = counts.copy()
     rest = ~chosen & (frequencies > 0)
+    ascending = np.argsort(documents) if rest.any() else np.zeros(0, np.int64)
     for segment, (starts, stops) in zip(segments, lists, strict=True):
         mine = ascending[segment.holds(documents[ascending])]
-        if len(mine) and rest.any():
+        if len(mine):
             postings = segment.forms[form].postings
             shared[mine] += count_members(postings, starts, stops, rest, documents[mine])
     looked_up = int(chosen.sum())
@@ -139,7 +139,8 @@ def choose(frequencies: Bounds, keys: Keys, *, most: int, budget: int | None, re
     """
     chosen = np.zeros(len(keys), np.bool_)
     eligible = np.flatnonzero((frequencies > 0) & (frequencies <= most))
-    if not len(eligible):
+    if (budget is None or len(eligible) <= budget) and frequencies[eligible].sum() <= reading:
+        chosen[eligible] = True
         return chosen
     regions = eligible // REGION
     of_region = np.lexsort((keys[eligible], frequencies[eligible], regions))
@@ -168,11 +169,10 @@ def _counted(
         read_lists(segment.forms[form].postings, starts, stops, chosen, segment.dead)
         for segment, (starts, stops) in zip(segments, lists, strict=True)
     ]
-    found = np.concatenate([np.zeros(0, np.uint32), *parts])
+    found = parts[0] if len(parts) == 1 else np.concatenate([np.zeros(0, np.uint32), *parts])
     found.sort()
-    firsts = np.flatnonzero(np.concatenate([[True], found[1:] != found[:-1]]) if len(found) else found)
-    counts = np.diff(firsts, append=len(found)).astype(np.int32)
-    return found[firsts].astype(np.int64), counts
+    documents, counts = tally(found)
+    return documents, counts
 
 
 def _best(
@@ -196,7 +196,5 @@ def sizes_of(segments: Sequence[Segment], form: Form, documents: NDArray[np.int6
     """|D| of each document; 0 for one that no segment holds."""
     sizes = np.zeros(len(documents), np.int32)
     for segment in segments:
-        mine = segment.holds(documents)
-        if mine.any():
-            sizes[mine] = segment.sizes(form, documents[mine])
+        sizes += segment.sizes(form, documents)
     return sizes

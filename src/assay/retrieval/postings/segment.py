@@ -26,7 +26,7 @@ from numpy.typing import NDArray
 
 from assay.errors import CorpusIndexError
 from assay.retrieval.canonical import Form
-from assay.retrieval.postings.kernels import Bounds, Documents, count_living, find_lists
+from assay.retrieval.postings.kernels import Bounds, Documents, count_living, find_lists, places_in
 from assay.retrieval.postings.keys import KEY_BITS, Keys
 
 VERSION = 1
@@ -150,13 +150,25 @@ class Segment:
         dead.flags.writeable = False
         return Segment(self.name, self.documents, self.forms, dead, self.size, self._checksums)
 
+    def places(self, documents: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Where each of these documents stands among its own; -1 for one that it does not hold, or no more."""
+        documents = np.ascontiguousarray(documents)
+        places = places_in(self.documents, documents)
+        if len(self.dead):
+            places[places_in(self.dead, documents) >= 0] = -1
+        return places
+
     def holds(self, documents: NDArray[np.int64]) -> NDArray[np.bool_]:
         """Which of these documents it holds and were not removed."""
-        return _among(documents, self.documents) & ~_among(documents, self.dead)
+        held: NDArray[np.bool_] = self.places(documents) >= 0
+        return held
 
     def sizes(self, form: Form, documents: NDArray[np.int64]) -> NDArray[np.int32]:
-        """|D| of documents that it holds."""
-        sizes: NDArray[np.int32] = self.forms[form].sizes[np.searchsorted(self.documents, documents)].astype(np.int32)
+        """|D| of each document; 0 for one that it does not hold."""
+        places = self.places(documents)
+        held = places >= 0
+        sizes = np.zeros(len(documents), np.int32)
+        sizes[held] = self.forms[form].sizes[places[held]]
         return sizes
 
     def frequencies(self, form: Form, lists: tuple[Bounds, Bounds], limit: int) -> Bounds:
@@ -173,14 +185,6 @@ class Segment:
         for name, section, checksum in self._checksums:
             if (limit is None or section.nbytes <= limit) and zlib.crc32(section.data) != checksum:
                 raise CorpusIndexError(f"segment is damaged: section {name!r} is not what was written")
-
-
-def _among(values: NDArray[np.int64], ascending: Documents) -> NDArray[np.bool_]:
-    if not len(ascending):
-        return np.zeros(len(values), np.bool_)
-    at = np.minimum(np.searchsorted(ascending, values), len(ascending) - 1)
-    among: NDArray[np.bool_] = ascending[at] == values
-    return among
 
 
 def _contents(data: mmap.mmap | bytes) -> dict[str, tuple[int, int, int]]:

@@ -99,9 +99,6 @@ def test_one_path_is_kept_and_no_more():
     prefixes, prompts = Prefixes(tiny("llama")), [[3, 4], [3, 4, 5], [3, 4, 5, 6, 7]]
     prefixes.keep(prefixes.cache(prompts), prompts)
     assert {states.shape[1] for pair in prefixes._layers for states in pair} == {4}
-    assert prefixes.positions == 4
-    prefixes.cache([[3, 4, 5, 6, 7, 8]])
-    assert prefixes.positions == 5
 
 
 def test_a_model_with_a_state_in_place_of_positions_reads_every_prompt_whole():

@@ -53,13 +53,11 @@ class Prefixes:
 
     Attributes:
         model: a model that `goes_on`.
-        positions: how many it has read so far, padding aside.
         placed: whether the model is told the places of tokens.
     """
 
     def __init__(self, model: PreTrainedModel) -> None:
         self.model = model
-        self.positions = 0
         self._decoder: Any = model.base_model
         self.placed = "position_ids" in inspect.signature(self._decoder.forward).parameters
         self._path: list[int] = []
@@ -78,7 +76,6 @@ class Prefixes:
         heads = [prompt[:-1] for prompt in prompts]
         readings = readings_of(heads, self._path)
         new = sum(len(heads[one.row]) - one.start for one in readings)
-        self.positions += new
         if new == sum(map(len, heads)):
             return DynamicCache(config=self.model.config)
         layers = self._layers

@@ -17,13 +17,15 @@ from typing import Any
 import torch
 from torch import Tensor
 from transformers import DynamicCache, PreTrainedModel
-from transformers.cache_utils import DynamicLayer
 
 from assay.models.forward import agree, device_of, embedding
 
 Ids = list[int]
 Layers = list[tuple[Tensor, Tensor]]
 """Keys and values of the store, one pair a layer, each [heads, positions, d]."""
+
+WHOLE = "DynamicLayer"
+"""What transformers calls such a layer's cache; those derived from it keep less."""
 
 PROBE = ((5, 11, 3, 7, 2, 9, 4), (5, 11, 3, 7), (5, 11, 3, 8, 1), (6, 2, 10, 4), (5, 11, 3, 7))
 """Prompts that meet every case: a beginning, a fork, a stranger, the same again."""
@@ -156,7 +158,7 @@ def goes_on(model: PreTrainedModel) -> bool:
     Not where a layer keeps a window of the last positions, or a state in place of positions (Mamba, RWKV); nor where
     what comes out is not what the model says when it reads the prompts whole (CodeGen rounds what it keeps).
     """
-    if not all(type(layer) is DynamicLayer for layer in DynamicCache(config=model.config).layers):
+    if not keeps_positions(model):
         return False
     size = len(embedding(model))
     prompts = [[token * PROBE_STEP % size for token in prompt] for prompt in PROBE]
@@ -179,6 +181,15 @@ def goes_on(model: PreTrainedModel) -> bool:
     except (RuntimeError, TypeError, AttributeError, IndexError, ValueError):  # a cache of its own kind
         return False
     return agree(ours, torch.stack(whole), model.dtype)
+
+
+def keeps_positions(model: PreTrainedModel) -> bool:
+    """Whether every layer's cache holds keys and values of all positions."""
+    try:
+        layers = DynamicCache(config=model.config).layers
+    except (TypeError, AttributeError):  # transformers before 4.56 has one list of keys and one of values
+        return False
+    return all(type(layer).__name__ == WHOLE for layer in layers)
 
 
 def readings_of(heads: Sequence[Ids], path: Ids) -> list[Reading]:

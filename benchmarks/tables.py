@@ -405,6 +405,24 @@ def points(file: File) -> str:
     return table(head, rows)
 
 
+def vectors(file: File) -> str:
+    """What a search by vector finds and takes, all vectors compared or by a graph."""
+    head = ["asked for", "vectors", "looked at", "source in 100", "in 400", "of the nearest 100 found", "p50 / p95"]
+    rows = [
+        [
+            one["queries"],
+            f"{one['documents']:,}",
+            "all" if one["in_sight"] is None else f"graph, {one['in_sight']:,} in sight",
+            f"{one['source_in_100']:.3f}",
+            "" if one["source_in_400"] is None else f"{one['source_in_400']:.3f}",
+            f"{one['share_of_nearest_100']:.0%}",
+            f"{number(one['p50_ms'])} / {number(one['p95_ms'])} ms",
+        ]
+        for one in file["results"]
+    ]
+    return table(head, rows)
+
+
 def encoder(file: File) -> str:
     """Mean reciprocal ranks of vector search, every way on the same fragments."""
     cells = [one for one in file["results"] if "copy" in one]
@@ -657,6 +675,7 @@ TABLES: Mapping[str, tuple[str, Callable[[File], str]]] = {
     "variants": ("variants", variants),
     "index_build": ("index_build", index_build),
     "points": ("points", points),
+    "vectors": ("vectors", vectors),
     "encoder": ("encoder", encoder),
     "encoder-speed": ("encoder", encoder_speed),
     "variants-languages": ("variants_languages", variants),

@@ -206,8 +206,27 @@ def test_every_method_finds_a_copy(with_vectors, method):
 def test_hst_misses_what_the_vectors_miss_and_union_does_not(with_vectors):
     elsewhere = "".join(f"# {line}\n" for line in CORPUS[8].text.splitlines() * 9)
     query = CORPUS[4].text + elsewhere  # comments are nothing to fingerprints and much to these vectors
-    assert trace(query, with_vectors, method="hst", candidates=1, language="python").matches[0].path == "08.py"
-    assert trace(query, with_vectors, method="union", candidates=1, language="python").matches[0].path == "04.py"
+    one = {"language": "python", "candidates": 1, "gate": 1}
+    assert trace(query, with_vectors, method="hst", **one).matches[0].path == "08.py"
+    assert trace(query, with_vectors, method="union", **one).matches[0].path == "04.py"
+
+
+@pytest.mark.parametrize(
+    ("profile", "gate", "expected"), [("default", None, 400), ("paper", None, 100), ("paper", 7, 7)]
+)
+def test_the_gate_is_the_papers_in_its_profile_and_wider_in_ours(tmp_path, monkeypatch, profile, gate, expected):
+    asked = []
+    with made(tmp_path / "index", CORPUS[:3], profile=profile, encoder=LetterEncoder()) as index:
+        search = index.candidates_by_vector
+        monkeypatch.setattr(index, "candidates_by_vector", lambda text, n: asked.append(n) or search(text, n))
+        for method in ("hst", "union"):
+            trace(CORPUS[0].text, index, language="python", method=method, gate=gate)
+    assert asked == [expected, expected]
+
+
+def test_a_gate_without_a_place_is_refused(with_vectors):
+    with pytest.raises(AssayError, match="gate 0, expected at least 1 of each"):
+        trace(CORPUS[0].text, with_vectors, gate=0)
 
 
 def test_matches_by_vector_alone_come_last_and_fall_to_an_asked_confidence(with_vectors):

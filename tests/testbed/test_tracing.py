@@ -8,12 +8,12 @@ import numpy as np
 import pytest
 
 from assay.evaluation.retrieval import gains, reciprocal_rank_gain, retrieval_quality
-from assay.provenance import Document, Origin
+from assay.provenance import CodeIndex, Document, Origin
 from assay.retrieval.encoding import open_encoder
 from assay.testbed.tracing.corpus import group_of, search_space
 from assay.testbed.tracing.findings import trial_findings
 from assay.testbed.tracing.queries import ALTERATIONS, queries
-from assay.testbed.tracing.search import WAYS, first_right
+from assay.testbed.tracing.search import WAYS, answers, first_right
 from assay.testbed.tracing.trial import Size, run_trial
 
 SIZE = Size((20,), (15, 40), targets=8, most=6, timed=2)
@@ -110,6 +110,21 @@ def test_every_name_of_a_renamed_fragment_is_another(space):
 def test_the_rank_is_that_of_the_first_right_answer():
     assert first_right(np.array([7, 3, 5]), frozenset({5, 3})) == 2
     assert first_right(np.array([7, 3]), frozenset({9})) == 0
+
+
+def test_of_equal_answers_the_one_searched_for_does_not_come_first_by_its_number(tmp_path):
+    body = "\n    ".join(f"total = total * {at} + values[{at}]" for at in range(20))
+    twins = [
+        Document(f"def twin_{at}(values, total):\n    {body}\n", "python", "function", None, (Origin("s", f"{at}.py"),))
+        for at in range(30)
+    ]
+    with CodeIndex.create(tmp_path / "index") as index:
+        index.add(twins)
+        index.commit()
+        found = answers(body, "python", index, "winnowing").tolist()
+    assert sorted(found) == list(range(1, 31))
+    assert found != sorted(found)
+    assert found.index(1) > 0
 
 
 def test_gains_are_recall_and_reciprocal_rank():

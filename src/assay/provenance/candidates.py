@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Literal
 
 import numpy as np
@@ -14,11 +15,15 @@ from assay.retrieval.vectors import Ids
 
 Method = Literal["union", "hst", "winnowing", "vector"]
 
+GATE, PAPER_GATE = 400, 100
+"""Documents that are taken by vector, the nearest. HybridSourceTracker takes 100: too few where hundreds of functions
+look like a fragment."""
+
 NEARLY = 0.8
 """Of a copy that was cut out, the ends cost one channel a little more than the other."""
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, eq=False)
 class Candidates:
     """Documents of an index and how they stand.
 
@@ -33,6 +38,11 @@ class Candidates:
     cosines: Values
     standings: tuple[Standing, ...]
     evidence: tuple[ChannelEvidence, ...]
+
+    @cached_property
+    def by_vector(self) -> bool:
+        """Whether any of them was found by vector."""
+        return not bool(np.isnan(self.cosines).all())
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,8 +64,15 @@ class Similarity:
     confidence: float | None
 
 
-def candidates_of(query: Query, index: Searchable, method: Method, most: int) -> Candidates:
-    """Both stages of a method before the ranking; at most so many documents a stage and channel.
+def candidates_of(query: Query, index: Searchable, method: Method, most: int, *, gate: int | None = None) -> Candidates:
+    """Both stages of a method before the ranking.
+
+    Args:
+        query: what is looked for.
+        index: that is searched.
+        method: see `trace`.
+        most: documents by fingerprints of each channel at most.
+        gate: documents by vector at most; None: 400, with the profile "paper" 100, as the paper has it.
 
     Raises:
         CorpusIndexError: "hst" or "vector", and the index cannot be searched by vector.
@@ -63,7 +80,8 @@ def candidates_of(query: Query, index: Searchable, method: Method, most: int) ->
     evidence = query.evidence
     near, similarities = np.zeros(0, np.int64), np.zeros(0, np.float32)
     if method in {"hst", "vector"} or (method == "union" and index.finds_by_vector):
-        near, similarities = index.candidates_by_vector(query.text, most)
+        gate = gate or (PAPER_GATE if index.profile.name == "paper" else GATE)
+        near, similarities = index.candidates_by_vector(query.text, gate)
     found = [np.zeros(0, np.int64), near]
     if method in {"union", "winnowing"}:
         overlaps = {
@@ -101,8 +119,8 @@ def similarity_of(
         by_vector: take the vector alone.
     """
     cosine = None if np.isnan(found.cosines[at]) else float(found.cosines[at])
-    has_vectors = not np.isnan(found.cosines).all()
-    channels = len(found.standings) + (calibration is not None and "vector" in calibration.channels and has_vectors)
+    has_vectors = calibration is not None and "vector" in calibration.channels and found.by_vector
+    channels = len(found.standings) + has_vectors
     by_cosine = None if calibration is None or cosine is None else calibration.rate("vector", max(units, 1), cosine)
     standing = _telling(at, found.standings)
     if standing is not None and not by_vector:

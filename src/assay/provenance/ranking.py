@@ -8,6 +8,7 @@ other one gives, and where both see something they agree or the sum decides.
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Literal
 
 import numpy as np
@@ -23,7 +24,7 @@ AS_LONG = 0.8
 """A query that has at least this share of the best document's fingerprints is as long as what it came from."""
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, eq=False)
 class Standing:
     """How the candidates stand in one channel.
 
@@ -43,22 +44,22 @@ class Standing:
     shared_telling: Counts
     sizes: Counts
 
-    @property
+    @cached_property
     def containment(self) -> Values:
         """|Q ∩ D| / |Q|, [c]."""
         return self.shared / np.float64(self.query)
 
-    @property
+    @cached_property
     def jaccard(self) -> Values:
         """|Q ∩ D| / |Q ∪ D|, [c]."""
         return self.shared / (self.sizes + np.float64(self.query) - self.shared)
 
-    @property
+    @cached_property
     def telling_containment(self) -> Values:
         """|T ∩ D| / |T|, [c]: what is calibrated."""
         return self.shared_telling / np.float64(self.telling)
 
-    @property
+    @cached_property
     def telling_jaccard(self) -> Values:
         """The Jaccard index, 0 where all that is shared is boilerplate."""
         return np.where(self.shared_telling > 0, self.jaccard, 0.0)

@@ -79,6 +79,7 @@ def trace(
     method: Method = "union",
     top: int = 10,
     candidates: int = CANDIDATES,
+    gate: int | None = None,
     rank_by: RankBy | None = None,
     min_similarity: float = 0.0,
     min_confidence: float = 0.0,
@@ -96,7 +97,8 @@ def trace(
         method: "winnowing": candidates by fingerprints. "vector": by vector, and ranked so. "hst": by vector, ranked
             by fingerprints. "union": both candidate sets, ranked by fingerprints; without vectors, as "winnowing".
         top: matches at most.
-        candidates: documents that each stage gives at most.
+        candidates: documents by fingerprints of each channel at most.
+        gate: documents by vector at most, nearest first; None: 400, for the profile "paper" 100, as the paper has it.
         rank_by: see `ranking.ranked`; None: "jaccard" for the profile "paper", as the paper has it, else "length".
         min_similarity: least containment, of a match by vector alone least cosine.
         min_confidence: least confidence. What is not calibrated does not fall to it, but for matches by vector alone.
@@ -106,11 +108,11 @@ def trace(
             vectors hold only where the index has vectors of the encoder that they were measured with.
 
     Raises:
-        AssayError: no such method or rank_by, or top or candidates below 1.
+        AssayError: no such method or rank_by, or top, candidates or gate below 1.
         CorpusIndexError: "hst" or "vector" of an index that cannot be searched by vector; or it is damaged.
         DataError: the calibration of the index cannot be read.
     """
-    _check(method, rank_by, top, candidates)
+    _check(method, rank_by, top, candidates, gate)
     is_paper = index.profile.name == "paper"
     if boilerplate is None:
         boilerplate = NOTHING if is_paper else default_boilerplate()
@@ -119,7 +121,7 @@ def trace(
     calibration = calibration and calibration.fitting(index.encoder_digest)
     with index.snapshot():
         query = read_query(text, language, index, boilerplate)
-        found = candidates_of(query, index, method, candidates)
+        found = candidates_of(query, index, method, candidates, gate=gate)
         if method == "vector":
             order, keys = by_vector(found.cosines)
         else:
@@ -149,13 +151,14 @@ def trace(
     )
 
 
-def _check(method: str, rank_by: str | None, top: int, candidates: int) -> None:
+def _check(method: str, rank_by: str | None, top: int, candidates: int, gate: int | None) -> None:
     if method not in get_args(Method):
         raise AssayError(f"method {method!r}: expected one of {', '.join(get_args(Method))}")
     if rank_by is not None and rank_by not in get_args(RankBy):
         raise AssayError(f"rank_by {rank_by!r}: expected one of {', '.join(get_args(RankBy))}")
-    if top < 1 or candidates < 1:
-        raise AssayError(f"received top {top} and candidates {candidates}, expected at least 1 of each")
+    if min(top, candidates, 1 if gate is None else gate) < 1:
+        received = f"top {top}, candidates {candidates} and gate {gate}"
+        raise AssayError(f"received {received}, expected at least 1 of each")
 
 
 def _enough(near: Similarity, min_similarity: float, min_confidence: float) -> bool:

@@ -7,6 +7,7 @@ from typing import Any
 from qdrant_client import QdrantClient, models
 
 from assay.provenance.qdrant.connection import Calls
+from assay.retrieval.vectors import IN_SIGHT
 
 PAGE = 256
 """Points that one request reads."""
@@ -59,10 +60,18 @@ class Collection:
     def query(
         self, query: "list[float] | models.SparseVector", using: str, most: int, fields: Sequence[str] = ()
     ) -> list[models.ScoredPoint]:
-        """The points whose vectors of one name are nearest, best first."""
+        """The points whose vectors of one name are nearest, best first.
+
+        Of dense vectors the server's graph is searched as widely as one in a folder.
+        """
         return self.calls(
             lambda client: client.query_points(
-                self.name, query, using=using, limit=most, with_payload=list(fields) or False
+                self.name,
+                query,
+                using=using,
+                limit=most,
+                with_payload=list(fields) or False,
+                search_params=models.SearchParams(hnsw_ef=IN_SIGHT) if isinstance(query, list) else None,
             )
         ).points
 

@@ -12,6 +12,7 @@ from assay.provenance.boilerplate import NOTHING, default_boilerplate
 from assay.provenance.candidates import Method, candidates_of, similarity_of
 from assay.provenance.evidence import read_query
 from assay.provenance.ranking import by_vector, ranked
+from assay.retrieval.hashing import mixed
 
 DEPTH = 100
 """Answers looked at: recall is measured up to 100."""
@@ -44,15 +45,20 @@ WAYS: Mapping[str, Way] = MappingProxyType(
 
 
 def answers(text: str, language: str | None, index: CodeIndex, method: Method) -> NDArray[np.int64]:
-    """Numbers of the documents found, best first, as `trace` ranks them, at most `DEPTH`."""
+    """Numbers of the documents found, best first, as `trace` ranks them, at most `DEPTH`.
+
+    Equal ones come in an order that tells nothing: what is searched for has small numbers, so by number it would come
+    first.
+    """
     is_paper = index.profile.name == "paper"
     with index.snapshot():
         query = read_query(text, language, index, NOTHING if is_paper else default_boilerplate())
         found = candidates_of(query, index, method, DEPTH)
         if method == "vector":
-            order, _ = by_vector(found.cosines)
+            _, keys = by_vector(found.cosines)
         else:
-            order, _ = ranked(found.standings, found.cosines, "jaccard" if is_paper else "length")
+            _, keys = ranked(found.standings, found.cosines, "jaccard" if is_paper else "length")
+    order = np.lexsort([mixed(found.documents.astype(np.uint64)), *(-key for key in reversed(keys))])
     kept = [at for at in order.tolist() if similarity_of(at, found, None, units=query.units) is not None]
     return found.documents[np.array(kept[:DEPTH], np.int64)]
 

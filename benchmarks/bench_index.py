@@ -1,13 +1,17 @@
 """Building and asking an index of up to a million functions: about 15 minutes of processor time.
 
+    python benchmarks/bench_index.py [--folder DIR] [--parts build,lookups,vectors]
+
 Documents are the functions of the standard library and of installed packages, the first 60,000 different ones, then
 mutated copies of them (some names replaced, one statement left out) up to the size: `many_functions.py`. Each size is
 built by a process of its own, in one `add` and one `commit`, without vectors; vectors of 128 numbers go into an index
 of their own afterwards. Seconds are processor time: what else the machine does counts for nobody. What lies on disk was
-just written, so it is read from the system's memory.
+just written, so it is read from the system's memory. `--folder` keeps the indices; parts that are not measured keep
+their figures from the file of results, so lookups can be measured again without building for an hour.
 
 - `lookup`: from the fingerprints of a snippet to ranked candidates, both forms.
 - `fingerprints`: the same from the snippet's text.
+- `postings_met`: how long the lists of a snippet's fingerprints are together, both forms.
 - `end to end`: that, a vector and its 100 nearest, and the ten best of each way read from the catalogue.
 
 Snippets are stretches of 4 to 12 lines of functions in the index, half of them originals where there are copies. The
@@ -15,6 +19,8 @@ vectors are a stand-in that needs no model, counts of hashed words projected to 
 depends on how many there are and how they lie, not on what they mean.
 """
 
+import argparse
+import json
 import random
 import re
 import shutil
@@ -43,30 +49,57 @@ WARMING = 20
 """Queries asked before any counts: what they compile and read for the first time stands in no figure."""
 DIMENSIONS = 128
 AT_ONCE = 4_096
+PARTS = ("build", "lookups", "vectors")
 WORDS = re.compile(r"\w+")
 
 
 def main() -> None:
     """Measure and write."""
     began = time.perf_counter()
-    options = arguments(__doc__)
+    options = arguments(__doc__, further)
     sizes, queries, most = ((60, 200), 10, 100) if options.smoke else (SIZES, QUERIES, ORIGINALS)
+    parts = set(options.parts.split(","))
+    if not parts <= set(PARTS):
+        raise SystemExit(f"received the parts {options.parts}, expected some of {','.join(PARTS)}")
     originals = list(islice(found(), most))
-    folder = Path(tempfile.mkdtemp(prefix="assay-bench-"))
-    results: list[dict[str, object]] = []
+    folder = options.folder or Path(tempfile.mkdtemp(prefix="assay-bench-"))
+    results = [{"documents": size, **(earlier(options.out, size) if parts < set(PARTS) else {})} for size in sizes]
     try:
-        for size in sizes:
-            built = fresh(build, folder / str(size) / "index", size, originals)
-            results.append({"documents": size, **built, **fresh(ask, folder / str(size), size, originals, queries)})
-            print(results[-1])
-            print(write("index", options, results, began))
-        for size, result in zip(sizes, results, strict=True):
-            result.update(fresh(add_vectors, folder / str(size) / "vectors", size, originals))
-            result.update(fresh(ask_both, folder / str(size), size, originals, queries))
-            print(result)
-            print(write("index", options, results, began))
+        for part in (one for one in PARTS if one in parts):
+            for size, result in zip(sizes, results, strict=True):
+                result.update(measured(part, folder / str(size), size, originals, queries))
+                print(result)
+                print(write("index", options, results, began))
     finally:
-        shutil.rmtree(folder)
+        if not options.folder:
+            shutil.rmtree(folder)
+
+
+def further(parser: argparse.ArgumentParser) -> None:
+    """The options of this script alone."""
+    parser.add_argument("--folder", type=Path, help="where the indices lie and stay (default: nowhere)")
+    parser.add_argument("--parts", default=",".join(PARTS), help="what is measured, comma-separated (default: all)")
+
+
+def earlier(out: Path, size: int) -> dict[str, object]:
+    """What the file of results says of this size."""
+    path = out / "index.json"
+    kept = json.loads(path.read_text("utf-8"))["results"] if path.exists() else []
+    return next((one for one in kept if one["documents"] == size), {})
+
+
+def measured(part: str, folder: Path, size: int, originals: list[Function], queries: int) -> dict[str, object]:
+    """One part, in processes of its own; what it needs and is not there is built without counting."""
+    if part == "build":
+        shutil.rmtree(folder / "index", ignore_errors=True)
+    built = {} if (folder / "index").exists() else fresh(build, folder / "index", size, originals)
+    if part == "build":
+        return built
+    if part == "lookups":
+        return fresh(ask, folder, size, originals, queries)
+    shutil.rmtree(folder / "vectors", ignore_errors=True)
+    added = fresh(add_vectors, folder / "vectors", size, originals)
+    return {**added, **fresh(ask_both, folder, size, originals, queries)}
 
 
 def build(folder: Path, size: int, originals: list[Function]) -> dict[str, object]:
@@ -121,7 +154,7 @@ def add_vectors(folder: Path, size: int, originals: list[Function]) -> dict[str,
 def ask(folder: Path, size: int, originals: list[Function], queries: int) -> dict[str, object]:
     """Milliseconds of fingerprint queries, and how often the first found has the snippet in it."""
     asked = list(snippets(size, originals, queries))
-    lookups, texts, hits = [], [], 0
+    lookups, texts, postings, hits = [], [], [], 0
     with CodeIndex.open(folder / "index") as index:
         for text in [*asked[:WARMING], *asked]:
             prints = [one for one in fingerprint(text, "python").values() if isinstance(one, Fingerprints)]
@@ -130,11 +163,14 @@ def ask(folder: Path, size: int, originals: list[Function], queries: int) -> dic
             lookups.append(time.thread_time() - began)
             texts.append(seconds_of(partial(index.candidates_by_fingerprints, text, "python")))
             hits += any(text in one.text for ids in candidates for one in index.documents(ids[:1].tolist()))
+            lists = [index.frequencies(one.channel.form, np.unique(one.hashes)) for one in prints]
+            postings.append(sum(int(of_form.sum()) for of_form in lists))
     return {
         "queries": len(asked),
         "snippet_in_first": hits / len(texts),
         "lookup": milliseconds(lookups[-queries:]),
         "fingerprints": milliseconds(texts[-queries:]),
+        "postings_met": {f"p{share}": float(np.percentile(postings[-queries:], share)) for share in (50, 95, 99)},
     }
 
 

@@ -34,14 +34,18 @@ Result = TypeVar("Result")
 Spread = dict[str, float | list[float]]
 
 
-def arguments(description: str | None) -> argparse.Namespace:
-    """The options that all scripts take: smoke, out, device, threads, repeats."""
+def arguments(
+    description: str | None, further: Callable[[argparse.ArgumentParser], object] | None = None
+) -> argparse.Namespace:
+    """The options that all scripts take: smoke, out, device, threads, repeats; `further` adds those of one script."""
     parser = argparse.ArgumentParser(description=(description or "").partition("\n")[0])
     parser.add_argument("--smoke", action="store_true", help="tiny sizes: does it run?")
     parser.add_argument("--out", type=Path, help="folder of the JSON file (default: results/ beside the script)")
     parser.add_argument("--device", default="cpu", help="cpu or cuda")
     parser.add_argument("--threads", type=int, help="torch threads (default: torch's choice)")
     parser.add_argument("--repeats", type=int, help="rounds (default: the script's choice)")
+    if further:
+        further(parser)
     options = parser.parse_args()
     if options.smoke and options.out is None:
         parser.error("--smoke figures mean nothing: say with --out where they may lie")

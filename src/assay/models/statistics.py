@@ -16,7 +16,7 @@ ROWS = ("log_probs", "ranks", "entropy", "variance", "tail_mass", "top_log_probs
 """What the rows of `reduce_logits`' result are."""
 
 CPU_ELEMENTS = 2**19
-"""Logits worked on at once: three float32 arrays of this size are 6 MiB; smaller ones cost more in calls than in memory."""
+"""Logits worked on at once: three float32 arrays of 2 MiB. Smaller ones cost more in calls than they save in memory."""
 
 GPU_ELEMENTS = 2**25
 """The same on an accelerator, where few large kernels are quick: three arrays of 128 MiB."""

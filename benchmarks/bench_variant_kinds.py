@@ -45,7 +45,6 @@ KINDS: Mapping[str, tuple[Change, ...]] = {
     "test cases": ("tests",),
     "names and test cases": CHANGES,
 }
-EPOCHS = (1, 3)
 ABOVE_0 = float(np.nextafter(0.0, np.inf))
 
 Floats = NDArray[np.float64]
@@ -57,12 +56,13 @@ class Size:
     """How much is measured."""
 
     tasks: int = 300
+    epochs: tuple[int, ...] = (1, 3)
     variants: int = 10
     resamples: int = 1000
     seed: int = 0
 
 
-SMOKE = Size(tasks=8, variants=2, resamples=50)
+SMOKE = Size(tasks=4, epochs=(1,), variants=2, resamples=50)
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,7 +100,7 @@ def chosen(size: Size) -> tuple[list[Sample], dict[str, Made]]:
     samples: list[Sample] = []
     made: dict[str, dict[str, Rewritten]] = {kind: {} for kind in KINDS}
     engines = {kind: Deterministic(changes) for kind, changes in KINDS.items()}
-    while len(samples) < size.tasks and (batch := list(islice(drawn, 50))):
+    while len(samples) < size.tasks and (batch := list(islice(drawn, min(50, 2 * size.tasks)))):
         found = {kind: engine(batch, size.variants) for kind, engine in engines.items()}
         for place, sample in enumerate(batch):
             if len(samples) < size.tasks and all(len(some[place].texts) == size.variants for some in found.values()):
@@ -110,12 +110,12 @@ def chosen(size: Size) -> tuple[list[Sample], dict[str, Made]]:
     return samples, {kind: Made(kind, known) for kind, known in made.items()}
 
 
-def trained(folder: Path, members: Sequence[Sample], seed: int) -> None:
+def trained(folder: Path, members: Sequence[Sample], size: Size) -> None:
     """Checkpoints of a model that was trained on the members."""
     base = open_local(MODEL, device="cpu")
-    training = Training(method="full", rate=1e-3, epochs=EPOCHS[-1], checkpoints=EPOCHS, device="cpu")
+    training = Training(method="full", rate=1e-3, epochs=size.epochs[-1], checkpoints=size.epochs, device="cpu")
     rows = member_rows(base.checkpoint.tokenizer, [one.text for one in members], context=base.context)
-    finetune(folder, Task(MODEL, None, rows, [], training, seed))
+    finetune(folder, Task(MODEL, None, rows, [], training, size.seed))
 
 
 def values(
@@ -178,10 +178,10 @@ def measured(size: Size) -> list[Row]:
     samples, made = chosen(size)
     with tempfile.TemporaryDirectory() as place:
         folder = Path(place) / "train"
-        trained(folder, samples[: len(samples) // 2], size.seed)
+        trained(folder, samples[: len(samples) // 2], size)
         base = values(folder, 0, samples, made, size)
         rows = []
-        for epoch in EPOCHS:
+        for epoch in size.epochs:
             rows += judged(epoch, samples, values(folder, epoch, samples, made, size), base, size)
             print(*rows[-2 * len(KINDS) :], sep="\n", flush=True)
     return rows

@@ -8,9 +8,9 @@ import torch
 
 from assay.errors import DataError
 from assay.leakage import dpdllm, veil_probe
-from assay.leakage.labelled import Taught, continued
+from assay.leakage.labelled import NOTHING, Taught, continued
 from assay.leakage.supervised import SUPERVISED, fit_all
-from assay.types import Sample
+from assay.types import Sample, Unread
 
 NAMES = ("apple", "river", "stone", "cloud", "table", "chair", "glass", "paper", "light", "house", "plant", "bread")
 
@@ -158,3 +158,16 @@ def test_one_group_cannot_be_halved():
     taught = Taught(tuple(Sample(str(i), "x", group="a") for i in range(8)), (True, False) * 4, 0)
     with pytest.raises(DataError, match="1 groups of labelled texts cannot be cut"):
         taught.halves()
+
+
+def test_why_nothing_stands_behind_a_beginning_is_known():
+    class Picky:
+        name = "picky"
+
+        def generate(self, prompts, **_):
+            yield from (Unread("too long") if one.startswith("def f") else "pass" for one in prompts)
+
+    refused, written, nothing = continued(["def f(x):\n    return x\n", "def g(x):\n    return x\n", "x"], Picky())
+    assert (refused.written, refused.reason) == ("", "too long")
+    assert (written.written, written.reason) == ("pass", None)
+    assert (nothing.written, nothing.reason) == ("", NOTHING)

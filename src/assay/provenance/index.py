@@ -7,7 +7,6 @@ number: this last step decides. What a killed writer left behind, the next one t
 import threading
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
-from itertools import islice
 from pathlib import Path
 from typing import Self
 
@@ -15,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from assay.errors import CorpusIndexError
+from assay.provenance.adding import batches
 from assay.provenance.catalogue import Catalogue
 from assay.provenance.confidence import FILE, Calibration, calibration_for
 from assay.provenance.document import Document
@@ -154,15 +154,7 @@ class CodeIndex:
             CorpusIndexError: the disk is full, or the index was opened for reading.
         """
         self._begin()
-        remaining = iter(documents)
-        of_hashes = None if hashes is None else iter(hashes)
-        of_vectors = None if vectors is None else iter(vectors)
-        total = AddCounts()
-        while batch := list(islice(remaining, BATCH)):
-            given = None if of_hashes is None else list(islice(of_hashes, len(batch)))
-            rows = None if of_vectors is None else list(islice(of_vectors, len(batch)))
-            total += self._add(batch, given, rows)
-        return total
+        return sum((self._add(*batch) for batch in batches(documents, hashes, vectors, size=BATCH)), AddCounts())
 
     def remove(self, *, source: str, path: str | None = None) -> int:
         """Remove the origins in one file of a source, or in all of it, and documents that were found nowhere else.

@@ -8,7 +8,6 @@ file is remembered, so what a killed writer was at is read again. One process wr
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
-from itertools import islice
 from typing import Self
 
 import numpy as np
@@ -16,6 +15,7 @@ from numpy.typing import NDArray
 from qdrant_client import QdrantClient
 
 from assay.errors import CorpusIndexError
+from assay.provenance.adding import batches
 from assay.provenance.confidence import Calibration, shipped_calibration
 from assay.provenance.document import Document, Origin
 from assay.provenance.index_folder import Description, description_content, description_of, fitting_encoder
@@ -183,15 +183,7 @@ class QdrantIndex:
             CorpusIndexError: the server does not take them, or the index was opened for reading.
         """
         self._check_writable()
-        remaining = iter(documents)
-        of_hashes = None if hashes is None else iter(hashes)
-        of_vectors = None if vectors is None else iter(vectors)
-        total = AddCounts()
-        while batch := list(islice(remaining, BATCH)):
-            given = None if of_hashes is None else list(islice(of_hashes, len(batch)))
-            rows = None if of_vectors is None else list(islice(of_vectors, len(batch)))
-            total += self._add(batch, given, rows)
-        return total
+        return sum((self._add(*batch) for batch in batches(documents, hashes, vectors, size=BATCH)), AddCounts())
 
     def remove(self, *, source: str, path: str | None = None) -> int:
         """Remove the origins in one file of a source, or in all of it, and documents that were found nowhere else.

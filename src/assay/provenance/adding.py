@@ -1,0 +1,31 @@
+"""What both indexes add: documents with what was computed of them elsewhere, some at a time."""
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import islice
+
+from assay.provenance.document import Document
+from assay.retrieval.canonical import Form
+from assay.retrieval.hashing import Hashes
+from assay.types import Floats
+
+Batch = tuple[Sequence[Document], Sequence[Mapping[Form, Hashes]] | None, Sequence[Floats] | None]
+"""Documents, and their fingerprints and vectors where these are there already."""
+
+
+def batches(
+    documents: Iterable[Document],
+    hashes: Iterable[Mapping[Form, Hashes]] | None,
+    vectors: Iterable[Floats] | None,
+    *,
+    size: int,
+) -> Iterator[Batch]:
+    """At most `size` documents at a time; no more of anything is taken up than that."""
+    remaining = iter(documents)
+    of_hashes = None if hashes is None else iter(hashes)
+    of_vectors = None if vectors is None else iter(vectors)
+    while batch := list(islice(remaining, size)):
+        yield (
+            batch,
+            None if of_hashes is None else list(islice(of_hashes, len(batch))),
+            None if of_vectors is None else list(islice(of_vectors, len(batch))),
+        )

@@ -9,6 +9,8 @@ The expectations are under p. Everything comes from one exponential per logit, i
 are, some rows at a time, so that no second array of the logits' size exists.
 """
 
+import math
+
 import torch
 from torch import Tensor
 
@@ -23,6 +25,8 @@ GPU_ELEMENTS = 2**25
 
 IMPOSSIBLE = -1e4
 """Log-odds to the likeliest token that mean probability zero: masked vocabulary has -inf or nearly so."""
+
+LOG2_E = 1 / math.log(2)
 
 SMALLEST, LARGEST = 1.2e-38, 1 - 2**-24
 """The tail mass lies in (0, 1); these are the ends of that interval in float32."""
@@ -60,7 +64,7 @@ def _reduce(logits: Tensor, target: Tensor, space: Tensor, result: Tensor) -> No
     odds.sub_(top).clamp_(min=IMPOSSIBLE)
     own_clamped = own_odds.clamp(min=IMPOSSIBLE)
 
-    torch.exp(odds, out=weights)
+    torch.mul(odds, LOG2_E, out=weights).exp2_()  # e^c: on many processors torch's exp2 takes a quarter of its exp
     total = weights.sum(-1)
     log_total = total.log()
 

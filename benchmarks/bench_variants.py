@@ -1,8 +1,9 @@
 """Variants of real Python: how many a second, how many samples have ten, and whether any behaves differently.
 
-    python benchmarks/bench_variants.py [--smoke --out DIR]
+    python benchmarks/bench_variants.py [--speed] [--smoke --out DIR]
 
-- speed: processor time of one core for reading a sample once, drawing ten variants and verifying each in full;
+- speed: processor time of one core for reading a sample once, drawing ten variants and verifying each in full; the
+  first round also makes the candidates of every name;
 - yield: samples with ten distinct variants, and the reasons of the others;
 - bytecode: every variant of the library's functions compiles to the original's bytecode but for names;
 - tests: original and variants under the benchmark's own tests, in the sandbox.
@@ -11,6 +12,7 @@ Functions are those of Python's own library that stand alone; HumanEval, MBPP an
 (or ASSAY_SHARED) and left out where they are absent. Ends with an error where a variant differs from its original.
 """
 
+import argparse
 import ast
 import dis
 import gzip
@@ -24,6 +26,7 @@ import warnings
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from hashlib import sha256
 from itertools import islice
 from pathlib import Path
 
@@ -95,8 +98,8 @@ def rows(name: str) -> Iterator[dict[str, str]]:
         yield from map(json.loads, lines)
 
 
-def measured(name: str, subjects: Sequence[Subject], repeats: int) -> dict[str, object]:
-    """One set of texts."""
+def measured(name: str, subjects: Sequence[Subject], repeats: int, before: Mapping[str, object]) -> dict[str, object]:
+    """One set of texts; `before` is an earlier result of the same variants, whose checks stand, or nothing."""
     seconds = []
     for _round in range(repeats):
         start = time.process_time()
@@ -104,18 +107,32 @@ def measured(name: str, subjects: Sequence[Subject], repeats: int) -> dict[str, 
         seconds.append(time.process_time() - start)
     made = sum(len(one.variants) for one in found)
     reasons = Counter(reason_class(one.reason) for one in found)
-    return {
+    result = {
         "texts": name,
         "samples": len(subjects),
         "lines": sum(one.text.count("\n") + 1 for one in subjects),
         "variants": made,
+        "digest": digest(found),
         "with_ten": reasons.pop("", 0),
         "fewer_because": dict(reasons.most_common()),
         "rejected": sum(one.rejected for one in found),
         "processor_seconds": spread(seconds),
         "variants_per_second": spread([made / one for one in seconds]),
-        **(under_tests(subjects, found) if subjects[0].tests else same_bytecode(subjects, found)),
     }
+    if not before:
+        return result | (under_tests(subjects, found) if subjects[0].tests else same_bytecode(subjects, found))
+    if (made, result["digest"]) != (before["variants"], before.get("digest", result["digest"])):
+        raise SystemExit(f"{name}: other variants than those that were checked; expected a run without --speed")
+    return result | {key: before[key] for key in ("tests", "bytecode") if key in before}
+
+
+def digest(found: Sequence[VariantSet]) -> str:
+    """Of all variants: the same where each is the same byte for byte."""
+    whole = sha256()
+    for one in found:
+        for variant in one.variants:
+            whole.update(variant.text.encode("utf-8", "surrogatepass") + b"\0")
+    return whole.hexdigest()
 
 
 def rewritten(one: Subject) -> VariantSet:
@@ -197,17 +214,29 @@ def instructions(text: str, names: Mapping[str, str]) -> Iterator[tuple[str, lis
 def main() -> None:
     """Measure and write."""
     began = time.perf_counter()
-    options = arguments(__doc__)
+    options = arguments(__doc__, further)
     repeats = options.repeats or (1 if options.smoke else 3)
+    before = earlier(options.out) if options.speed else {}
     results = []
     for name, (read, folder) in SUBJECTS.items():
         if folder and not (DATA / folder).is_dir():
             print(f"{name}: {DATA / folder} is absent")
             continue
         subjects = list(islice((one for one in read() if stands_alone(one.text)), BATCH if options.smoke else None))
-        results.append(measured(name, subjects, repeats))
+        results.append(measured(name, subjects, repeats, before.get(name, {})))
         print({key: value for key, value in results[-1].items() if key != "processor_seconds"})
     print(write("variants", options, results, began))
+
+
+def further(parser: argparse.ArgumentParser) -> None:
+    """The option of this script alone."""
+    told = "measure speed alone; the checks stand in the file of results already"
+    parser.add_argument("--speed", action="store_true", help=told)
+
+
+def earlier(out: Path) -> dict[str, dict[str, object]]:
+    """The file of results, by the name of the texts."""
+    return {one["texts"]: one for one in json.loads((out / "variants.json").read_text("utf-8"))["results"]}
 
 
 def stands_alone(text: str) -> bool:

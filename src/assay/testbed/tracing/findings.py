@@ -75,13 +75,13 @@ def cost_finding(found: TracingTrial) -> Finding:
     )
     return Finding(
         name="provenance-cost",
-        title="What a trace costs: milliseconds with ten matches and their lines, megabytes of index",
+        title="What a trace costs: milliseconds of processor time with ten matches and their lines, megabytes of index",
         head="way, documents",
         columns=("p50, ms", "p95, ms", "index, MB"),
         lines=lines,
         unit="number",
         notes=(
-            "Fragments of 60 tokens after Algorithm 1, one after another, in one thread.",
+            "Fragments of 60 tokens after Algorithm 1.",
             "The index with the texts of its documents.",
         ),
         seeds=(found.seed,),

@@ -330,6 +330,24 @@ def test_a_snapshot_asks_nothing_twice(pair):
         assert asked == ["query_points", "query_points", "retrieve"]
 
 
+def test_the_graph_of_a_server_is_searched_as_widely_as_one_in_a_folder(client, encoder):
+    asked = []
+
+    class Recording:
+        def __getattr__(self, name):
+            return getattr(client, name)
+
+        def query_points(self, *args, **options):
+            asked.append((options["using"], options["search_params"]))
+            return client.query_points(*args, **options)
+
+    with QdrantIndex.create(ADDRESS, encoder=encoder, client=Recording()) as index:
+        index.add([document(text_of(1))])
+        trace(text_of(1), index, language="python")
+    widths = {using: params and params.hnsw_ef for using, params in asked}
+    assert widths == {"dense": 1024, "characters": None, "tokens": None}
+
+
 class _Counting:
     def __init__(self, client, asked):
         self._client, self._asked = client, asked

@@ -79,10 +79,13 @@ class Calibration:
         Returns:
             None where the channel was not measured.
         """
-        bins = [one for one in self.channels.get(channel, ()) if one.n >= FEWEST]
-        if not bins:
-            return None
-        return next((one for one in reversed(bins) if one.shortest <= length), bins[0]).rate(value)
+        fitting = None
+        for one in reversed(self.channels.get(channel, ())):
+            if one.n >= FEWEST:
+                fitting = one
+                if one.shortest <= length:
+                    break
+        return None if fitting is None else fitting.rate(value)
 
     def fitting(self, encoder_digest: str | None) -> "Calibration":
         """What holds for vectors of that encoder: all of it, or what was measured without vectors."""

@@ -1,6 +1,6 @@
 """SrDetection against the forward passes that it cannot do without: about 4 minutes.
 
-    python benchmarks/bench_srdetection.py [--device cuda]
+    python benchmarks/bench_srdetection.py [--device cuda] [--small]
 
 - `floor`: the model's own bare forward passes over every text and its ten variants, batched as in `bench_one_pass.py`,
   everything prepared before the clock starts: n + 1 passes.
@@ -11,6 +11,8 @@
 On a CPU seconds are processor time: what else the machine does counts for nobody.
 """
 
+import argparse
+import json
 import time
 from collections.abc import Callable, Sequence
 
@@ -74,12 +76,20 @@ def measured(name: str, device: str, repeats: int) -> dict[str, object]:
     }
 
 
+def further(parser: argparse.ArgumentParser) -> None:
+    """The option of this script alone."""
+    parser.add_argument("--small", action="store_true", help=f"measure {SMALL} alone and keep the other's figures")
+
+
 def main() -> None:
     """Measure and write."""
     began = time.perf_counter()
-    options = arguments(__doc__)
-    names = [TINY] if options.smoke else [LARGE, SMALL]
+    options = arguments(__doc__, further)
+    names = [TINY] if options.smoke else [SMALL] if options.small else [LARGE, SMALL]
     results = [measured(name, options.device, options.repeats or (2 if options.smoke else 5)) for name in names]
+    if options.small:
+        kept = json.loads((options.out / "srdetection.json").read_text("utf-8"))["results"]
+        results = [*(one for one in kept if one["model"] not in names), *results]
     for result in results:
         print(result["model"], result["ratio_to_floor"])
     print(write("srdetection", options, results, began))

@@ -71,7 +71,7 @@ def figure_2(bench: Bench) -> Finding:
 def audits_of(bench: Bench, configuration: Configuration, epoch: int, given: Sets) -> dict[str, Audit]:
     """Benchmark → its audit under one checkpoint; labels stay out of it, as they would in the field.
 
-    Statistics are kept until the figure stands: the base model's for all seeds, a checkpoint's while it is audited.
+    Statistics are kept until the figure stands, 36 bytes a token: a run that was killed goes on where it was.
     """
     folder, planted = bench.folder(configuration), bench.planted(configuration)
     sets = {name: planted.part(part) for name, part in PLANTED.items()} | {**given}
@@ -92,8 +92,6 @@ def audits_of(bench: Bench, configuration: Configuration, epoch: int, given: Set
                 resamples=configuration.judging.resamples,
                 progress=bench.watchers.scoring,
             )
-        if epoch:
-            cache.clear(model.digest)
     return found
 
 

@@ -234,6 +234,18 @@ CASES = {
         ('def f(a):\n    """Says f.\n\n    >>> f(a=f(1))\n    f\n    >>> f = 1 +\n    """\n    return a\n'),
         ('def F_f(V_a):\n    """Says f.\n\n    >>> F_f(V_a=F_f(1))\n    f\n    >>> f = 1 +\n    """\n    return V_a\n'),
     ),
+    "assertions in docstrings": (
+        (
+            '"""Write f, as in\n    assert f(a=1) == f(2), "f"\nassert that f is told\nasserted f(1)\n"""\n'
+            "def f(a):\n"
+            "    return a\n"
+        ),
+        (
+            '"""Write f, as in\n    assert F_f(V_a=1) == F_f(2), "f"\nassert that f is told\nasserted f(1)\n"""\n'
+            "def F_f(V_a):\n"
+            "    return V_a\n"
+        ),
+    ),
     "what is not ours stays": (
         (
             "import os.path as p, sys\n"

@@ -171,7 +171,7 @@ def test_a_failing_a_crashing_and_an_endless_program_have_not_passed(sandbox):
         "exit(2)",
         "while True: pass",
     ]
-    assert passed([*programs, "x = 1"], limits=Limits(cpu_seconds=1)) == (
+    assert passed([*programs, "x = 1"], limits=Limits(wall_seconds=60, cpu_seconds=1)) == (
         True,
         False,
         True,

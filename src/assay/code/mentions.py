@@ -25,7 +25,7 @@ _LISTED = (
         r"(?:[\w.\[\], ]+?[ \t]+)?(\w+)[ \t]*:"
     ),
 )
-_EXAMPLE = re.compile(r"^[ \t]*>>>[ ](.*)$", re.MULTILINE)
+_EXAMPLE = re.compile(r"^[ \t]*(?:>>>[ ](?P<doctest>.*)|(?P<assertion>assert\b.*))$", re.MULTILINE)
 
 
 class Mentions:
@@ -79,10 +79,10 @@ class Mentions:
                     if symbol in self.changing and symbol and symbol.bindings & {"parameter", "star"}:
                         yield symbol, word.start()
         for example in _EXAMPLE.finditer(self.found.text, start, end):
-            yield from self.of_example(example[1], example.start(1))
+            yield from self.of_example(example[example.lastgroup or 0], example.start(example.lastgroup or 0))
 
     def of_example(self, source: str, start: int) -> Iterator[tuple[Symbol, int]]:
-        """Functions of the module in one line of a doctest, with the keywords they are called by."""
+        """Functions of the module in one line of an example, with the keywords they are called by."""
         if source.isascii() and self.names.isdisjoint(_WORD.findall(source)):
             return
         try:

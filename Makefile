@@ -31,8 +31,9 @@ install: $(VENV)/.runtime ## set up .venv with the pinned versions
 demo: install ## audit the built-in model on functions whose dose is known, and write the report (ARGS="--out DIR")
 	$(BIN)/assay demo $(ARGS)
 
+# one process for each core, up to four
 test: install $(VENV)/.test ## run the tests (ARGS="tests/scores -k zlib")
-	$(BIN)/python -m pytest $(ARGS)
+	$(BIN)/python -m pytest --numprocesses logical --maxprocesses 4 --dist worksteal $(ARGS)
 
 check: install $(VENV)/.test $(VENV)/.check ## lint, formatting, types, import contract
 	$(BIN)/ruff check .

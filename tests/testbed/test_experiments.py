@@ -224,6 +224,12 @@ def test_one_seed_keeps_its_own_interval_and_none_has_none():
     assert over_seeds([None]) is None
 
 
+def test_seeds_that_agree_exactly_do_not_make_certain():
+    """None of forty in each of three seeds is not none of all."""
+    seeds = [Estimate(0.0, 0.0, high) for high in (0.088, 0.09, 0.08)]
+    assert over_seeds(seeds, share=True) == Estimate(0.0, 0.0, 0.09)
+
+
 def test_conformal_rates_over_splits_hold_their_level():
     samples = tuple(Sample(str(i), "x", group=f"g{i // 3}", metadata={"part": "unseen"}) for i in range(600))
     random = np.random.default_rng(0)

@@ -84,6 +84,8 @@ class Finding:
 def over_seeds(estimates: Sequence[Estimate | None], *, share: bool = False) -> Estimate | None:
     """The mean over seeds with Student's 95 % interval; of a single seed its own estimate; None where none has one.
 
+    Seeds that agree exactly have no spread to tell anything by: the brackets are then their own intervals, joined.
+
     Args:
         estimates: one a seed.
         share: whether they are shares; the interval then ends at 0 and 1, which few seeds easily reach.
@@ -92,6 +94,8 @@ def over_seeds(estimates: Sequence[Estimate | None], *, share: bool = False) -> 
     if len(known) < 2:  # noqa: PLR2004  a spread needs two
         return known[0] if known else None
     values = np.array([one.value for one in known])
+    if np.ptp(values) == 0:
+        return Estimate(known[0].value, min(one.low for one in known), max(one.high for one in known))
     half = float(student.ppf(0.975, len(values) - 1) * values.std(ddof=1) / np.sqrt(len(values)))
     mean = float(values.mean())
     low, high = mean - half, mean + half
@@ -102,4 +106,7 @@ def seeds_note(seeds: Sequence[int]) -> str:
     """What the brackets are."""
     if len(seeds) == 1:
         return f"One seed ({seeds[0]}); in brackets 95 % intervals bootstrapped by group."
-    return f"Mean over {len(seeds)} seeds (split, order of training); in brackets Student's 95 % interval over them."
+    return (
+        f"Mean over {len(seeds)} seeds (split, order of training); in brackets Student's 95 % interval over them, or, "
+        "where all seeds agree exactly, what their own intervals span."
+    )

@@ -185,3 +185,39 @@ def test_a_model_that_proposes_nothing_leaves_the_dictionary():
     pool = names_proposed_by(Scripted("no", "[1]", '{"total": "x"}'), TEXT)
     assert pool.reason == "none of 3 replies was a JSON object of lists of names"
     assert len(variants(TEXT, 3, pool=pool).variants) == 3
+
+
+OTHERS = {
+    "java": ("Java", "static int total(int[] prices) {\n  int sum = 0;  // sum\n  return sum + prices.length;\n}\n"),
+    "c": ("C", "int total(int *prices, int n) {\n  int sum = 0; /* sum */\n  return sum + prices[n];\n}\n"),
+    "cpp": ("C++", "int total(std::vector<int> prices) {\n  int sum = 0; // sum\n  return sum + prices.size();\n}\n"),
+    "javascript": ("JavaScript", "function total(prices) {\n  let sum = 0; // sum\n  return sum + prices.length;\n}\n"),
+    "go": ("Go", "func total(prices []int) int {\n\tsum := 0 // sum\n\treturn sum + len(prices)\n}\n"),
+}
+
+
+@pytest.mark.parametrize("language", OTHERS)
+def test_a_model_writes_variants_in_every_language_whose_names_can_be_followed(language):
+    name, text = OTHERS[language]
+    good = text.replace("sum", "amount").replace("prices", "costs").replace("total", "tally")
+    wrong = {
+        "a name changed at some of its places only": text.replace("sum", "amount", 1),
+        "a new name is taken, reserved or no identifier": text.replace("sum", "return"),
+        "more than names changed": text.replace("= 0", "= 1"),
+    }
+    model = Scripted(json.dumps([*wrong.values(), good]))
+    (found,) = written_variants([text], model, 1, language=language)
+    assert [one.text for one in found.variants] == [good]
+    assert found.variants[0].language == language
+    assert found.variants[0].variables == {"sum": "amount", "prices": "costs"}
+    assert found.rejections == dict.fromkeys(wrong, 1)
+    assert model.asked[0][0].startswith(f"You are given a {name} code snippet: {text}")
+
+
+def test_what_does_not_parse_in_its_language_is_not_asked_for():
+    model = Scripted()
+    (found,) = written_variants(["int f( {"], model, 1, language="c")
+    assert found.reason.startswith("does not parse as C")
+    assert model.asked == []
+    with pytest.raises(ValueError, match="received the language 'rust'"):
+        written_variants(["fn f() {}"], model, 1, language="rust")

@@ -1,10 +1,12 @@
 """Names, test cases or both: what is rewritten, and what is told of samples where something stays."""
 
+import json
+
 import pytest
 
 from assay.code import Problem
 from assay.code.statements import examples_in
-from assay.scoring.rewriters import CHANGES, Deterministic
+from assay.scoring.rewriters import CHANGES, Deterministic, Written
 from assay.scoring.solutions import problem_of
 from assay.types import Sample
 from support.sandboxed import skip_without_sandbox
@@ -36,6 +38,26 @@ def test_names_alone_are_the_default_and_need_no_sandbox():
     assert len(one.texts) == 3
     assert all("total" not in text and "([1, 2, 3])" in text for text in one.texts)
     assert (made.name, dict(made.told)) == ("deterministic", {})
+
+
+class Renames:
+    """A model that renames one word in whatever it is shown."""
+
+    name = "renames"
+
+    def generate(self, prompts, **_):
+        for prompt in prompts:
+            code = prompt.partition("snippet: ")[2].partition("\nTask:")[0]
+            yield json.dumps([code.replace("total", "tally")])
+
+
+def test_a_model_renames_in_the_language_of_each_sample():
+    java = Sample("java", "static int total(int x) {\n  return x;\n}\n", language="Java")
+    made = Written(Renames())
+    rust, other, python = made([RUST, java, Sample("python", PLAIN)], 1)
+    assert rust.reason == "no rewriting of rust"
+    assert other.texts == (java.text.replace("total", "tally"),)
+    assert python.texts == (PLAIN.replace("total", "tally"),)
 
 
 @pytest.mark.usefixtures("_sandbox")

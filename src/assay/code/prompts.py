@@ -21,14 +21,15 @@ AS_JSON = "\nAnswer with one JSON array of these strings and nothing else."
 """Ours: the paper does not say how the strings stand in the reply."""
 
 
-def renaming_prompt(code: str, *, addition: str = AS_JSON) -> str:
+def renaming_prompt(code: str, *, language: str = "Python", addition: str = AS_JSON) -> str:
     """Table 7 for one snippet.
 
     Args:
         code: the snippet.
+        language: of it, as people write it; where it is not Python, its name stands in place of that word.
         addition: what follows the paper's words; "" for these alone.
     """
-    return RENAMING.replace("{python_code_snippet}", code) + addition
+    return RENAMING.replace("Python", language, 1).replace("{python_code_snippet}", code) + addition
 
 
 TEST_CASES = """\

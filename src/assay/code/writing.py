@@ -10,12 +10,11 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from assay.code.asking import replies
+from assay.code.languages import named
 from assay.code.names import Kind, Renamable
 from assay.code.prompts import AS_JSON, VERSIONS, renaming_prompt
-from assay.code.renamable import RESERVED, analysis
 from assay.code.replies import strings_in
 from assay.code.variants import KINDS, Variant, VariantSet
-from assay.code.verification import Verifier
 from assay.code.word_changes import word_changes
 from assay.types import Generator, Unread
 
@@ -49,6 +48,7 @@ def written_variants(
     generator: Generator,
     n: int = 10,
     *,
+    language: str = "python",
     seed: int = 0,
     rounds: int = ROUNDS,
     kinds: Collection[Kind] = KINDS,
@@ -56,7 +56,7 @@ def written_variants(
     temperature: float = 0.8,
     addition: str = AS_JSON,
 ) -> tuple[WrittenVariants, ...]:
-    """At most n verified variants of each Python text, written by a model.
+    """At most n verified variants of each text, written by a model.
 
     All texts that still lack some are asked for at once, so that a server can be asked for many at a time.
 
@@ -64,6 +64,7 @@ def written_variants(
         texts: functions, scripts or modules that parse on their own.
         generator: the model; one that follows instructions.
         n: variants of each.
+        language: of all texts, one of those of `variants`.
         seed: of the first round; each further one has another.
         rounds: requests for each text at most, each for ten versions.
         kinds: "function", "variable" or both.
@@ -72,17 +73,20 @@ def written_variants(
         addition: what follows the paper's words in the prompt.
 
     Raises:
-        ValueError: n or rounds is below 1.
+        ValueError: n or rounds is below 1, or there is no such language.
         ModelError: the model cannot be run.
     """
     if min(n, rounds) < 1:
         raise ValueError(f"received n = {n} and rounds = {rounds}, expected at least 1 of each")
-    drafts = [_Draft(text, n, kinds, keep) for text in texts]
+    drafts = [_Draft(text, n, language, kinds, keep) for text in texts]
     for turn in range(rounds * -(-n // VERSIONS)):
         lacking = [one for one in drafts if one.wants_more]
         if not lacking:
             break
-        prompts = [(renaming_prompt(one.text, addition=addition), VERSIONS * len(one.text)) for one in lacking]
+        prompts = [
+            (renaming_prompt(one.text, language=one.spoken.name, addition=addition), VERSIONS * len(one.text))
+            for one in lacking
+        ]
         answers = replies(generator, prompts, temperature=temperature, seed=seed + turn)
         for draft, reply in zip(lacking, answers, strict=True):
             draft.read(reply)
@@ -92,10 +96,12 @@ def written_variants(
 class _Draft:
     """One text, the variants of it so far, and what did not count."""
 
-    def __init__(self, text: str, n: int, kinds: Collection[Kind], keep: Collection[str]) -> None:
+    def __init__(self, text: str, n: int, language: str, kinds: Collection[Kind], keep: Collection[str]) -> None:
         self.text = text
         self.n = n
-        self.found = analysis(text, keep=keep)
+        self.language = language
+        self.spoken = named(language)
+        self.found = self.spoken.analysis(text, keep)
         self.names = [one for one in self.found.names if one.kind in kinds]
         self.made: dict[str, Variant] = {}
         self.rejections: Counter[str] = Counter()
@@ -103,9 +109,11 @@ class _Draft:
         self.refused = self.found.refused or (None if self.names else "no identifiers to rename")
         if not self.refused:
             try:
-                self.verifier = Verifier.of(text)
-            except (SyntaxError, RecursionError, MemoryError):
-                self.refused = "does not compile as Python"
+                self.verifier = self.spoken.verifier(text)
+            except SyntaxError:
+                self.refused = f"does not compile as {self.spoken.name}"
+            except (RecursionError, MemoryError):
+                self.refused = "nested too deeply to be read"
 
     @property
     def wants_more(self) -> bool:
@@ -153,7 +161,7 @@ class _Draft:
     def free(self, names: Iterable[str]) -> bool:
         """Whether new names mean nothing else, and no two of them are one."""
         chosen = list(names)
-        taken = self.found.words | RESERVED
+        taken = self.found.words | self.spoken.reserved
         return len(set(chosen)) == len(chosen) and not any(
             one in taken or not one.isidentifier() or one.startswith("__") for one in chosen
         )
@@ -166,6 +174,7 @@ class _Draft:
             {one.name: new for one, new in renamed if one.kind == "function"},
             {one.name: new for one, new in renamed if one.kind == "variable"},
             {new: one.name for one, new in renamed if one.global_scope},
+            self.language,
         )
 
     def result(self) -> WrittenVariants:

@@ -5,11 +5,11 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Literal, Protocol
 
-from assay.code import Kind, VariantSet, replaced_tests, variants, written_tests, written_variants
+from assay.code import LANGUAGES, Kind, VariantSet, replaced_tests, variants, written_tests, written_variants
 from assay.code.composition import composed
 from assay.code.examples import Problem
 from assay.code.test_cases import ReplacedTests
-from assay.scoring.solutions import is_python, problem_of
+from assay.scoring.solutions import is_python, language_of, problem_of
 from assay.scoring.views import Rewritten, in_words, rewritten
 from assay.types import Generator, Sample
 
@@ -72,7 +72,9 @@ class Deterministic:
 
 @dataclass(frozen=True, slots=True)
 class Written:
-    """A language model, asked in the words of SrDetection (000, Tables 7 and 8), for Python.
+    """A language model, asked in the words of SrDetection (000, Tables 7 and 8).
+
+    Names change in every language whose names can be followed, test cases in Python.
 
     Attributes:
         generator: the model.
@@ -99,22 +101,25 @@ class Written:
             SandboxUnavailable: test cases are to change, and solutions cannot be run safely here.
         """
         kinds = _kinds(self.changes)
-        texts = list(dict.fromkeys(one.text for one in samples if is_python(one)))
-        names: dict[str, VariantSet] = {}
-        if kinds:
-            made = written_variants(texts, self.generator, n, seed=self.seed, kinds=kinds)
-            for text, found in zip(texts, made, strict=True):
-                names[text] = found
-                self._count(found.rejections)
+        names = self._names(samples, n, kinds) if kinds else {}
         shown: Sequence[ReplacedTests | None] = [None] * len(samples)
         if "tests" in self.changes:
             shown = _shown(samples, self._tests(n))
         return [
-            _joined(one, n, kinds, names.get(one.text), tests, told=self.told)
-            if is_python(one)
-            else Rewritten((), f"no rewriting of {one.language} by a model")
+            _joined(one, n, kinds, names.get((language_of(one), one.text)), tests, told=self.told)
             for one, tests in zip(samples, shown, strict=True)
         ]
+
+    def _names(self, samples: Sequence[Sample], n: int, kinds: Sequence[Kind]) -> dict[tuple[str, str], VariantSet]:
+        """Other names for each text, by its language; none where nothing follows the names of a language."""
+        names: dict[tuple[str, str], VariantSet] = {}
+        for language in LANGUAGES:
+            texts = list(dict.fromkeys(one.text for one in samples if language_of(one) == language))
+            made = written_variants(texts, self.generator, n, language=language, seed=self.seed, kinds=kinds)
+            for text, found in zip(texts, made, strict=True):
+                names[language, text] = found
+                self._count(found.rejections)
+        return names
 
     def _tests(self, n: int) -> Callable[[Sequence[Problem]], Sequence[ReplacedTests]]:
         def write(problems: Sequence[Problem]) -> Sequence[ReplacedTests]:

@@ -9,9 +9,14 @@ _COLUMNS = (("code",), ("prompt", "canonical_solution"), ("code_prompt", "canoni
 """Where loaders leave a solution (MBPP, HumanEval, BigCodeBench, APPS): columns that make a program together."""
 
 
+def language_of(sample: Sample) -> str:
+    """The language of a sample by the name that `assay.code` has for it; one without is taken for Python."""
+    return language_named(sample.language or "python")
+
+
 def is_python(sample: Sample) -> bool:
-    """Whether a sample is Python; one without a language is taken for it."""
-    return language_named(sample.language or "python") == "python"
+    """Whether a sample is Python."""
+    return language_of(sample) == "python"
 
 
 def problem_of(sample: Sample) -> Problem | None:

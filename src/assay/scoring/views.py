@@ -6,8 +6,8 @@ from types import MappingProxyType
 
 from assay.code import LANGUAGES, Kind, VariantSet, variants
 from assay.code.variants import KINDS
-from assay.datasets.sources import language_named
 from assay.scores.definition import Form
+from assay.scoring.solutions import language_of
 from assay.types import Sample
 
 FORMS: Mapping[Form, Callable[[str], str]] = MappingProxyType({"original": str, "lowercase": str.lower})
@@ -26,7 +26,7 @@ def rewritten(sample: Sample, n: int, kinds: Collection[Kind] = KINDS) -> Rewrit
 
     A sample without a language is taken for Python.
     """
-    language = language_named(sample.language or "python")
+    language = language_of(sample)
     if language not in LANGUAGES:
         return Rewritten((), f"no rewriting of {sample.language}")
     return in_words(variants(sample.text, n, language=language, kinds=kinds), n)

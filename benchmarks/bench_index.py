@@ -1,32 +1,28 @@
-"""Building and asking an index of up to a million functions: about 15 minutes of processor time.
+"""Building and asking an index of up to a million functions: about 30 minutes of processor time.
 
     python benchmarks/bench_index.py [--folder DIR] [--parts build,lookups,vectors]
 
 Documents are the functions of the standard library and of installed packages, the first 60,000 different ones, then
 mutated copies of them (some names replaced, one statement left out) up to the size: `many_functions.py`. Each size is
-built by a process of its own, in one `add` and one `commit`, without vectors; vectors of 128 numbers go into an index
-of their own afterwards. Seconds are processor time: what else the machine does counts for nobody. What lies on disk was
+built by a process of its own, in one `add` and one `commit`, without vectors, and another time with vectors of
+`builtin:fragments`. Seconds are processor time: what else the machine does counts for nobody. What lies on disk was
 just written, so it is read from the system's memory. `--folder` keeps the indices; parts that are not measured keep
 their figures from the file of results, so lookups can be measured again without building for an hour.
 
 - `lookup`: from the fingerprints of a snippet to ranked candidates, both forms.
 - `fingerprints`: the same from the snippet's text.
 - `postings_met`: how long the lists of a snippet's fingerprints are together, both forms.
-- `end to end`: that, a vector and its 100 nearest, and the ten best of each way read from the catalogue.
+- `trace`: `assay.provenance.trace` by fingerprints and vectors, the ten matches with their lines included.
 
-Snippets are stretches of 4 to 12 lines of functions in the index, half of them originals where there are copies. The
-vectors are a stand-in that needs no model, counts of hashed words projected to 128 numbers: how long a search takes
-depends on how many there are and how they lie, not on what they mean.
+Snippets are stretches of 4 to 12 lines of functions in the index, half of them originals where there are copies.
 """
 
 import argparse
 import json
 import random
-import re
 import shutil
 import tempfile
 import time
-import zlib
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from itertools import islice
@@ -36,21 +32,17 @@ import numpy as np
 from many_functions import Function, found, functions
 from measuring import MEBIBYTE, arguments, fresh, high_water, write
 
-from assay.provenance import CodeIndex, Document, Origin
+from assay.provenance import CodeIndex, Document, Origin, trace
 from assay.retrieval import Fingerprints, fingerprint
-from assay.retrieval.postings import CANDIDATES, Overlap
-from assay.retrieval.vectors import VectorIndex
-from assay.types import Floats
+from assay.retrieval.encoding import open_encoder
 
 SIZES = (10_000, 100_000, 1_000_000)
 ORIGINALS = 60_000
 QUERIES = 1_000
 WARMING = 20
 """Queries asked before any counts: what they compile and read for the first time stands in no figure."""
-DIMENSIONS = 128
-AT_ONCE = 4_096
+ENCODER = "builtin:fragments"
 PARTS = ("build", "lookups", "vectors")
-WORDS = re.compile(r"\w+")
 
 
 def main() -> None:
@@ -90,16 +82,14 @@ def earlier(out: Path, size: int) -> dict[str, object]:
 
 def measured(part: str, folder: Path, size: int, originals: list[Function], queries: int) -> dict[str, object]:
     """One part, in processes of its own; what it needs and is not there is built without counting."""
+    if part == "vectors":
+        both = folder / "index-with-vectors"
+        shutil.rmtree(both, ignore_errors=True)
+        return {**fresh(build_with_vectors, both, size, originals), **fresh(trace_all, both, size, originals, queries)}
     if part == "build":
         shutil.rmtree(folder / "index", ignore_errors=True)
     built = {} if (folder / "index").exists() else fresh(build, folder / "index", size, originals)
-    if part == "build":
-        return built
-    if part == "lookups":
-        return fresh(ask, folder, size, originals, queries)
-    shutil.rmtree(folder / "vectors", ignore_errors=True)
-    added = fresh(add_vectors, folder / "vectors", size, originals)
-    return {**added, **fresh(ask_both, folder, size, originals, queries)}
+    return built if part == "build" else fresh(ask, folder, size, originals, queries)
 
 
 def build(folder: Path, size: int, originals: list[Function]) -> dict[str, object]:
@@ -136,19 +126,24 @@ def build(folder: Path, size: int, originals: list[Function]) -> dict[str, objec
     }
 
 
-def add_vectors(folder: Path, size: int, originals: list[Function]) -> dict[str, object]:
-    """Vectors of that many functions: rate and bytes."""
-    vectors = VectorIndex.create(folder, DIMENSIONS)
-    coming = functions(size, originals)
-    taken, count = 0.0, 0
-    while texts := [one.text for one in islice(coming, AT_ONCE)]:
-        rows, numbers = encoded(texts), np.arange(count, count + len(texts))
+def build_with_vectors(folder: Path, size: int, originals: list[Function]) -> dict[str, object]:
+    """The same documents in an index with vectors: rate, peak of the resident set, bytes of the vectors."""
+    with CodeIndex.create(folder, encoder=open_encoder(ENCODER)) as index:
         began = time.process_time()
-        vectors.add(numbers, rows)
-        taken += time.process_time() - began
-        count += len(texts)
-    taken += seconds_of(vectors.commit, time.process_time)
-    return {"vectors_per_second": count / taken, "vector_bytes": vectors.bytes}
+        index.add(
+            Document(one.text, "python", "function", one.name, (Origin("bench", one.path, first_line=one.line),))
+            for one in functions(size, originals)
+        )
+        index.commit()
+        taken = time.process_time() - began
+        return {
+            "with_vectors": {
+                "seconds": taken,
+                "documents_per_second": size / taken,
+                "peak_mebibytes": high_water() / MEBIBYTE,
+                "bytes": index.info().bytes["vectors"],
+            }
+        }
 
 
 def ask(folder: Path, size: int, originals: list[Function], queries: int) -> dict[str, object]:
@@ -174,20 +169,12 @@ def ask(folder: Path, size: int, originals: list[Function], queries: int) -> dic
     }
 
 
-def ask_both(folder: Path, size: int, originals: list[Function], queries: int) -> dict[str, object]:
-    """Milliseconds of queries by fingerprints and by vector, documents included."""
-    with CodeIndex.open(folder / "index") as index:
-        vectors = VectorIndex.open(folder / "vectors")
-
-        def end_to_end(text: str) -> None:
-            found = index.candidates_by_fingerprints(text, "python").values()
-            near, _ = vectors.search(encoded([text])[0], CANDIDATES)
-            for ids in [*(one.documents for one in found if isinstance(one, Overlap)), near]:
-                index.documents(ids[:10].tolist())
-
-        asked = list(snippets(size, originals, queries))
-        taken = [seconds_of(partial(end_to_end, text)) for text in [*asked[:WARMING], *asked]]
-    return {"end_to_end": milliseconds(taken[-queries:])}
+def trace_all(folder: Path, size: int, originals: list[Function], queries: int) -> dict[str, object]:
+    """Milliseconds of whole traces, by fingerprints and vectors: ten matches with their lines."""
+    asked = list(snippets(size, originals, queries))
+    with CodeIndex.open(folder, encoder=open_encoder(ENCODER)) as index:
+        taken = [seconds_of(partial(trace, text, index, language="python")) for text in [*asked[:WARMING], *asked]]
+    return {"trace": milliseconds(taken[-queries:])}
 
 
 def milliseconds(seconds: Sequence[float]) -> dict[str, float]:
@@ -208,16 +195,6 @@ def snippets(size: int, originals: list[Function], count: int) -> Iterator[str]:
         if all(isinstance(found, Fingerprints) for found in fingerprint(text, "python").values()):
             made += 1
             yield text
-
-
-def encoded(texts: Sequence[str]) -> Floats:
-    """The stand-in for an encoder."""
-    rows = np.zeros((len(texts), DIMENSIONS), np.float32)
-    for row, text in zip(rows, texts, strict=True):
-        hashes = np.array([zlib.crc32(word.encode("utf-8", "surrogatepass")) for word in WORDS.findall(text)] or [0])
-        np.add.at(row, hashes % DIMENSIONS, np.where(hashes & 0x10000, 1, -1))
-    norms = np.linalg.norm(rows, axis=1, keepdims=True)
-    return (rows / np.where(norms == 0, 1, norms)).astype(np.float32)
 
 
 def seconds_of(work: Callable[[], object], clock: Callable[[], float] = time.thread_time) -> float:

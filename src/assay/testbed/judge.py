@@ -19,7 +19,7 @@ from assay.testbed.plant import Planted
 from assay.types import MEMBER, Sample
 
 ALPHAS = (0.05, 0.1)
-CANDIDATES = ("mid_pit", "gap_k", "sr_z", "min_k_plus_plus:k=1.0")
+CANDIDATES = ("mid_pit", "gap_k", "sr_z", "min_k_plus_plus:k=1.0", "reference")
 RIVALS = ("sr_gray", "min_k_plus_plus")
 
 Values = NDArray[np.float64]

@@ -16,7 +16,10 @@ from assay.testbed.experiments.finding import Finding, Line, Value, over_seeds
 from assay.testbed.judge import ALPHAS
 from assay.testbed.plant import FOLDER, Planted, read_planted
 
-CONTENDERS = ("mid_pit", "gap_k", "min_k_plus_plus", "min_k_plus_plus:k=1.0", "fast_detect_gpt", "sr_gray", "sr_z")
+CONTENDERS = (
+    *("mid_pit", "gap_k", "min_k_plus_plus", "min_k_plus_plus:k=1.0", "fast_detect_gpt", "sr_gray", "sr_z"),
+    "reference",
+)
 SPLITS = 200
 CALIBRATION_SHARE = 0.4
 WITHIN = (0.05, 0.95)
@@ -169,7 +172,8 @@ def _verdict(verdicts: list[tuple[str, str, list[float]]]) -> list[str]:
     return [
         (
             f"Above both SrDetection and Min-K%++ in every cell, by the mean over seeds: {', '.join(above) or 'none'}; "
-            f"never below either, ties at the ceiling counted: {', '.join(level) or 'none'}."
+            f"never below either, ties at the ceiling counted: {', '.join(level) or 'none'}. "
+            "`reference` reads two models, the one before the training as well."
         )
     ]
 

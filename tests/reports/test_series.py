@@ -62,3 +62,8 @@ def test_every_line_has_a_width(names):
     svg = picture(1, 3, 5, names=names)
     assert "NaN" not in svg
     assert 'stroke-width="2.5"' in svg
+
+
+def test_nothing_measured_is_an_empty_picture():
+    nothing = {1.0: Estimate(math.nan, math.nan, math.nan)}
+    assert "<svg" in line_figure("name", "title", "caption", [Series("a", nothing)], x="x", y="y").svg

@@ -54,6 +54,8 @@ def test_large_numbers_are_shortened():
 
 def test_few_numbers_have_a_point_and_a_tick_each_and_many_do_not():
     assert [label for label, _ in ticks(picture(1, 3, 5))] == ["1", "3", "5"]
+    assert [label for label, _ in ticks(picture(1, 5, 10))] == ["1", "5", "10"]
+    assert [label for label, _ in ticks(picture(0.5, 1, 1.5))] == ["0.5", "1", "1.5"]
     assert picture(1, 3, 5).count("mark-symbol") > picture(*range(40)).count("mark-symbol")
 
 

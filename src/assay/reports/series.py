@@ -87,7 +87,7 @@ def axis_of(measured: Sequence[float], title: str) -> dict[str, Any]:
     if len(measured) <= TICKS:
         # of numbers that would cover each other on a straight axis, one is left out
         axis |= {"values": list(measured), "labelOverlap": "greedy"}
-        axis |= {"format": "~s" if max(measured, default=0) >= THOUSANDS else ","}
+        axis |= {"format": "~s" if max(measured, default=0) >= THOUSANDS else ",~f"}
     else:
         axis["tickCount"] = 6
     across: dict[str, Any] = {"field": "x", "type": "quantitative", "axis": axis}

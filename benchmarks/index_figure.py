@@ -39,7 +39,11 @@ def spec(results: list[dict[str, Any]]) -> dict[str, Any]:
                 "axis": {"values": sorted({one["documents"] for one in results}), "format": "~s"},
             },
             "y": {"field": "milliseconds", "type": "quantitative", "scale": {"type": "log", "domain": [0.1, 100]}},
-            "color": {"field": "query", "type": "nominal", "legend": {"orient": "bottom", "columns": 1, "title": None, "labelLimit": 400}},
+            "color": {
+                "field": "query",
+                "type": "nominal",
+                "legend": {"orient": "bottom", "columns": 1, "title": None, "labelLimit": 400},
+            },
             "strokeDash": {"field": "query", "type": "nominal"},
         },
     }

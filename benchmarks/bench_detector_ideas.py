@@ -24,15 +24,15 @@ from scipy.stats import mannwhitneyu
 from assay.errors import Unscorable
 from assay.evaluation.bootstrap import paired_difference
 from assay.evaluation.calibration import MINIMUM_UNSEEN, conformal_p_values, wilson
+from assay.evaluation.permutation_test import set_test
 from assay.evaluation.ranking import auroc
-from assay.evaluation.set_test import set_test
+from assay.experiments.bench import Bench
 from assay.models.cache import CachedScorer, StatisticsCache
 from assay.testbed.configuration import Configuration, scale
 from assay.testbed.detectors import chosen, with_variants
 from assay.testbed.evaluate import checkpoint_scores, open_checkpoint
-from assay.testbed.experiments.bench import Bench
 from assay.testbed.plant import Planted
-from assay.testbed.run import plant_in, train_in
+from assay.testbed.running import plant_in, train_in
 from assay.types import MEMBER, Sample, TokenStatistics
 
 Floats = NDArray[np.float64]

@@ -37,6 +37,7 @@ from sklearn.feature_extraction.text import TfidfVectorizer
 from sklearn.preprocessing import normalize
 
 from assay.evaluation import grouped_bootstrap
+from assay.evaluation.near_duplicates import ShingleIndex
 from assay.provenance.adaptation import adapt
 from assay.provenance.clones import Cut, bare, edited, renamed
 from assay.retrieval.encoding import BagEncoder, open_encoder
@@ -44,7 +45,6 @@ from assay.retrieval.encoding.bag import WEIGHT_BITS, places
 from assay.retrieval.encoding.features import HASH_BITS, Features, features
 from assay.retrieval.encoding.open import BUILTIN, WEIGHTS
 from assay.testbed.library_functions import LibraryFunction, library_functions, library_paths, library_root
-from assay.testbed.near_duplicates import ShingleIndex
 
 WINDOWS = (15, 30, 60, 120)
 SHORTEST = 200

@@ -12,7 +12,7 @@ their figures from the file of results, so lookups can be measured again without
 - `lookup`: from the fingerprints of a snippet to ranked candidates, both forms.
 - `fingerprints`: the same from the snippet's text.
 - `postings_met`: how long the lists of a snippet's fingerprints are together, both forms.
-- `trace`: `assay.provenance.trace` by fingerprints and vectors, the ten matches with their lines included.
+- `trace`: `assay.provenance.tracing` by fingerprints and vectors, the ten matches with their lines included.
 
 Snippets are stretches of 4 to 12 lines of functions in the index, half of them originals where there are copies.
 """

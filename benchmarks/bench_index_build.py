@@ -18,7 +18,7 @@ from pathlib import Path
 from measuring import arguments, write
 
 from assay.provenance import CodeIndex
-from assay.provenance.build import BuildCounts, build
+from assay.provenance.building import BuildCounts, build
 from assay.provenance.filters import Filters
 from assay.provenance.functions import Granularity
 from assay.provenance.reading import Settings

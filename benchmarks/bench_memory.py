@@ -20,7 +20,7 @@ from torch import Tensor
 
 from assay.models.loading import Checkpoint
 from assay.models.transformers_backend import TransformersModel
-from assay.testbed.base_tokenizer import train_tokenizer
+from builtin.base_tokenizer import train_tokenizer
 
 VOCABULARIES = (32_000, 128_000, 256_000)
 SMOKE_VOCABULARIES = (1_000,)

@@ -31,12 +31,12 @@ import numpy as np
 from measuring import PeakMemory, arguments, fresh, write
 
 from assay.evaluation.retrieval import gains, reciprocal_rank_gain, retrieval_quality
+from assay.experiments.hst.corpus import SearchSpace, installed_functions, is_unseen, search_space
+from assay.experiments.hst.queries import ALTERATIONS, Kind, Query, queries
+from assay.experiments.hst.search import first_right
 from assay.provenance import CodeIndex, Document, trace
 from assay.provenance.candidates import Method
 from assay.retrieval.encoding import open_encoder
-from assay.testbed.tracing.corpus import SearchSpace, installed_functions, is_unseen, search_space
-from assay.testbed.tracing.queries import ALTERATIONS, Kind, Query, queries
-from assay.testbed.tracing.search import first_right
 
 PEER = "copydetect"
 SEED = 0

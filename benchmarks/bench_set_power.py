@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from assay.code import variants
 from assay.evaluation.calibration import wilson
-from assay.evaluation.set_test import set_test
+from assay.evaluation.permutation_test import set_test
 from assay.models.open import open_local
 from assay.models.transformers_backend import TransformersModel
 from assay.scores.token_scores import mid_pit

@@ -33,9 +33,9 @@ from assay.scores import requests
 from assay.scoring import plan, score_samples
 from assay.scoring.rewriters import CHANGES, NAMES, Change, Deterministic
 from assay.scoring.views import Rewritten
-from assay.testbed.configuration import Training
-from assay.testbed.finetune import Task, checkpoint_folder, finetune
-from assay.testbed.rows import member_rows
+from assay.training.finetuning import Task, checkpoint_folder, finetune
+from assay.training.rows import member_rows
+from assay.training.settings import TrainingSettings
 from assay.types import Sample
 
 MODEL = "builtin:small"
@@ -113,7 +113,7 @@ def chosen(size: Size) -> tuple[list[Sample], dict[str, Made]]:
 def trained(folder: Path, members: Sequence[Sample], size: Size) -> None:
     """Checkpoints of a model that was trained on the members."""
     base = open_local(MODEL, device="cpu")
-    training = Training(method="full", rate=1e-3, epochs=size.epochs[-1], checkpoints=size.epochs, device="cpu")
+    training = TrainingSettings(method="full", rate=1e-3, epochs=size.epochs[-1], checkpoints=size.epochs, device="cpu")
     rows = member_rows(base.checkpoint.tokenizer, [one.text for one in members], context=base.context)
     finetune(folder, Task(MODEL, None, rows, [], training, size.seed))
 

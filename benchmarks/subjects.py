@@ -14,8 +14,8 @@ from assay.models import open_local
 from assay.models.loading import Checkpoint
 from assay.models.transformers_backend import TransformersModel
 from assay.scores import FrequencyTable
-from assay.testbed.base_tokenizer import train_tokenizer
 from assay.testbed.library_functions import library_functions, library_paths, library_root
+from builtin.base_tokenizer import train_tokenizer
 
 LARGE = "llama 12×768, 50k"
 SMALL = "builtin:small"

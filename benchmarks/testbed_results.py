@@ -18,12 +18,12 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from assay.cli.testbed_runs import benchmarks_at
+from assay.experiments.bench import Bench
+from assay.experiments.table import EXPERIMENTS
 from assay.reports.experiment import write_finding
 from assay.testbed.configuration import read_configuration, scale
 from assay.testbed.evaluate import SCORES
-from assay.testbed.experiments.bench import Bench
-from assay.testbed.experiments.table import EXPERIMENTS
-from assay.testbed.run import CONFIGURATION, manifest_of
+from assay.testbed.running import CONFIGURATION, manifest_of
 
 HERE = Path(__file__).parent
 RESULTS = HERE / "results" / "testbed"

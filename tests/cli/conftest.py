@@ -3,21 +3,14 @@
 import json
 import os
 import sys
-from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
 
 from assay.cli.app import main
+from support.commands import Finished
 
 SOURCE = Path(__file__).resolve().parents[2] / "src"
-
-
-@dataclass
-class Finished:
-    code: int
-    out: str
-    err: str
 
 
 @pytest.fixture

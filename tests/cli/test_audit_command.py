@@ -126,7 +126,7 @@ def test_every_benchmark_of_the_list_can_be_shown(assay):
         ["benchmarks", "show"],
         ["frequencies", "build"],
         ["cache", "info"],
-        ["testbed", "train-base"],
+        ["testbed", "plant"],
     ],
 )
 def test_every_command_has_help_with_an_example(assay, command):

@@ -17,7 +17,7 @@ import pytest
 
 from assay.errors import DataError
 from assay.provenance import CodeIndex
-from assay.provenance.build import build
+from assay.provenance.building import build
 from assay.provenance.filters import Filters
 from assay.provenance.reading import Settings, read_entries
 from assay.provenance.removal import remove
@@ -265,7 +265,7 @@ def run_build(tmp_path, corpus, jobs=1):
     script = textwrap.dedent(f"""
         import sys, threading
         from assay.provenance import CodeIndex
-        from assay.provenance.build import build
+        from assay.provenance.building import build
         from assay.provenance.reading import Settings
         from assay.provenance.sources.open import Reading, open_sources
 

@@ -14,7 +14,7 @@ from rich.console import Console
 from assay.cli import terminal
 from assay.errors import DataError
 from assay.provenance import CodeIndex
-from assay.provenance.build import BuildCounts, Reached, build
+from assay.provenance.building import BuildCounts, Reached, build
 from assay.provenance.reading import Settings
 from assay.provenance.sources.open import Reading, open_sources
 from assay.provenance.sources.size import Expected

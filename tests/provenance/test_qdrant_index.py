@@ -17,7 +17,7 @@ from qdrant_client.http.exceptions import ResponseHandlingException, UnexpectedR
 from assay.errors import CorpusIndexError
 from assay.provenance import CodeIndex, Document, Origin, SeenFile, trace
 from assay.provenance.boilerplate import NOTHING, Boilerplate
-from assay.provenance.build import build
+from assay.provenance.building import build
 from assay.provenance.confidence import Calibration, binned, shipped_calibration
 from assay.provenance.qdrant import QdrantIndex
 from assay.provenance.qdrant import index as qdrant_index

@@ -17,7 +17,7 @@ from typer.testing import CliRunner
 from assay.cli.app import app
 from assay.errors import DataError, MissingExtra
 from assay.provenance import CodeIndex
-from assay.provenance.build import build
+from assay.provenance.building import build
 from assay.provenance.ray_readers import RayReaders
 from assay.provenance.reading import Settings
 from assay.provenance.sources.entry import Entry, InMemory

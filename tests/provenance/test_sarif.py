@@ -4,9 +4,9 @@ import jsonschema
 import pytest
 
 from assay.provenance import Origin
-from assay.provenance.sarif import sarif
+from assay.provenance.sarif_log import sarif
 from assay.provenance.texts import SourceText
-from assay.provenance.trace import Trace
+from assay.provenance.tracing import Trace
 from assay.types import Match, Span
 
 TEXT = {"type": "object", "required": ["text"], "properties": {"text": {"type": "string", "minLength": 1}}}

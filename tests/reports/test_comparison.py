@@ -7,7 +7,7 @@ import pytest
 from assay.errors import DataError
 from assay.evaluation.estimate import Estimate
 from assay.leakage.results import Audit
-from assay.reports.comparison import cells, comparison
+from assay.reports.comparing import cells, comparison
 from assay.reports.wording import auroc, percent_with_interval
 
 

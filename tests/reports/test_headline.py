@@ -7,10 +7,10 @@ import numpy as np
 import pytest
 
 from assay.evaluation import BlindBaseline, DosePoint, Estimate, FlagRate, Ranking
-from assay.evaluation.set_test import SetTest
+from assay.evaluation.permutation_test import SetTest
 from assay.leakage.results import Audit, Calibration, Distribution, ScoreSummary
 from assay.reports.blind import baseline_note, confounding_warning
-from assay.reports.headline import headline, sufficient_dose
+from assay.reports.headlines import headline, sufficient_dose
 from assay.types import Sample
 
 NOTHING = Distribution(math.nan, math.nan, {})

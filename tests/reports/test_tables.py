@@ -6,7 +6,7 @@ import pytest
 from rich.console import Console
 
 from assay.leakage.results import Audit
-from assay.reports.tables import (
+from assay.reports.result_tables import (
     distribution_table,
     dose_table,
     flag_table,

@@ -11,7 +11,7 @@ import pytest
 from assay.retrieval.grammars import PYTHON
 from assay.retrieval.regions import COMMENT, find_regions
 from assay.retrieval.source import Source
-from assay.retrieval.tokens import tokens
+from assay.retrieval.token_channel import tokens
 
 LIBRARY = Path(sysconfig.get_paths()["stdlib"])
 FILES = random.Random(0).sample(sorted(path.name for path in LIBRARY.glob("*.py")), 40)

@@ -5,7 +5,7 @@ import pytest
 from assay.retrieval.grammars import LANGUAGES, grammar_of
 from assay.retrieval.regions import find_regions
 from assay.retrieval.source import Source
-from assay.retrieval.tokens import tokens
+from assay.retrieval.token_channel import tokens
 
 
 def canonical(text, language):

@@ -130,7 +130,7 @@ def audit_command(
         known.check(todo, calibration)
     learned = {}
     if lessons is not None and todo.generator is not None:
-        from assay.leakage.supervised import fit_all
+        from assay.leakage import fit_all
 
         learned = fit_all(lessons.samples, todo.generator, seed=seed)
     with progress_bar(f"auditing {dataset.name}") as report:

@@ -25,7 +25,7 @@ def info_command(*, path: At = None, as_json: AsJson = False) -> None:
 
     **Example**: `assay cache info`
     """
-    from assay.models.cache import StatisticsCache
+    from assay.models import StatisticsCache
 
     with StatisticsCache(path) as cache:
         found = cache.info()
@@ -53,7 +53,7 @@ def clear_command(
 
     **Example**: `assay cache clear --model 3f2a9c`
     """
-    from assay.models.cache import StatisticsCache
+    from assay.models import StatisticsCache
 
     with StatisticsCache(path) as cache:
         removed = cache.clear(model)

@@ -44,7 +44,7 @@ def calibrate_command(
     """
     from assay.cli.requested import planned, specified, tell_rejections
     from assay.cli.terminal import progress_bar, warn
-    from assay.evaluation.calibration import unseen_note
+    from assay.evaluation import unseen_note
     from assay.leakage import UnseenScores
 
     specs = specified(scores, access, variants)  # a misspelt score is told before a large model is loaded

@@ -43,8 +43,7 @@ def calibrate_index_command(
     """
     from assay.cli.open_index import open_index
     from assay.cli.terminal import progress_bar, warn
-    from assay.provenance.calibrating import calibrate, sampled_functions
-    from assay.provenance.texts import source_texts
+    from assay.provenance import calibrate, sampled_functions, source_texts
 
     with open_index(at) as index, progress_bar("calibrating") as report:
         found = calibrate(

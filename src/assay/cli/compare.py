@@ -30,10 +30,7 @@ def compare_command(
 
     **Example**: `assay compare runs/small-humaneval runs/large-humaneval --figure flagged`
     """
-    from assay.reports import read_run
-    from assay.reports.codec import encode
-    from assay.reports.comparison import cells, comparison
-    from assay.reports.tables import markdown_of, rich_table
+    from assay.reports import cells, comparison, encode, markdown_of, read_run, rich_table
 
     if markdown and as_json:
         raise DataError("both --markdown and --json were given; expected one of them")

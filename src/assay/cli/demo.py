@@ -9,7 +9,7 @@ from assay.cli.options import OUTPUT, Access, AsJson, ModelOptions, Variants
 
 if TYPE_CHECKING:
     from assay.datasets import Dataset
-    from assay.testbed.evaluation_result import Evaluation
+    from assay.testbed import Evaluation
 
 MODEL = "builtin:small"
 SCORES = "one-pass,lowercase"
@@ -44,7 +44,7 @@ def demo_command(
     from assay.cli.present import present
     from assay.cli.requested import planned, specified
     from assay.cli.terminal import progress_bar
-    from assay.testbed.demo import demo_audit, demo_functions
+    from assay.testbed import demo_audit, demo_functions
 
     watch = Stopwatch()
     functions = demo_functions(per_dose)
@@ -65,9 +65,8 @@ def live_part(out: Path) -> "Evaluation | None":
     from assay.cli.terminal import warn
     from assay.cli.testbed_runs import watchers, written
     from assay.errors import MissingExtra
-    from assay.reports.html import LIVE as FOLDER
-    from assay.testbed.demo import LIVE
-    from assay.testbed.run import run
+    from assay.reports import LIVE as FOLDER
+    from assay.testbed import LIVE, run
 
     try:
         found = run(out / FOLDER, LIVE, watchers())
@@ -82,8 +81,7 @@ def show_live(found: "Evaluation") -> None:
     """What was planted, trained and detected, on standard output."""
     from rich.console import Console
 
-    from assay.reports.tables import rich_table
-    from assay.reports.testbed_tables import auroc_table
+    from assay.reports import auroc_table, rich_table
 
     console = Console()
     console.print("\nPlanted, trained and detected on this machine:", style="bold")
@@ -92,7 +90,7 @@ def show_live(found: "Evaluation") -> None:
 
 def show_traced(functions: "Dataset", out: Path) -> None:
     """A function under other names, traced back to its place, on standard output and as files to go on with."""
-    from assay.testbed.tracing.demo import traced_function
+    from assay.experiments import traced_function
 
     index = out / "functions.index"
     found = traced_function(functions.samples, index)

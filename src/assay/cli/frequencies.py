@@ -39,7 +39,7 @@ def build_command(
     **Example**: `assay frequencies build builtin:small my_corpus/ -o frequencies.npz`
     """
     from assay.cli.terminal import warn
-    from assay.models.tokenizer import open_tokenizer
+    from assay.models import open_tokenizer
     from assay.scores import FrequencyTable
 
     dataset = which.load(corpus)

@@ -15,10 +15,7 @@ from assay.cli.options import AsJson, At
 from assay.errors import DataError
 
 if TYPE_CHECKING:  # these import numpy and more; --help does not wait for them
-    from assay.provenance.build import BuildCounts
-    from assay.provenance.filters import Filters
-    from assay.provenance.searchable import WritableIndex
-    from assay.provenance.sources.open import Reading
+    from assay.provenance import BuildCounts, Filters, Reading, WritableIndex
     from assay.types import Encoder
 
 READING = "What is read"
@@ -109,7 +106,7 @@ class ReadingOptions:
         Raises:
             DataError: no such language, or a size that is none.
         """
-        from assay.provenance.filters import Filters, languages_named, size_named
+        from assay.provenance import Filters, languages_named, size_named
 
         return Filters(
             include=tuple(self.include or ()),
@@ -126,8 +123,7 @@ class ReadingOptions:
         Raises:
             DataError: a --column that is no assignment, or a size that is none.
         """
-        from assay.provenance.filters import size_named
-        from assay.provenance.sources.open import Reading
+        from assay.provenance import Reading, size_named
 
         columns = dict(one.partition("=")[::2] for one in self.column or ())
         if "" in columns.values():
@@ -168,9 +164,8 @@ def build_command(
 
     **Example**: `assay index build ~/src/project vendor.tar.gz --index code.index`
     """
-    from assay.provenance.places import create_index, description_at, open_index
-    from assay.provenance.sources.open import open_sources
-    from assay.retrieval.encoding import open_encoder
+    from assay.provenance import create_index, description_at, open_index, open_sources
+    from assay.retrieval import open_encoder
 
     filters, reading = which.filters(), which.reading()
     open_sources(corpora, reading)  # a path that is not there is told before a folder is made
@@ -229,7 +224,7 @@ def remove_command(
 
     **Example**: `assay index remove --path 'vendor/' --index code.index`
     """
-    from assay.provenance.removal import remove
+    from assay.provenance import remove
 
     if not corpora and not path:
         raise DataError("nothing to remove was named: expected a corpus or --path PATTERN")
@@ -248,7 +243,7 @@ def info_command(*, at: At, as_json: AsJson = False) -> None:
 
     **Example**: `assay index info --index code.index`
     """
-    from assay.provenance.places import open_index
+    from assay.provenance import open_index
 
     with open_index(at) as found, found.snapshot():
         described = asdict(found.info()) | {
@@ -268,8 +263,7 @@ def compact_command(*, at: At) -> None:
 
     **Example**: `assay index compact --index code.index`
     """
-    from assay.provenance import CodeIndex
-    from assay.provenance.places import folder_named
+    from assay.provenance import CodeIndex, folder_named
 
     folder = folder_named(at, "a Qdrant server compacts its collections itself")
     with CodeIndex.open(folder, writable=True, encoder=_encoder_of(at)) as found:
@@ -280,15 +274,15 @@ def compact_command(*, at: At) -> None:
 
 def _opened(at: str) -> "WritableIndex":
     """An index for writing, with the encoder that it was made with."""
-    from assay.provenance.places import open_index
+    from assay.provenance import open_index
 
     return open_index(at, writable=True, encoder=_encoder_of(at))
 
 
 def _encoder_of(at: str) -> "Encoder | None":
     """The encoder that an index was made with; None where it has none, or where there is no index."""
-    from assay.provenance.places import description_at
-    from assay.retrieval.encoding import open_encoder
+    from assay.provenance import description_at
+    from assay.retrieval import open_encoder
 
     described = description_at(at)
     return open_encoder(described.encoder) if described is not None and described.encoder else None
@@ -307,10 +301,7 @@ def _build(
     as_json: bool,
 ) -> None:
     from assay.cli.terminal import files_bar, warn
-    from assay.provenance.build import build
-    from assay.provenance.reading import Settings
-    from assay.provenance.sources.open import open_sources
-    from assay.provenance.sources.size import Expected
+    from assay.provenance import Expected, Settings, build, open_sources
 
     sources = open_sources(corpora, reading)
     settings = Settings(filters, granularity, into.profile)

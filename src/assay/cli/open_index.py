@@ -6,7 +6,7 @@ from assay.cli.terminal import warn
 from assay.errors import AssayError
 
 if TYPE_CHECKING:  # this imports numpy and more; --help does not wait for it
-    from assay.provenance.searchable import Searchable
+    from assay.provenance import Searchable
     from assay.types import Encoder
 
 
@@ -39,8 +39,8 @@ def query_encoder(place: str, *, required: bool = False) -> "Encoder | None":
     Raises:
         AssayError: it is required, and cannot be opened.
     """
-    from assay.provenance.places import description_at
-    from assay.retrieval.encoding import open_encoder
+    from assay.provenance import description_at
+    from assay.retrieval import open_encoder
 
     described = description_at(place)
     if described is None or described.encoder is None:

@@ -11,9 +11,8 @@ from assay.errors import CacheError
 
 if TYPE_CHECKING:  # these import numpy and more; --help does not wait for them
     from assay.datasets import Dataset
-    from assay.scores import ScoreRequest
-    from assay.scores.definition import Role
-    from assay.scoring.rewriters import Rewriter
+    from assay.scores import Role, ScoreRequest
+    from assay.scoring import Rewriter
     from assay.types import Generator, LogProbScorer
 
 MODEL = "Model"
@@ -89,8 +88,7 @@ class ModelOptions:
         """
         from assay.cli.terminal import warn
         from assay.errors import MissingCapability
-        from assay.models.cache import CachedLogProbScorer, CachedScorer, StatisticsCache
-        from assay.models.open import open_model
+        from assay.models import CachedLogProbScorer, CachedScorer, StatisticsCache, open_model
         from assay.types import LogProbScorer, TokenScorer
 
         how = {key: value for key, value in asdict(self).items() if key != "no_cache"}
@@ -114,7 +112,7 @@ class ModelOptions:
         Raises:
             ModelError: the model cannot be opened.
         """
-        from assay.models.open import open_model
+        from assay.models import open_model
 
         return self._cached(
             open_model(name, **{key: value for key, value in asdict(self).items() if key != "no_cache"})
@@ -123,9 +121,8 @@ class ModelOptions:
     def _cached(self, model: "Generator") -> "Generator":
         """The model behind the cache, unless that is switched off or fails."""
         from assay.cli.terminal import warn
-        from assay.models.cache import StatisticsCache
-        from assay.models.generation_cache import cached_generator
-        from assay.scoring.plan import generator_digest
+        from assay.models import StatisticsCache, cached_generator
+        from assay.scoring import generator_digest
 
         if self.no_cache:
             return model
@@ -147,8 +144,8 @@ class ModelOptions:
         """
         from assay.code import require_sandbox
         from assay.errors import DataError
-        from assay.models.open import open_model
-        from assay.scoring.rewriters import CHANGES, Deterministic, Written
+        from assay.models import open_model
+        from assay.scoring import CHANGES, Deterministic, Written
 
         asked = {one.strip() for one in kinds.split(",")}
         if not asked <= set(CHANGES):

@@ -8,10 +8,7 @@ from rich.console import Console
 from rich.text import Text
 
 from assay.leakage import Audit
-from assay.reports import write_report, write_run
-from assay.reports.blind import confounding_warning
-from assay.reports.headline import headline
-from assay.reports.tables import rich_table, tables
+from assay.reports import confounding_warning, headline, rich_table, tables, write_report, write_run
 
 
 def present(audit: Audit, manifest: Mapping[str, object], folder: Path, *, as_json: bool) -> None:

@@ -5,8 +5,7 @@ from typing import TYPE_CHECKING, Literal
 
 from assay.errors import ScoreError
 from assay.scores import SCORES, FrequencyTable, ScoreDefinition, ScoreRequest, requests
-from assay.scoring import Plan, plan
-from assay.scoring.rewriters import Rewriter
+from assay.scoring import Plan, Rewriter, plan
 from assay.types import LogProbScorer, TokenScorer
 
 if TYPE_CHECKING:
@@ -21,7 +20,7 @@ def frequencies_for(scorer: LogProbScorer, path: Path | None) -> FrequencyTable 
     Raises:
         DataError: the file is no table.
     """
-    from assay.models.open import builtin_folder
+    from assay.models import builtin_folder
 
     if path is not None:
         return FrequencyTable.load(path)

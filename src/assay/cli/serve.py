@@ -40,8 +40,7 @@ def serve_command(
 
     from assay.cli.open_index import query_encoder
     from assay.cli.terminal import warn
-    from assay.service.app import Limits, create_app
-    from assay.service.server import listening
+    from assay.service import Limits, create_app, listening
 
     limits = Limits(max_bytes, timeout, workers or os.cpu_count() or 1, waiting)
     token = os.environ.get(TOKEN) or None

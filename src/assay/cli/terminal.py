@@ -8,10 +8,9 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 
 if TYPE_CHECKING:
-    from assay.provenance.build import BuildCounts, Reached
-    from assay.provenance.build import Progress as FilesReport
-    from assay.provenance.sources.size import Expected
-    from assay.scoring.run import Progress as Report
+    from assay.provenance import BuildCounts, Expected, Reached
+    from assay.provenance import Progress as FilesReport
+    from assay.scoring import Progress as Report
 
 ERRORS = Console(stderr=True)
 

@@ -3,8 +3,6 @@
 import typer
 
 from assay.cli.testbed_runs import evaluate_command, list_command, plant_command, run_command, train_command
-from assay.cli.train_base import train_base_command
-from assay.cli.train_encoder import train_encoder_command
 
 testbed_app = typer.Typer(name="testbed", help="Ground truth made on purpose.", no_args_is_help=True)
 
@@ -19,5 +17,3 @@ testbed_app.command("train")(train_command)
 testbed_app.command("evaluate")(evaluate_command)
 testbed_app.command("run")(run_command)
 testbed_app.command("list")(list_command)
-testbed_app.command("train-base")(train_base_command)
-testbed_app.command("train-encoder")(train_encoder_command)

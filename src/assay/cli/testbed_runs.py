@@ -12,8 +12,7 @@ from assay.cli.options import DATA, MODEL, OUTPUT, AsJson
 from assay.cli.terminal import ERRORS
 
 if TYPE_CHECKING:
-    from assay.testbed.evaluation_result import Evaluation
-    from assay.testbed.run import Watchers
+    from assay.testbed import Evaluation, Watchers
 
 Part = TypeVar("Part")
 
@@ -63,8 +62,7 @@ def plant_command(
 
     **Example**: `assay testbed plant mbpp --data mbpp.jsonl --members 200 --out runs/planted`
     """
-    from assay.testbed.configuration import Configuration, Data, check
-    from assay.testbed.run import plant_in
+    from assay.testbed import Configuration, Data, check, plant_in
 
     found = Configuration(
         name=out.name,
@@ -133,9 +131,7 @@ def train_command(
 
     **Example**: `assay testbed train runs/planted --method full --rate 1e-3 --batch 8 --ratio 1`
     """
-    from assay.testbed.configuration import check
-    from assay.testbed.plant import FOLDER, read_planted
-    from assay.testbed.run import configuration_in, reconfigure, train_in
+    from assay.testbed import FOLDER, check, configuration_in, read_planted, reconfigure, train_in
 
     known = configuration_in(folder)
     kept = None if checkpoints is None else numbers(checkpoints, "--checkpoints")
@@ -174,9 +170,7 @@ def evaluate_command(
 
     **Example**: `assay testbed evaluate runs/planted --detectors mid_pit,min_k_plus_plus,sr_gray`
     """
-    from assay.testbed.configuration import check
-    from assay.testbed.plant import FOLDER, read_planted
-    from assay.testbed.run import configuration_in, evaluate_in, reconfigure
+    from assay.testbed import FOLDER, check, configuration_in, evaluate_in, read_planted, reconfigure
 
     known = configuration_in(folder)
     names = None if detectors is None else tuple(name.strip() for name in detectors.split(","))
@@ -216,9 +210,8 @@ def run_command(
 
     **Example**: `assay testbed run table-1 --scale small --seed 0,1,2 --out runs/small`
     """
-    from assay.testbed.configuration import is_file, read_configuration
-    from assay.testbed.experiments.table import experiment
-    from assay.testbed.run import run
+    from assay.experiments import experiment
+    from assay.testbed import is_file, read_configuration, run
 
     if what == tracing_run.NAME:
         folder = out or Path("runs") / f"{what}-{scale}"
@@ -247,7 +240,7 @@ def list_command(*, as_json: AsJson = False) -> None:
     from rich.console import Console
     from rich.table import Table
 
-    from assay.testbed.experiments.table import EXPERIMENTS
+    from assay.experiments import EXPERIMENTS
 
     if as_json:
         known = [{"name": one.name, "source": one.source, "summary": one.summary} for one in EXPERIMENTS.values()]
@@ -267,12 +260,9 @@ def show_experiment(
     """Make an experiment, write what it found beside its runs, and show its table."""
     from rich.console import Console
 
-    from assay.reports.experiment import finding_table, write_finding
-    from assay.reports.tables import WIDE, markdown_of, rich_table
-    from assay.testbed.configuration import scale
-    from assay.testbed.experiments.bench import Bench
-    from assay.testbed.experiments.table import experiment
-    from assay.testbed.run import manifest_of
+    from assay.experiments import Bench, experiment
+    from assay.reports import WIDE, finding_table, markdown_of, rich_table, write_finding
+    from assay.testbed import manifest_of, scale
 
     bench = Bench(out, scale(size), seeds, data, watchers())
     chosen = experiment(name)
@@ -308,10 +298,9 @@ def benchmarks_at(given: list[str]) -> dict[str, Path]:
 
 def written(folder: Path, found: "Evaluation") -> Path:
     """Write the numbers, the tables and the page of a run; returns where the page lies."""
-    from assay.reports.testbed_run import write_evaluation
-    from assay.testbed.finetune import TRAIN
-    from assay.testbed.resuming import LOG
-    from assay.testbed.run import manifest_of
+    from assay.reports import write_evaluation
+    from assay.testbed import manifest_of
+    from assay.training import LOG, TRAIN
 
     log = folder / TRAIN / LOG
     losses = [json.loads(line) for line in log.read_text("utf-8").splitlines()] if log.exists() else []
@@ -322,9 +311,7 @@ def show(folder: Path, found: "Evaluation", *, as_json: bool) -> None:
     """Write the numbers, the tables and the page, and show the short tables."""
     from rich.console import Console
 
-    from assay.reports.evaluation_file import EVALUATION
-    from assay.reports.tables import rich_table
-    from assay.reports.testbed_tables import short_tables
+    from assay.reports import EVALUATION, rich_table, short_tables
 
     page = written(folder, found)
     if as_json:
@@ -342,7 +329,7 @@ def show(folder: Path, found: "Evaluation", *, as_json: bool) -> None:
 
 def watchers() -> "Watchers":
     """What a person at a terminal sees of a run; nothing in a pipe."""
-    from assay.testbed.run import Watchers
+    from assay.testbed import Watchers
 
     if not ERRORS.is_terminal:
         return Watchers()

@@ -13,9 +13,7 @@ from assay.cli.options import OUTPUT, AsJson, At, DataOptions
 from assay.errors import DataError
 
 if TYPE_CHECKING:  # these import numpy and more; --help does not wait for them
-    from assay.provenance.searchable import Searchable
-    from assay.provenance.texts import SourceText
-    from assay.provenance.trace import Trace
+    from assay.provenance import Searchable, SourceText, Trace
 
 SEARCH = "Search"
 SURE = 0.95
@@ -79,10 +77,7 @@ def trace_command(
     **Example**: `assay trace snippet.py --index corpus.index --fail-on-licence 'GPL-*'`
     """
     from assay.cli.open_index import open_index
-    from assay.provenance.boilerplate import default_boilerplate, with_templates
-    from assay.provenance.licence_rules import checked_rules
-    from assay.provenance.trace import trace
-    from assay.provenance.unlabelled import language_by_evidence
+    from assay.provenance import checked_rules, default_boilerplate, language_by_evidence, trace, with_templates
 
     rules = checked_rules(fail_on_licence or ())
     if (benchmark is None) == (not code):
@@ -126,8 +121,8 @@ def _traced(texts: "list[SourceText]", answer: "Callable[[SourceText], Trace]") 
 
 def _texts(code: list[Path], language: str | None, by: str) -> "list[SourceText]":
     """One file or standard input whole, a folder and several files function by function."""
-    from assay.datasets.sources import language_named
-    from assay.provenance.texts import SourceText, by_function, one_text, source_texts
+    from assay.datasets import language_named
+    from assay.provenance import SourceText, by_function, one_text, source_texts
 
     named = language and language_named(language)
     found: list[SourceText] = []
@@ -151,7 +146,7 @@ def _show(
     traced: "list[tuple[SourceText, Trace]]", rules: tuple[str, ...], sarif: Path | None, *, as_json: bool
 ) -> None:
     from assay.cli.trace_tables import denied_matches, print_traces, trace_json
-    from assay.provenance.sarif import sarif as as_sarif
+    from assay.provenance import sarif as as_sarif
 
     if sarif is not None:
         try:
@@ -180,9 +175,9 @@ def _benchmark(
 ) -> None:
     from assay.cli.terminal import progress_bar
     from assay.cli.trace_tables import benchmark_json, print_benchmark
-    from assay.datasets.benchmarks import benchmark as read_about
-    from assay.datasets.benchmarks import is_benchmark
-    from assay.provenance.contamination import trace_benchmark
+    from assay.datasets import benchmark as read_about
+    from assay.datasets import is_benchmark
+    from assay.provenance import trace_benchmark
 
     if which.part is None and is_benchmark(name) and SOLUTION in read_about(name).parts:
         which = replace(which, part=SOLUTION)

@@ -7,12 +7,8 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from assay.evaluation.estimate import Estimate
-from assay.provenance.contamination import KINDS, LIES_THERE, BenchmarkTrace
-from assay.provenance.document import Origin
-from assay.provenance.licence_rules import denied
-from assay.provenance.texts import SourceText
-from assay.provenance.trace import Trace
+from assay.evaluation import Estimate
+from assay.provenance import KINDS, LIES_THERE, BenchmarkTrace, Origin, SourceText, Trace, denied
 from assay.types import Match
 
 SHOWN = 50

@@ -9,7 +9,7 @@ from assay.cli.terminal import progress_bar
 from assay.errors import DataError
 
 if TYPE_CHECKING:
-    from assay.testbed.tracing.trial import Scale, TracingTrial
+    from assay.experiments import Scale, TracingTrial
 
 NAME = "provenance"
 SOURCE = "HybridSourceTracker (Gurioli et al.), evaluation"
@@ -24,10 +24,8 @@ def run_tracing(scale: str, folder: Path, seeds: tuple[int, ...], *, as_json: bo
     """
     from rich.console import Console
 
-    from assay.reports.experiment import finding_table, write_finding
-    from assay.reports.tables import markdown_of
-    from assay.testbed.tracing.findings import trial_findings
-    from assay.testbed.tracing.trial import SIZES
+    from assay.experiments import SIZES, trial_findings
+    from assay.reports import finding_table, markdown_of, write_finding
 
     size = next((one for one in SIZES if one == scale), None)
     if size is None:
@@ -51,9 +49,8 @@ def trial(scale: "Scale", folder: Path, seed: int) -> "TracingTrial":
     """The trial of one seed."""
     from itertools import islice
 
-    from assay.retrieval.encoding import open_encoder
-    from assay.testbed.tracing.corpus import installed_functions, search_space
-    from assay.testbed.tracing.trial import SIZES, run_trial
+    from assay.experiments import SIZES, installed_functions, run_trial, search_space
+    from assay.retrieval import open_encoder
 
     size = SIZES[scale]
     documents = list(islice(installed_functions(), size.corpus))

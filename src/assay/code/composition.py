@@ -4,7 +4,7 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 
 from assay.code.names import Kind
-from assay.code.variants import Variant, VariantSet, variants
+from assay.code.variant_engine import Variant, VariantSet, variants
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,7 +17,7 @@ from assay.code.mutation import mutated, mutated_input
 from assay.code.observing import Asked, Observed, observed
 from assay.code.replacing import Replacement, shows, spliced
 from assay.code.statements import examples_in
-from assay.code.variants import Variant, VariantSet
+from assay.code.variant_engine import Variant, VariantSet
 
 Inputs = Sequence[object]
 """New values for the arguments of one example; of a program: one text."""

@@ -14,7 +14,7 @@ from assay.code.languages import named
 from assay.code.names import Kind, Renamable
 from assay.code.prompts import AS_JSON, VERSIONS, renaming_prompt
 from assay.code.replies import strings_in
-from assay.code.variants import KINDS, Variant, VariantSet
+from assay.code.variant_engine import KINDS, Variant, VariantSet
 from assay.code.word_changes import word_changes
 from assay.types import Generator, Unread
 

@@ -1,19 +1,5 @@
 """Was this sample, this benchmark in the training data? Scores become calibrated answers here."""
 
-from assay.leakage.audit import PRIMARY, audit
-from assay.leakage.calibration_file import UnseenScores
-from assay.leakage.fail_on import Rule, rule
-from assay.leakage.results import Audit, Calibration, Distribution, SampleTokens, ScoreSummary
+import lazy_loader
 
-__all__ = [
-    "PRIMARY",
-    "Audit",
-    "Calibration",
-    "Distribution",
-    "Rule",
-    "SampleTokens",
-    "ScoreSummary",
-    "UnseenScores",
-    "audit",
-    "rule",
-]
+__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

@@ -10,9 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from assay.errors import DataError
-from assay.scoring import Plan, score_samples
-from assay.scoring.rewriters import Deterministic
-from assay.scoring.run import Progress
+from assay.scoring import Deterministic, Plan, Progress, score_samples
 from assay.types import Sample
 
 FORMAT = "assay calibration 1"

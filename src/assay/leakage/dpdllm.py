@@ -15,8 +15,7 @@ from numpy.typing import NDArray
 from sklearn.naive_bayes import GaussianNB
 
 from assay.leakage.labelled import NOTHING, Continued, Taught, check_classes, continued
-from assay.models.open import open_local
-from assay.models.transformers_backend import TransformersModel
+from assay.models import TransformersModel, open_local
 from assay.types import Generator, Sample, Score
 
 NAME = "dpdllm"

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from types import MappingProxyType
 
 from assay.errors import DataError
-from assay.evaluation.estimate import Estimate
+from assay.evaluation import Estimate
 from assay.leakage.results import Audit, ScoreSummary
 
 SIGNS: Mapping[str, Callable[[float, float], bool]] = MappingProxyType({"<": operator.lt, ">": operator.gt})

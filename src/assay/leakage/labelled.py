@@ -14,9 +14,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from assay.errors import DataError
-from assay.scores.continuation import SuffixCut
-from assay.scoring.asking import answers
-from assay.scoring.cutting import Answer, Piece, pieces
+from assay.scores import SuffixCut
+from assay.scoring import Answer, Piece, answers, pieces
 from assay.types import Generator, Sample, Score, Unread
 
 CUT = SuffixCut(0.5, "line", "lexical")

@@ -7,12 +7,7 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from assay.evaluation.blind import BlindBaseline
-from assay.evaluation.calibration import FlagRate
-from assay.evaluation.dose import DosePoint
-from assay.evaluation.estimate import Estimate
-from assay.evaluation.ranking_result import Ranking
-from assay.evaluation.set_test import SetTest
+from assay.evaluation import BlindBaseline, DosePoint, Estimate, FlagRate, Ranking, SetTest
 from assay.types import Floats, Integers, Sample
 
 

@@ -26,9 +26,8 @@ from transformers import (
 )
 
 from assay.leakage.labelled import Continued, Taught, check_classes, continued
-from assay.models.loading import one_line, quiet
-from assay.models.open import located
-from assay.scoring.views import rewritten
+from assay.models import located, one_line, quiet
+from assay.scoring import rewritten
 from assay.types import Generator, Sample, Score
 
 NAME = "veil_probe"

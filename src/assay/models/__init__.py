@@ -3,16 +3,6 @@
 Importing this package loads no torch; `open_model` does.
 """
 
-from assay.models.cache import CachedLogProbScorer, CachedScorer, StatisticsCache, default_cache_path
-from assay.models.open import open_local, open_model
-from assay.models.table import TableModel
+import lazy_loader
 
-__all__ = [
-    "CachedLogProbScorer",
-    "CachedScorer",
-    "StatisticsCache",
-    "TableModel",
-    "default_cache_path",
-    "open_local",
-    "open_model",
-]
+__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

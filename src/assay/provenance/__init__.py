@@ -1,19 +1,5 @@
 """Where code comes from: corpora become documents, documents an index, and a snippet is traced back to its sources."""
 
-from assay.provenance.document import UNKNOWN_LICENCE, Document, Origin
-from assay.provenance.index import CodeIndex
-from assay.provenance.stored import AddCounts, IndexInfo, SeenFile, StoredDocument
-from assay.provenance.trace import Trace, trace
+import lazy_loader
 
-__all__ = [
-    "UNKNOWN_LICENCE",
-    "AddCounts",
-    "CodeIndex",
-    "Document",
-    "IndexInfo",
-    "Origin",
-    "SeenFile",
-    "StoredDocument",
-    "Trace",
-    "trace",
-]
+__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

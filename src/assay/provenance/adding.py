@@ -4,8 +4,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import islice
 
 from assay.provenance.document import Document
-from assay.retrieval.canonical import Form
-from assay.retrieval.hashing import Hashes
+from assay.retrieval import Form, Hashes
 from assay.types import Floats
 
 Batch = tuple[Sequence[Document], Sequence[Mapping[Form, Hashes]] | None, Sequence[Floats] | None]

@@ -13,12 +13,10 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from assay.datasets.sources import language_of
+from assay.datasets import language_of
 from assay.errors import DataError
 from assay.provenance.searchable import Searchable
-from assay.retrieval import Fingerprints, Profile, fingerprint
-from assay.retrieval.canonical import Form
-from assay.retrieval.hashing import Hashes
+from assay.retrieval import Fingerprints, Form, Hashes, Profile, fingerprint
 
 BETWEEN = "----\n"
 """The line between two templates of one shipped file."""

@@ -11,7 +11,7 @@ from assay.provenance.confidence import Calibration
 from assay.provenance.evidence import ChannelEvidence, Query, with_lookup
 from assay.provenance.ranking import Standing, Values
 from assay.provenance.searchable import Searchable
-from assay.retrieval.vectors import Ids
+from assay.retrieval import Ids
 
 Method = Literal["union", "hst", "winnowing", "vector"]
 

@@ -1,7 +1,7 @@
 """Copies that are no longer letter for letter: fragments, renamed (Type 2) or edited (Type 3), for training and trial.
 
 What can be said in every language: names and literals are found by the lexical rules of the fingerprints, statements
-are lines. A rewriting that has to run as before is what `assay.code.variants` is for.
+are lines. A rewriting that has to run as before is what `assay.code.variant_engine` is for.
 """
 
 import random
@@ -11,14 +11,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from assay.code.words import ADJECTIVES, NOUNS
+from assay.code import ADJECTIVES, NOUNS
 from assay.provenance.adaptation import drawing
-from assay.retrieval.canonical import Canonical
-from assay.retrieval.grammars import LANGUAGES, grammar_of
-from assay.retrieval.hashing import mixed
-from assay.retrieval.regions import COMMENT, find_regions
-from assay.retrieval.source import Source
-from assay.retrieval.tokens import NAME, tokens
+from assay.retrieval import COMMENT, LANGUAGES, NAME, Canonical, Source, find_regions, grammar_of, mixed, tokens
 
 A_NAME = mixed(np.array([NAME]))[0]
 RESERVED = frozenset().union(*(one.reserved for one in LANGUAGES.values()))

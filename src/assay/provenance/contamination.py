@@ -11,17 +11,12 @@ from typing import Literal
 
 import numpy as np
 
-from assay.evaluation.calibration import wilson
-from assay.evaluation.estimate import Estimate
+from assay.evaluation import Estimate, wilson
 from assay.provenance.candidates import Method
 from assay.provenance.document import Origin
 from assay.provenance.searchable import Searchable
-from assay.provenance.trace import Trace, trace
-from assay.retrieval.canonical import Canonical, Form, characters
-from assay.retrieval.grammars import grammar_of
-from assay.retrieval.regions import find_regions
-from assay.retrieval.source import Source
-from assay.retrieval.tokens import tokens
+from assay.provenance.tracing import Trace, trace
+from assay.retrieval import Canonical, Form, Source, characters, find_regions, grammar_of, tokens
 from assay.types import Match, Sample
 
 Kind = Literal["type 1", "type 2", "near-duplicate", "absent", "too short"]

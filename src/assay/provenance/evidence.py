@@ -7,10 +7,7 @@ import numpy as np
 
 from assay.provenance.boilerplate import Boilerplate, ignored
 from assay.provenance.searchable import Searchable
-from assay.retrieval import Fingerprints, Profile, TooShort, fingerprint
-from assay.retrieval.canonical import Form
-from assay.retrieval.hashing import Hashes
-from assay.retrieval.postings import Overlap
+from assay.retrieval import Fingerprints, Form, Hashes, Overlap, Profile, TooShort, fingerprint
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,8 +11,7 @@ from typing import Final
 from identify import identify
 from pathspec import GitIgnoreSpec
 
-from assay.datasets.sources.languages import LANGUAGES, language_named, language_of
-from assay.datasets.sources.text import is_binary, wide_encoding
+from assay.datasets import LANGUAGES, is_binary, language_named, language_of, wide_encoding
 from assay.errors import DataError
 from assay.provenance.sources.entry import Reason
 

@@ -13,7 +13,7 @@ from typing import Any, Literal
 
 from tree_sitter import Language, Node, Parser
 
-from assay.code.definitions import Definition, python_definitions
+from assay.code import Definition, python_definitions
 from assay.errors import AssayError
 from assay.provenance.document import Kind
 

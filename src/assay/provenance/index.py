@@ -28,12 +28,22 @@ from assay.provenance.index_folder import (
     writer_lock,
 )
 from assay.provenance.stored import AddCounts, IndexInfo, SeenFile, StoredDocument
-from assay.retrieval import Fingerprints, Profile, TooShort, fingerprint, fingerprint_hashes, profile_named
-from assay.retrieval.canonical import Form
-from assay.retrieval.encoding import for_queries
-from assay.retrieval.hashing import Hashes
-from assay.retrieval.postings import CANDIDATES, Overlap, Postings
-from assay.retrieval.vectors import Ids, VectorIndex
+from assay.retrieval import (
+    CANDIDATES,
+    Fingerprints,
+    Form,
+    Hashes,
+    Ids,
+    Overlap,
+    Postings,
+    Profile,
+    TooShort,
+    VectorIndex,
+    fingerprint,
+    fingerprint_hashes,
+    for_queries,
+    profile_named,
+)
 from assay.types import Encoder, Floats
 
 BATCH = 512

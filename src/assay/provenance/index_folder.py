@@ -18,10 +18,7 @@ from filelock import FileLock, Timeout
 
 from assay.errors import AssayError, CorpusIndexError
 from assay.provenance.catalogue import Catalogue
-from assay.retrieval import Channel, Profile
-from assay.retrieval.generations import sync_folder, writing
-from assay.retrieval.postings import Postings
-from assay.retrieval.vectors import VectorIndex
+from assay.retrieval import Channel, Postings, Profile, VectorIndex, sync_folder, writing
 from assay.types import Encoder
 
 FORMAT = 1

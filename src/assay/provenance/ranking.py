@@ -14,7 +14,7 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from assay.retrieval.canonical import Form
+from assay.retrieval import Form
 
 RankBy = Literal["length", "containment", "jaccard"]
 Values = NDArray[np.float64]

@@ -22,7 +22,7 @@ from ray.exceptions import RayError
 from assay.errors import DataError
 from assay.provenance.reading import FileRead, Settings, read_entries
 from assay.provenance.workers import Work, batches_of, crashing, in_order, to_read
-from assay.retrieval.encoding import open_encoder
+from assay.retrieval import open_encoder
 from assay.types import Encoder
 
 LOCAL = "local"

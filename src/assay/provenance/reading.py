@@ -11,10 +11,7 @@ from assay.provenance.filters import DEFAULT_FILTERS, Filters, decoded, language
 from assay.provenance.functions import Granularity, Piece, pieces
 from assay.provenance.licences import resolved
 from assay.provenance.sources.entry import Entry, Reason
-from assay.retrieval import DEFAULT, Profile
-from assay.retrieval.batches import fingerprint_hashes
-from assay.retrieval.canonical import Form
-from assay.retrieval.hashing import Hashes
+from assay.retrieval import DEFAULT, Form, Hashes, Profile, fingerprint_hashes
 from assay.types import Encoder, Floats
 
 

@@ -10,11 +10,7 @@ from numpy.typing import NDArray
 from assay.provenance.confidence import Calibration
 from assay.provenance.document import Document
 from assay.provenance.stored import AddCounts, IndexInfo, SeenFile, StoredDocument
-from assay.retrieval import Profile
-from assay.retrieval.canonical import Form
-from assay.retrieval.hashing import Hashes
-from assay.retrieval.postings import CANDIDATES, Overlap
-from assay.retrieval.vectors import Ids
+from assay.retrieval import CANDIDATES, Form, Hashes, Ids, Overlap, Profile
 from assay.types import Floats
 
 

@@ -1,9 +1,9 @@
 """The language of a text that comes without one: that in which most of it is found."""
 
-from assay.datasets.sources.languages import language_named
+from assay.datasets import language_named
 from assay.provenance.searchable import Searchable
-from assay.provenance.trace import Trace, trace
-from assay.retrieval.grammars import LANGUAGES
+from assay.provenance.tracing import Trace, trace
+from assay.retrieval import LANGUAGES
 
 
 def language_by_evidence(text: str, index: Searchable) -> str | None:

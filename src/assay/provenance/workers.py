@@ -13,8 +13,7 @@ from typing import Protocol, Self
 
 from assay.provenance.reading import FileRead, Settings, read_entries, stamp_before
 from assay.provenance.sources.entry import Entry
-from assay.retrieval.batches import fingerprint_hashes
-from assay.retrieval.encoding import open_encoder
+from assay.retrieval import fingerprint_hashes, open_encoder
 from assay.types import Encoder
 
 Work = tuple[str, Entry, str | None]

@@ -4,7 +4,6 @@ write_run(folder, audit, manifest)    store a run            read_run(folder)   
 render_report(audit, manifest)        the page as text       write_report(folder) the page of a run folder
 """
 
-from assay.reports.html import render_report, write_report
-from assay.reports.run_folder import read_run, write_run
+import lazy_loader
 
-__all__ = ["read_run", "render_report", "write_report", "write_run"]
+__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

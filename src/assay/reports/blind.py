@@ -1,8 +1,7 @@
 """The blind baseline in words: what can be told without the model, said wherever a membership result stands."""
 
-from assay.evaluation.blind import CHANCE, SEPARATING_AUROC
-from assay.evaluation.ranking_result import Ranking
-from assay.leakage.results import Audit
+from assay.evaluation import CHANCE, SEPARATING_AUROC, Ranking
+from assay.leakage import Audit
 from assay.reports.wording import auroc, decimal
 
 

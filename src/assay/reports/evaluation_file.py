@@ -5,7 +5,7 @@ from pathlib import Path
 
 from assay.errors import DataError
 from assay.reports.codec import decode
-from assay.testbed.evaluation_result import Evaluation
+from assay.testbed import Evaluation
 
 SCHEMA = 1
 EVALUATION = "evaluation.json"

@@ -11,16 +11,16 @@ from markupsafe import Markup
 
 from assay._version import __version__
 from assay.errors import DataError
-from assay.evaluation.estimate import Estimate
-from assay.leakage.results import SampleTokens
+from assay.evaluation import Estimate
+from assay.experiments import Finding, Value
+from assay.leakage import SampleTokens
 from assay.reports.codec import encode
 from assay.reports.html import asset, environment, write_report
 from assay.reports.payload import STEPS
+from assay.reports.result_tables import Row, Table, markdown_of
 from assay.reports.run_folder import write_run
 from assay.reports.series import Series, line_figure
-from assay.reports.tables import Row, Table, markdown_of
 from assay.reports.wording import auroc, number, percent, percent_with_interval
-from assay.testbed.experiments.finding import Finding, Value
 
 
 def write_finding(folder: Path, found: Finding, manifest: dict[str, Any]) -> Path:

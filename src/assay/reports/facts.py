@@ -2,8 +2,8 @@
 
 from dataclasses import dataclass
 
-from assay.evaluation.estimate import Estimate
-from assay.leakage.results import Audit
+from assay.evaluation import Estimate
+from assay.leakage import Audit
 from assay.reports.wording import auroc, percent, percent_interval
 
 

@@ -16,8 +16,8 @@ import numpy as np
 import vl_convert
 from numpy.typing import NDArray
 
-from assay.evaluation.estimate import Estimate
-from assay.leakage.results import Audit, ScoreSummary
+from assay.evaluation import Estimate
+from assay.leakage import Audit, ScoreSummary
 from assay.reports.blind import compares_labels, measured_baseline
 from assay.reports.wording import count, listed, number, percent
 from assay.types import MEMBER, NONMEMBER

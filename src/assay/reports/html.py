@@ -13,19 +13,19 @@ from markupsafe import Markup
 
 from assay._version import __version__
 from assay.errors import DataError
-from assay.leakage.results import Audit
+from assay.leakage import Audit
 from assay.reports import figures
 from assay.reports.blind import baseline_note, confounding_warning
 from assay.reports.evaluation_file import EVALUATION, read_evaluation
 from assay.reports.facts import facts
-from assay.reports.headline import headline
+from assay.reports.headlines import headline
 from assay.reports.methods import evaluation_notes, method_notes
 from assay.reports.payload import RUN_LENGTH, STEPS, payload, script_safe
+from assay.reports.result_tables import tables
 from assay.reports.run_folder import read_run
-from assay.reports.tables import tables
 from assay.reports.testbed_tables import live_tables
 from assay.reports.wording import percent
-from assay.testbed.evaluation_result import Evaluation
+from assay.testbed import Evaluation
 
 LARGEST_PAGE = 6_000_000
 """Bytes of a page, as long as the sample table alone needs no more."""

@@ -4,11 +4,10 @@ import re
 from dataclasses import dataclass
 
 from assay.errors import ScoreError
-from assay.leakage.results import Audit
+from assay.leakage import Audit
 from assay.reports.blind import compares_labels, measured_baseline
 from assay.reports.wording import percent
-from assay.scores.definition import ScoreDefinition, View
-from assay.scores.registry import request
+from assay.scores import ScoreDefinition, View, request
 
 _ARXIV = re.compile(r"arXiv:(\d{4}\.\d{4,5})")
 

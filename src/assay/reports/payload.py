@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from assay.leakage.results import Audit, SampleTokens
+from assay.leakage import Audit, SampleTokens
 from assay.reports.methods import named
 from assay.types import NONMEMBER, Sample
 

@@ -23,7 +23,7 @@ import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
 from assay.errors import DataError
-from assay.leakage.results import Audit, SampleTokens, ScoreSummary
+from assay.leakage import Audit, SampleTokens, ScoreSummary
 from assay.reports.codec import decode, encode
 from assay.types import Decision, Sample
 

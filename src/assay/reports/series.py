@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from assay.evaluation.estimate import Estimate
+from assay.evaluation import Estimate
 from assay.reports.figures import Figure, drawn, series_style
 
 TICKS = 12

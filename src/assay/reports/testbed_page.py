@@ -7,13 +7,13 @@ from typing import Any
 from markupsafe import Markup
 
 from assay._version import __version__
-from assay.evaluation.estimate import Estimate
+from assay.evaluation import Estimate
 from assay.reports.figures import Figure
 from assay.reports.html import asset, command_line, environment, told
 from assay.reports.series import Series, line_figure
 from assay.reports.testbed_tables import testbed_tables
 from assay.reports.wording import listed
-from assay.testbed.evaluation_result import Cell, Evaluation, View
+from assay.testbed import Cell, Evaluation, View
 
 DRAWN = ("mid_pit", "min_k_plus_plus", "sr_gray", "sr_z")
 """Four lines can be told apart; the tables have all detectors."""

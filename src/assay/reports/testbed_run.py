@@ -7,10 +7,10 @@ from typing import Any
 from assay.errors import DataError
 from assay.reports.codec import encode
 from assay.reports.evaluation_file import EVALUATION, SCHEMA
-from assay.reports.tables import markdown_of
+from assay.reports.result_tables import markdown_of
 from assay.reports.testbed_page import render_testbed
 from assay.reports.testbed_tables import testbed_tables
-from assay.testbed.evaluation_result import Evaluation
+from assay.testbed import Evaluation
 
 TABLES = "tables.md"
 PAGE = "report.html"

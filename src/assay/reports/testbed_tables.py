@@ -2,10 +2,10 @@
 
 from collections.abc import Sequence
 
-from assay.evaluation.estimate import Estimate, unknown
-from assay.reports.tables import Row, Table
+from assay.evaluation import Estimate, unknown
+from assay.reports.result_tables import Row, Table
 from assay.reports.wording import auroc, percent, percent_with_interval
-from assay.testbed.evaluation_result import Cell, Evaluation, View
+from assay.testbed import Cell, Evaluation, View
 
 VIEWS: dict[View, str] = {"all": "", "filtered": ", samples that pass the paper's filter"}
 INTERVALS = "In brackets: 95 % intervals, bootstrapped by group."

@@ -2,7 +2,7 @@
 
 import math
 
-from assay.evaluation.estimate import Estimate
+from assay.evaluation import Estimate
 
 RARE = 0.001
 """Shares below are told as less than that."""

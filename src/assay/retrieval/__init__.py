@@ -1,18 +1,5 @@
 """Finding where code comes from: fingerprints of source text."""
 
-from assay.retrieval.batches import fingerprint_hashes
-from assay.retrieval.fingerprints import Fingerprints, TooShort, fingerprint
-from assay.retrieval.profiles import DEFAULT, PAPER, PROFILES, Channel, Profile, profile_named
+import lazy_loader
 
-__all__ = [
-    "DEFAULT",
-    "PAPER",
-    "PROFILES",
-    "Channel",
-    "Fingerprints",
-    "Profile",
-    "TooShort",
-    "fingerprint",
-    "fingerprint_hashes",
-    "profile_named",
-]
+__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

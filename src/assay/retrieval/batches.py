@@ -15,7 +15,7 @@ from assay.retrieval.regions import COMMENT
 from assay.retrieval.rules import Rules
 from assay.retrieval.scanning import Letters, scan
 from assay.retrieval.source import Offsets, Source, Units
-from assay.retrieval.tokens import Booleans, spellings, token_codes, word_table
+from assay.retrieval.token_channel import Booleans, spellings, token_codes, word_table
 from assay.retrieval.winnowing import window_minima
 
 BATCH_CHARACTERS = 1 << 22

@@ -9,7 +9,7 @@ from assay.retrieval.hashing import GRAM_HASHES, Hashes
 from assay.retrieval.profiles import Channel, Profile, profile_named
 from assay.retrieval.regions import find_regions
 from assay.retrieval.source import Offsets, Source
-from assay.retrieval.tokens import tokens
+from assay.retrieval.token_channel import tokens
 from assay.retrieval.winnowing import winnow
 
 

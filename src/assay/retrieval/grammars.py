@@ -11,7 +11,7 @@ from collections import Counter
 from dataclasses import dataclass, replace
 from functools import cached_property
 
-from assay.datasets.sources.languages import language_named
+from assay.datasets import language_named
 from assay.retrieval.rules import BackQuote, DoubleQuote, Raw, Rules, SingleQuote, Slashes
 
 NESTING = 8

@@ -1,6 +1,5 @@
 """The engine: which (text, model) pairs the scores need, each run exactly once."""
 
-from assay.scoring.plan import Plan, plan
-from assay.scoring.run import ScoredSample, ScoreTable, pairs_to_run, score_samples, score_stream
+import lazy_loader
 
-__all__ = ["Plan", "ScoreTable", "ScoredSample", "pairs_to_run", "plan", "score_samples", "score_stream"]
+__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

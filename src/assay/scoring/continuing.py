@@ -3,10 +3,10 @@
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
-from assay.scores.continuation import Continuation, Cut
+from assay.scores import Continuation, Cut
 from assay.scoring.asking import answers
 from assay.scoring.cutting import Answer, Piece, Question, pieces, read
-from assay.scoring.plan import Plan
+from assay.scoring.planning import Plan
 from assay.types import Generator, Unread
 
 Continued = Mapping[Cut, tuple[tuple[Continuation, ...] | Unread, ...]]

@@ -9,9 +9,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from math import ceil
 
-from assay.code.lexing import lexeme_spans, lexemes
-from assay.scores.continuation import Continuation, Cut, StartsCut, SuffixCut
-from assay.scores.token_scores import even_starts
+from assay.code import lexeme_spans, lexemes
+from assay.scores import Continuation, Cut, StartsCut, SuffixCut, even_starts
 from assay.types import Generator, TokenGenerator, Tokens
 
 Prompt = str | tuple[int, ...]

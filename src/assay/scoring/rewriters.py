@@ -5,10 +5,18 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Literal, Protocol
 
-from assay.code import LANGUAGES, Kind, VariantSet, replaced_tests, variants, written_tests, written_variants
-from assay.code.composition import composed
-from assay.code.examples import Problem
-from assay.code.test_cases import ReplacedTests
+from assay.code import (
+    LANGUAGES,
+    Kind,
+    Problem,
+    ReplacedTests,
+    VariantSet,
+    composed,
+    replaced_tests,
+    variants,
+    written_tests,
+    written_variants,
+)
 from assay.scoring.solutions import is_python, language_of, problem_of
 from assay.scoring.views import Rewritten, in_words, rewritten
 from assay.types import Generator, Sample

@@ -15,10 +15,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from assay.errors import Unscorable
-from assay.scores.definition import Inputs, Role, View
-from assay.scores.registry import ScoreRequest
+from assay.scores import Inputs, Role, ScoreRequest, View
 from assay.scoring.continuing import continued, cut_block
-from assay.scoring.plan import Plan
+from assay.scoring.planning import Plan
 from assay.scoring.views import Rewritten, view_text
 from assay.types import Sample, Score, TokenLogProbs, TokenStatistics, Unread
 

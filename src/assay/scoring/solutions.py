@@ -1,8 +1,7 @@
 """The solution of a sample: what runs where its test cases are to be others."""
 
-from assay.code.examples import Problem
-from assay.code.positions import parsed
-from assay.datasets.sources import language_named
+from assay.code import Problem, parsed
+from assay.datasets import language_named
 from assay.types import Sample
 
 _COLUMNS = (("code",), ("prompt", "canonical_solution"), ("code_prompt", "canonical_solution"), ("canonical_solution",))

@@ -4,9 +4,8 @@ from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
 
-from assay.code import LANGUAGES, Kind, VariantSet, variants
-from assay.code.variants import KINDS
-from assay.scores.definition import Form
+from assay.code import KINDS, LANGUAGES, Kind, VariantSet, variants
+from assay.scores import Form
 from assay.scoring.solutions import language_of
 from assay.types import Sample
 

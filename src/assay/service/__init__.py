@@ -1,1 +1,5 @@
 """The HTTP service and its web page."""
+
+import lazy_loader
+
+__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

@@ -1,11 +1,8 @@
 """What the index says to a request."""
 
 from assay import __version__
-from assay.provenance.candidates import Method
-from assay.provenance.searchable import Searchable
-from assay.provenance.trace import Trace, trace
-from assay.provenance.unlabelled import language_by_evidence
-from assay.retrieval.grammars import LANGUAGES
+from assay.provenance import Method, Searchable, Trace, language_by_evidence, trace
+from assay.retrieval import LANGUAGES
 from assay.service.schemas import DocumentAnswer, InfoAnswer, TraceAnswer, TraceRequest
 
 

@@ -3,9 +3,7 @@
 import threading
 from pathlib import Path
 
-from assay.provenance import trace
-from assay.provenance.places import open_index
-from assay.provenance.searchable import Searchable
+from assay.provenance import Searchable, open_index, trace
 from assay.types import Encoder
 
 WARMING = "for name in names:\n    print(name, total + 1, 'a text')\n" * 5

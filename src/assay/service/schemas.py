@@ -4,8 +4,7 @@ from typing import Literal
 
 from pydantic import BaseModel, Field
 
-from assay.provenance.candidates import Method
-from assay.provenance.document import Origin
+from assay.provenance import Method, Origin
 from assay.types import Match
 
 MOST_MATCHES = 100

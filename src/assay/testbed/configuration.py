@@ -9,9 +9,9 @@ import tomllib
 from dataclasses import asdict, dataclass, field
 from importlib.resources import files
 from pathlib import Path
-from typing import Literal
 
 from assay.errors import DataError
+from assay.training import TrainingSettings
 
 NEVER_SEEN = "never-seen"
 FRESH = "fresh"
@@ -75,47 +75,6 @@ class Mix:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Training:
-    """Continued pre-training.
-
-    Attributes:
-        method: "lora" (peft, all linear layers) or "full".
-        rate: learning rate after the warm-up; constant, so a checkpoint at epoch e is what a run of e epochs gives.
-        warm_up: steps in which the rate rises from 0.
-        batch: rows in one optimiser step, over all processes.
-        epochs: passes over members and mix.
-        checkpoints: epochs after which the model is kept.
-        weight_decay: of AdamW.
-        clip: largest norm of the gradient.
-        rank, alpha, dropout: of LoRA.
-        context: tokens in a row; None for the model's own context.
-        micro: rows in one forward pass; None chooses by device.
-        dtype: "float32" or "bfloat16", of the frozen weights and of what is computed.
-        gradient_checkpointing: less memory for more time.
-        device: "auto", "cpu" or "cuda".
-        processes: started through accelerate; each has its own GPU, or its share of the CPU.
-    """
-
-    method: Literal["lora", "full"] = "lora"
-    rate: float = 1e-4
-    warm_up: int = 4
-    batch: int = 32
-    epochs: int = 5
-    checkpoints: tuple[int, ...] = (1, 3, 5)
-    weight_decay: float = 0.0
-    clip: float = 1.0
-    rank: int = 16
-    alpha: int = 32
-    dropout: float = 0.0
-    context: int | None = None
-    micro: int | None = None
-    dtype: Literal["float32", "bfloat16"] = "float32"
-    gradient_checkpointing: bool = False
-    device: Literal["auto", "cpu", "cuda"] = "auto"
-    processes: int = 1
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class Judging:
     """What is measured on every checkpoint.
 
@@ -153,7 +112,7 @@ class Configuration:
     seed: int = 0
     data: Data = field(default_factory=Data)
     mix: Mix = field(default_factory=Mix)
-    training: Training = field(default_factory=Training)
+    training: TrainingSettings = field(default_factory=TrainingSettings)
     judging: Judging = field(default_factory=Judging)
 
 
@@ -182,7 +141,7 @@ def configuration_from(values: object, source: str) -> Configuration:
     from pydantic import ConfigDict, TypeAdapter, ValidationError, with_config  # noqa: PLC0415  slow to import
 
     strict = with_config(ConfigDict(extra="forbid"))
-    for part in (Data, Mix, Training, Judging, Configuration):
+    for part in (Data, Mix, TrainingSettings, Judging, Configuration):
         strict(part)
     try:
         # JSON, because a list is a tuple there even where values are taken strictly

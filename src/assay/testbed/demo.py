@@ -2,16 +2,16 @@
 
 from assay.datasets import Dataset, split_by_group
 from assay.leakage import Audit, audit
-from assay.scoring import Plan
-from assay.scoring.run import Progress
-from assay.testbed.configuration import Configuration, Data, Judging, Training
+from assay.scoring import Plan, Progress
+from assay.testbed.configuration import Configuration, Data, Judging
 from assay.testbed.doses import known_dose_functions
+from assay.training import TrainingSettings
 from assay.types import NONMEMBER
 
 LIVE = Configuration(
     name="live",
     data=Data(members=60, calibration_members=20, calibration_nonmembers=100, unseen=60, characters=(200, 900)),
-    training=Training(method="full", rate=1e-3, batch=8, epochs=3, checkpoints=(1, 3)),
+    training=TrainingSettings(method="full", rate=1e-3, batch=8, epochs=3, checkpoints=(1, 3)),
     judging=Judging(detectors=("mid_pit", "min_k_plus_plus", "gap_k", "min_k", "loss", "zlib")),
 )
 """Planted, trained and detected on the spot: never-seen functions, one-pass scores, full fine-tuning."""

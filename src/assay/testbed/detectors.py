@@ -10,8 +10,7 @@ from types import MappingProxyType
 from typing import Literal
 
 from assay.errors import DataError
-from assay.scores import ScoreRequest, request
-from assay.scores.registry import SCORES
+from assay.scores import SCORES, ScoreRequest, request
 
 Access = Literal["gray", "two models", "black", "labelled"]
 

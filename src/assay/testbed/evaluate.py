@@ -14,26 +14,21 @@ import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
 from assay.errors import DataError
-from assay.models.cache import CachedScorer, StatisticsCache
-from assay.models.generation_cache import cached_generator
-from assay.models.open import builtin_folder, open_local
-from assay.models.tokenizer import open_tokenizer
-from assay.scores import FrequencyTable, request
-from assay.scores.definition import Role
-from assay.scoring import plan, score_samples
-from assay.scoring.run import Progress
+from assay.models import CachedScorer, StatisticsCache, builtin_folder, cached_generator, open_local, open_tokenizer
+from assay.scores import FrequencyTable, Role, request
+from assay.scoring import Progress, plan, score_samples
 from assay.testbed.configuration import Configuration, Judging
 from assay.testbed.detectors import Detector, chosen, with_variants
 from assay.testbed.evaluation_result import Blind, Cell, Contest, Evaluation, View
-from assay.testbed.finetune import TRAIN, checkpoint_folder
 from assay.testbed.judge import blind, cells, contests
 from assay.testbed.plant import PARTS, Planted
 from assay.testbed.sources import general_texts
 from assay.testbed.supervised import supervised_values
+from assay.training import TRAIN, checkpoint_folder
 from assay.types import Generator, Sample, TokenScorer
 
 if TYPE_CHECKING:  # torch is imported where a model is opened
-    from assay.models.transformers_backend import TransformersModel
+    from assay.models import TransformersModel
 
 SCORES = "scores"
 FREQUENCIES = "frequencies.npz"

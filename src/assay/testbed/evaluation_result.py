@@ -4,9 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Literal
 
-from assay.evaluation.bootstrap import Difference
-from assay.evaluation.calibration import FlagRate
-from assay.evaluation.estimate import Estimate
+from assay.evaluation import Difference, Estimate, FlagRate
 
 View = Literal["all", "filtered"]
 """All samples, or those that pass the paper's filter: under the base model some variant is at least as easy."""

@@ -8,11 +8,17 @@ from collections.abc import Iterator, Mapping, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from assay.evaluation.blind import blind_baseline
-from assay.evaluation.bootstrap import paired_difference
-from assay.evaluation.calibration import MINIMUM_UNSEEN, conformal_p_values, flag_rate, wilson
-from assay.evaluation.ranking_result import rank_all
-from assay.evaluation.thresholds import at_threshold, best_threshold
+from assay.evaluation import (
+    MINIMUM_UNSEEN,
+    at_threshold,
+    best_threshold,
+    blind_baseline,
+    conformal_p_values,
+    flag_rate,
+    paired_difference,
+    rank_all,
+    wilson,
+)
 from assay.testbed.detectors import Detector
 from assay.testbed.evaluation_result import Blind, Cell, Contest, Decided, Null, View
 from assay.testbed.plant import Planted

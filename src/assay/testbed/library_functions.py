@@ -13,7 +13,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from assay.code.definitions import python_definitions
+from assay.code import python_definitions
 
 # Tests, bundled wheels, platform configuration and demos are not library code.
 _LEFT_OUT = frozenset(

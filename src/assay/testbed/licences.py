@@ -7,7 +7,7 @@ judgement (`assay.provenance.licences.stated_licence`). Anything else is unknown
 import re
 from importlib.metadata import Distribution
 
-from assay.provenance.licences import stated_licence
+from assay.provenance import stated_licence
 
 PERMISSIVE = frozenset(
     {

@@ -21,8 +21,8 @@ import pyarrow.parquet as pq
 
 from assay.datasets import Dataset
 from assay.errors import DataError
+from assay.evaluation import ShingleIndex
 from assay.testbed.configuration import Data
-from assay.testbed.near_duplicates import ShingleIndex
 from assay.types import MEMBER, NONMEMBER, Sample
 
 PARTS: Mapping[str, str] = {

@@ -9,11 +9,11 @@ from itertools import chain, islice
 from pathlib import Path
 
 from assay.datasets import Dataset, load
+from assay.evaluation import ShingleIndex
 from assay.testbed.configuration import FRESH, NEVER_SEEN, TRAINING_FILES, Data, Mix
 from assay.testbed.doses import known_dose_functions, shipped_manifest
 from assay.testbed.library_functions import functions_of
 from assay.testbed.manifest import PACKAGE_FILE, Manifest, read_manifest
-from assay.testbed.near_duplicates import ShingleIndex
 from assay.testbed.package_files import canonical_name, handwritten_files
 from assay.types import NONMEMBER, Sample
 

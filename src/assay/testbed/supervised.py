@@ -5,7 +5,7 @@ from collections.abc import Iterable
 import numpy as np
 from numpy.typing import NDArray
 
-from assay.leakage.supervised import SUPERVISED
+from assay.leakage import SUPERVISED
 from assay.testbed.plant import Planted
 from assay.types import MEMBER, Generator
 

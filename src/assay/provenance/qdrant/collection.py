@@ -7,7 +7,7 @@ from typing import Any
 from qdrant_client import QdrantClient, models
 
 from assay.provenance.qdrant.connection import Calls
-from assay.retrieval.vectors import IN_SIGHT
+from assay.retrieval import IN_SIGHT
 
 PAGE = 256
 """Points that one request reads."""

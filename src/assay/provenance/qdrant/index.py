@@ -34,12 +34,17 @@ from assay.provenance.qdrant.points import (
     requests_of,
 )
 from assay.provenance.stored import AddCounts, IndexInfo, SeenFile, StoredDocument, storable
-from assay.retrieval import Profile, fingerprint_hashes, profile_named
-from assay.retrieval.canonical import Form
-from assay.retrieval.encoding import for_queries
-from assay.retrieval.hashing import Hashes
-from assay.retrieval.postings import CANDIDATES, Overlap
-from assay.retrieval.vectors import Ids
+from assay.retrieval import (
+    CANDIDATES,
+    Form,
+    Hashes,
+    Ids,
+    Overlap,
+    Profile,
+    fingerprint_hashes,
+    for_queries,
+    profile_named,
+)
 from assay.types import Encoder, Floats
 
 BATCH = 256

@@ -13,14 +13,7 @@ from assay.provenance.index import PAPER_BUDGET, PAPER_COMMON
 from assay.provenance.qdrant.collection import Collection
 from assay.provenance.qdrant.layout import has_form
 from assay.provenance.qdrant.points import sparse, unpacked
-from assay.retrieval import Profile
-from assay.retrieval.canonical import Form
-from assay.retrieval.hashing import Hashes
-from assay.retrieval.postings import Overlap
-from assay.retrieval.postings.index import MOST_DOCUMENTS, READING
-from assay.retrieval.postings.keys import keys_of
-from assay.retrieval.postings.overlap import choose
-from assay.retrieval.vectors import Ids
+from assay.retrieval import MOST_DOCUMENTS, READING, Form, Hashes, Ids, Overlap, Profile, choose, keys_of
 
 T = TypeVar("T")
 

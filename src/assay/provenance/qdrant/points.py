@@ -16,9 +16,7 @@ from qdrant_client import models
 
 from assay.provenance.document import Document, Origin
 from assay.provenance.stored import StoredDocument, storable
-from assay.retrieval.canonical import Form
-from assay.retrieval.hashing import Hashes
-from assay.retrieval.postings.keys import KEY_BITS, keys_of
+from assay.retrieval import KEY_BITS, Form, Hashes, keys_of
 from assay.types import Floats
 
 VECTOR = "dense"

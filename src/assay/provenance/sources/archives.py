@@ -16,7 +16,7 @@ from typing import IO, Any, Final, cast
 
 import pyarrow as pa
 
-from assay.datasets.sources.stream import file_error
+from assay.datasets import file_error
 from assay.errors import DataError
 from assay.provenance.sources.entry import Entry, Facts, Found, InMemory, Skipped
 from assay.provenance.sources.surroundings import LARGEST, Surroundings, tells_of_others

@@ -9,7 +9,7 @@ from typing import Literal
 
 from pathspec import GitIgnoreSpec
 
-from assay.datasets.sources.stream import file_error
+from assay.datasets import file_error
 from assay.errors import DataError
 from assay.provenance.filters import patterns
 from assay.provenance.sources.entry import NOTHING_KNOWN, Entry, Facts, Found, OnDisk, Skipped

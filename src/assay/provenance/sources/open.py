@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal, get_args
 
-from assay.datasets.sources.stream import require_exists, walk
+from assay.datasets import require_exists, walk
 from assay.errors import DataError
 from assay.provenance.filters import MEGABYTE
 from assay.provenance.sources.archives import NAMED_ARCHIVE, Archive, is_archive

@@ -11,8 +11,7 @@ from typing import IO, Any, Final
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from assay.datasets.sources.languages import language_named
-from assay.datasets.sources.stream import file_error
+from assay.datasets import file_error, language_named
 from assay.errors import DataError
 from assay.provenance.filters import decoded
 from assay.provenance.licences import all_of, spelt_licence

@@ -77,7 +77,7 @@ def open_encoder(
             raise ModelError(f"{name}: received {', '.join(given)}; expected none of them, it reads every text whole")
         return open_bag(folder, name=name)
     # torch takes seconds to import; the built-in encoder does not need it
-    from assay.models.loading import check_place  # noqa: PLC0415
+    from assay.models import check_place  # noqa: PLC0415
     from assay.retrieval.encoding.transformers_encoder import load_encoder  # noqa: PLC0415
 
     check_place(name)

@@ -19,16 +19,18 @@ from transformers import (
 from transformers.utils.hub import cached_file
 
 from assay.errors import ModelError
-from assay.models.batching import TokenBudget
-from assay.models.digest import combined, files_digest, tokenizer_digest
-from assay.models.loading import (
+from assay.models import (
     DTYPE_ARGUMENT,
     DTYPES,
+    TokenBudget,
     check_folder,
     check_vocabulary,
+    combined,
+    files_digest,
     one_line,
     quiet,
     resolve_device,
+    tokenizer_digest,
 )
 from assay.retrieval.encoding.pooling import POOLINGS
 from assay.retrieval.encoding.sentence_modules import SentenceModules, apply_dense, read_modules

@@ -1,0 +1,16 @@
+from .benchmarks import BenchmarkInfo as BenchmarkInfo
+from .benchmarks import benchmark as benchmark
+from .benchmarks import is_benchmark as is_benchmark
+from .benchmarks import list_benchmarks as list_benchmarks
+from .dataset import Dataset as Dataset
+from .loading import load as load
+from .sources import language_named as language_named
+from .sources import language_of as language_of
+from .sources import read_rows as read_rows
+from .sources.languages import LANGUAGES as LANGUAGES
+from .sources.stream import file_error as file_error
+from .sources.stream import require_exists as require_exists
+from .sources.stream import walk as walk
+from .sources.text import is_binary as is_binary
+from .sources.text import wide_encoding as wide_encoding
+from .splits import split_by_group as split_by_group

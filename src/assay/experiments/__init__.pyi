@@ -1,0 +1,13 @@
+from .bench import Bench as Bench
+from .finding import Finding as Finding
+from .finding import Value as Value
+from .hst.corpus import installed_functions as installed_functions
+from .hst.corpus import search_space as search_space
+from .hst.demo import traced_function as traced_function
+from .hst.findings import trial_findings as trial_findings
+from .hst.trial import SIZES as SIZES
+from .hst.trial import Scale as Scale
+from .hst.trial import TracingTrial as TracingTrial
+from .hst.trial import run_trial as run_trial
+from .table import EXPERIMENTS as EXPERIMENTS
+from .table import experiment as experiment

@@ -1,0 +1,70 @@
+"""A function of the standard library under other names, traced back to where it stands."""
+
+import shutil
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from assay.code import Variant, variants
+from assay.provenance import CodeIndex, Cut, Document, Origin, Trace, trace
+from assay.retrieval import open_encoder
+from assay.types import Sample
+
+TOKENS = range(120, 400)
+"""Long enough to be something of its own, short enough to be read."""
+SURE = 0.95
+"""Confidence from which a match is worth a line."""
+FEWEST_CHANGED = 6
+"""Names that a rewriting has to change at least: one of two names would be no feat."""
+
+
+@dataclass(frozen=True, slots=True)
+class Traced:
+    """What was hidden and what was found.
+
+    Attributes:
+        origin: where the function stands.
+        text: of its rewriting, all local names replaced; it runs as before.
+        renamed: how many names were.
+        documents: functions in the index.
+        trace: what the search says.
+    """
+
+    origin: str
+    text: str
+    renamed: int
+    documents: int
+    trace: Trace
+
+
+def traced_function(functions: Sequence[Sample], folder: Path) -> Traced | None:
+    """Index the functions, rewrite one of them, and trace it; None where none can be rewritten.
+
+    Args:
+        functions: of the standard library, `group` being the module.
+        folder: where the index is made; one that lies there is made anew.
+    """
+    shutil.rmtree(folder, ignore_errors=True)
+    encoder = open_encoder()
+    with CodeIndex.create(folder, encoder=encoder) as index:
+        index.add(document(one) for one in functions)
+        index.commit()
+        for one in functions:
+            if len(Cut.of(one.text, "python")) not in TOKENS:
+                continue
+            (found,) = variants(one.text, 1).variants or (None,)
+            if found is not None and renamed_in(found) >= FEWEST_CHANGED:
+                answer = trace(found.text, index, language="python", top=3, min_confidence=SURE)
+                return Traced(one.id, found.text, renamed_in(found), len(index), answer)
+    return None
+
+
+def document(function: Sample) -> Document:
+    """A function as a document of the index."""
+    origin = Origin("standard library", str(function.group or function.id), licence="PSF-2.0")
+    return Document(function.text, "python", "function", function.id, (origin,))
+
+
+def renamed_in(variant: Variant) -> int:
+    """How many names a rewriting changed."""
+    return len({*variant.functions, *variant.variables})

@@ -1,0 +1,300 @@
+"""The trial: windows × alterations × search spaces × ways of searching, each answer held against the truth."""
+
+import hashlib
+import json
+import shutil
+import time
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from types import MappingProxyType
+from typing import Literal
+
+import numpy as np
+
+from assay.evaluation import Estimate, reciprocal_rank_gain, retrieval_quality
+from assay.experiments.hst.corpus import SearchSpace
+from assay.experiments.hst.queries import ALTERATIONS, WINDOWS, Kind, queries
+from assay.experiments.hst.search import WAYS, Way, answers, first_right
+from assay.provenance import CodeIndex, trace
+from assay.types import Encoder
+
+Scale = Literal["smoke", "small", "paper"]
+LANGUAGE = "python"
+HELD = 4096
+"""Documents that are added at a time."""
+
+
+@dataclass(frozen=True, slots=True)
+class Size:
+    """How much is tried.
+
+    Attributes:
+        spaces: sizes of the search spaces, ascending; those beyond the corpus become the whole corpus once.
+        windows: lengths of fragments in tokens.
+        targets: functions that are searched for.
+        most: queries in one cell at most.
+        timed: queries that are timed one by one.
+        corpus: functions read at most, by path, the standard library first; None: all that are installed.
+    """
+
+    spaces: tuple[int, ...]
+    windows: tuple[int, ...] = WINDOWS
+    targets: int = 600
+    most: int = 300
+    timed: int = 200
+    corpus: int | None = None
+
+
+SIZES: Mapping[Scale, Size] = MappingProxyType(
+    {
+        "smoke": Size((200,), (15, 60), targets=30, most=20, timed=5, corpus=1_500),
+        "small": Size((1_000, 10_000, 100_000)),
+        "paper": Size((1_000, 10_000, 100_000, 1_000_000)),
+    }
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Cell:
+    """One way in one cell of the trial.
+
+    Attributes:
+        space: documents searched among.
+        window: tokens of a fragment.
+        kind: how fragments were altered.
+        way: of searching.
+        queries: how many.
+        changed: share of them that the alteration changed.
+        groups: packages and modules that they come from.
+        quality: recall at n and mean reciprocal rank.
+        gain: mean reciprocal rank over each other way, paired.
+    """
+
+    space: int
+    window: int
+    kind: Kind
+    way: str
+    queries: int
+    changed: float
+    groups: int
+    quality: Mapping[str, Estimate]
+    gain: Mapping[str, Estimate] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Cost:
+    """What a way costs over one search space: milliseconds of processor time of a trace with ten matches, and bytes."""
+
+    space: int
+    way: str
+    queries: int
+    p50_ms: float
+    p95_ms: float
+    index_bytes: int
+
+
+@dataclass(frozen=True, slots=True)
+class TracingTrial:
+    """All that was measured.
+
+    Attributes:
+        seed: of order, fragments and alterations.
+        encoder: that made the vectors.
+        encoder_digest: of it.
+        documents: functions in the whole corpus.
+        cells: of the trial.
+        costs: of the ways.
+    """
+
+    seed: int
+    encoder: str
+    encoder_digest: str
+    documents: int
+    cells: tuple[Cell, ...]
+    costs: tuple[Cost, ...]
+
+    def as_json(self) -> str:
+        """For a file."""
+        return json.dumps(asdict(self), indent=1) + "\n"
+
+
+Progress = Callable[[int, int], None]
+
+
+@dataclass(frozen=True, slots=True)
+class Ranks:
+    """What was found in one cell, before anything is computed from it.
+
+    Attributes:
+        space, window, kind: the cell.
+        groups: [q], of the queries.
+        changed: share of them that the alteration changed.
+        ranks: way → [q], rank of the first right answer, 0 for none.
+    """
+
+    space: int
+    window: int
+    kind: Kind
+    groups: list[str]
+    changed: float
+    ranks: Mapping[str, list[int]]
+
+
+def run_trial(
+    space: SearchSpace, size: Size, encoder: Encoder, folder: Path, *, seed: int, progress: Progress | None = None
+) -> TracingTrial:
+    """Search every fragment in every way.
+
+    What an earlier run with the same corpus, encoder and seed left in the folder is not done again.
+
+    Args:
+        space: the corpus and the functions that are searched for.
+        size: how much is tried.
+        encoder: of the vectors.
+        folder: where indexes and ranks are kept.
+        seed: of fragments and alterations.
+        progress: told after each cell: cells done, cells in all.
+    """
+    sizes = list(dict.fromkeys(min(one, len(space.documents)) for one in size.spaces))
+    total = len(sizes) * len(size.windows) * len(ALTERATIONS)
+    folder.mkdir(parents=True, exist_ok=True)
+    known = RankFile(folder / f"ranks-{run_digest(space, size, encoder, seed)}.jsonl")
+    found: list[Ranks] = []
+    costs: list[Cost] = []
+    for documents in sizes:
+        indexes = {profile: index_of(space, documents, profile, encoder, folder) for profile in ("paper", "default")}
+        try:
+            for window in size.windows:
+                for kind in ALTERATIONS:
+                    ranks = known.get(documents, window, kind)
+                    if ranks is None:
+                        ranks = ranks_of(space, documents, window, kind, indexes, most=size.most, seed=seed)
+                        known.add(ranks)
+                    found.append(ranks)
+                    if progress:
+                        progress(len(found), total)
+            costs += timed(space, documents, indexes, most=size.timed, seed=seed)
+        finally:
+            for index in indexes.values():
+                index.close()
+    cells = tuple(cell for one in found for cell in cells_of(one, seed=seed))
+    return TracingTrial(seed, encoder.name, encoder.digest, len(space.documents), cells, tuple(costs))
+
+
+def run_digest(space: SearchSpace, size: Size, encoder: Encoder, seed: int) -> str:
+    """Digest of all that ranks depend on, but for the code."""
+    digest = hashlib.sha256(f"{seed} {encoder.digest} {size.targets} {size.most} {sorted(WAYS)}".encode())
+    for one in space.documents:
+        digest.update(one.digest.encode())
+    return digest.hexdigest()[:16]
+
+
+class RankFile:
+    """Ranks on disk, a line a cell: a run that was killed goes on behind the last one."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self._known: dict[tuple[int, int, str], Ranks] = {}
+        for line in path.read_text("utf-8").splitlines() if path.exists() else ():
+            try:
+                one = Ranks(**json.loads(line))
+            except (ValueError, TypeError):  # the line that a kill cut short
+                continue
+            self._known[one.space, one.window, one.kind] = one
+
+    def get(self, space: int, window: int, kind: Kind) -> Ranks | None:
+        """What is known of a cell."""
+        return self._known.get((space, window, kind))
+
+    def add(self, ranks: Ranks) -> None:
+        """Remember a cell."""
+        with self._path.open("a", encoding="utf-8") as file:
+            file.write(json.dumps(asdict(ranks)) + "\n")
+
+
+def index_of(space: SearchSpace, documents: int, profile: str, encoder: Encoder, folder: Path) -> CodeIndex:
+    """The index over the first documents; document number n + 1 is the one at position n."""
+    wanted = hashlib.sha256("".join(one.digest for one in space.documents[:documents]).encode()).hexdigest()[:16]
+    place = folder / f"index-{profile}-{documents}-{encoder.digest[:8]}-{wanted}"
+    if place.is_dir():
+        index = CodeIndex.open(place, encoder=encoder)
+        if len(index) == documents:
+            return index
+        index.close()
+        shutil.rmtree(place)
+    with CodeIndex.create(place, profile=profile, encoder=encoder) as made:
+        for start in range(0, documents, HELD):
+            made.add(space.documents[start : min(start + HELD, documents)])
+        made.compact()
+    return CodeIndex.open(place, encoder=encoder)
+
+
+def ranks_of(
+    space: SearchSpace,
+    documents: int,
+    window: int,
+    kind: Kind,
+    indexes: Mapping[str, CodeIndex],
+    *,
+    most: int,
+    seed: int,
+) -> Ranks:
+    """One cell, in every way."""
+    asked = queries(space, window, kind, most=most, seed=seed)
+    right = [frozenset(at + 1 for at in space.right[one.target]) for one in asked]
+    ranks = {
+        name: [
+            first_right(answers(one.text, LANGUAGE, indexes[way.profile], way.method), truth)
+            for one, truth in zip(asked, right, strict=True)
+        ]
+        for name, way in WAYS.items()
+    }
+    changed = sum(one.changed for one in asked) / max(1, len(asked))
+    return Ranks(documents, window, kind, [one.group for one in asked], changed, ranks)
+
+
+def cells_of(found: Ranks, *, seed: int) -> Iterator[Cell]:
+    """What the ranks of one cell come to, way by way; nothing where no function was long enough."""
+    if not found.groups:
+        return
+    for name, own in found.ranks.items():
+        others = {other: theirs for other, theirs in found.ranks.items() if other != name}
+        yield Cell(
+            space=found.space,
+            window=found.window,
+            kind=found.kind,
+            way=name,
+            queries=len(own),
+            changed=found.changed,
+            groups=len(set(found.groups)),
+            quality=retrieval_quality(own, found.groups, seed=seed),
+            gain=reciprocal_rank_gain(own, others, found.groups, seed=seed),
+        )
+
+
+def timed(
+    space: SearchSpace, documents: int, indexes: Mapping[str, CodeIndex], *, most: int, seed: int
+) -> Iterator[Cost]:
+    """Time and size of each way, on fragments of 60 tokens with Type-2 alterations."""
+    asked = queries(space, 60, "type 2", most=most, seed=seed)
+    for name, way in WAYS.items():
+        seconds = [duration(one.text, indexes[way.profile], way) for one in asked]
+        sizes = indexes[way.profile].info().bytes
+        parts = {"winnowing": ("catalogue", "postings"), "vector": ("catalogue", "vectors")}
+        needed = parts.get(way.method, tuple(sizes))
+        yield Cost(
+            documents,
+            name,
+            len(asked),
+            float(np.percentile(seconds, 50) * 1e3),
+            float(np.percentile(seconds, 95) * 1e3),
+            sum(sizes[part] for part in needed),
+        )
+
+
+def duration(text: str, index: CodeIndex, way: Way) -> float:
+    """Seconds of processor time of one trace: what else the machine does is not in it."""
+    began = time.process_time()
+    trace(text, index, language=LANGUAGE, method=way.method, top=10)
+    return time.process_time() - began

@@ -1,0 +1,13 @@
+from .auditing import PRIMARY as PRIMARY
+from .auditing import audit as audit
+from .calibration_file import UnseenScores as UnseenScores
+from .fail_on import FIGURES as FIGURES
+from .fail_on import Rule as Rule
+from .fail_on import rule as rule
+from .results import Audit as Audit
+from .results import Calibration as Calibration
+from .results import Distribution as Distribution
+from .results import SampleTokens as SampleTokens
+from .results import ScoreSummary as ScoreSummary
+from .supervised import SUPERVISED as SUPERVISED
+from .supervised import fit_all as fit_all

@@ -1,0 +1,360 @@
+"""The audit: scores of every sample, held against labels, doses and known-unseen text as far as these are known."""
+
+from collections.abc import Hashable, Iterable, Mapping, Sequence
+from dataclasses import replace
+from types import MappingProxyType
+from typing import Literal, TypedDict
+
+import numpy as np
+from numpy.typing import NDArray
+
+from assay.errors import DataError
+from assay.evaluation import (
+    RESAMPLES,
+    BlindBaseline,
+    FlagRate,
+    Ranking,
+    benjamini_hochberg,
+    blind_baseline,
+    conformal_p_values,
+    dose_correlation,
+    dose_response,
+    flag_rate,
+    null_share,
+    rank_all,
+    set_test,
+    unseen_note,
+    wilson,
+)
+from assay.leakage.calibration_file import UnseenScores
+from assay.leakage.heat_map import TokenKeeper
+from assay.leakage.labelled import Fitted
+from assay.leakage.results import Audit, Calibration, Distribution, ScoreSummary
+from assay.scoring import Plan, Progress, ScoreTable, score_samples
+from assay.types import MEMBER, NONMEMBER, Sample
+
+PRIMARY = "mid_pit"
+"""The score in the headline, declared before any data is looked at."""
+PRIMARY_BLACK = "sr_black"
+"""The same where the model only writes."""
+Ties = Literal["strict", "inclusive"]
+LABELLED: Mapping[str, str] = {MEMBER: "members", NONMEMBER: "non-members"}
+TWO_MODELS = (
+    "this score reads two models, an access tier of its own, not to be ranked against scores of one model. It tells "
+    "leakage only where {model} is the audited model from before the suspected training, or one that cannot have seen "
+    "the samples."
+)
+LEARNED = (
+    "learned from {count} texts of known membership, of which none is judged here and none of whose groups; that is "
+    "more than the other scores know."
+)
+QUANTILES = (0.05, 0.25, 0.5, 0.75, 0.95)
+Values = NDArray[np.float64]
+
+
+class Draws(TypedDict):
+    """What every interval is drawn from: the same resamples for all scores, so that they can be compared."""
+
+    seed: int
+    resamples: int
+
+
+def audit(
+    samples: Sequence[Sample],
+    plan: Plan,
+    *,
+    benchmark: str,
+    unseen: Sequence[Sample] = (),
+    unseen_source: str = "",
+    calibration: UnseenScores | None = None,
+    learned: Mapping[str, Fitted] = MappingProxyType({}),
+    alpha: float = 0.05,
+    primary: str | None = None,
+    ties: Ties = "strict",
+    kind: Literal["audit", "demo"] = "audit",
+    seed: int = 0,
+    resamples: int = RESAMPLES,
+    notes: Sequence[str] = (),
+    progress: Progress | None = None,
+) -> Audit:
+    """Score a benchmark and say what follows.
+
+    Args:
+        samples: what is audited. Labels "member" / "nonmember" give rankings; a whole number `dose` in every
+            sample's metadata gives dose-response curves.
+        plan: scores and models, see `assay.scoring.planning`.
+        benchmark: its name, for the report.
+        unseen: text of the same kind that the model has certainly not seen; it calibrates every score.
+        unseen_source: where that came from, in words.
+        calibration: instead of `unseen`: scores of such text, from a file.
+        learned: name → a detector that was fitted on other texts of known membership, see `assay.leakage.supervised`.
+        alpha: nominal false-positive rate of the calibrated decisions.
+        primary: score of the headline; `PRIMARY` or `PRIMARY_BLACK` where that was asked for, else the first score
+            asked for.
+        ties: whether a paper's own rule calls a sample leaked that only equals its best variant: SrDetection's
+            equations are strict, its Algorithm 1 is inclusive.
+        kind: "demo" for the built-in experiment.
+        seed: of every resampling.
+        resamples: how many each interval is drawn from.
+        notes: what the reader should know of the data.
+        progress: told after every batch, see `assay.scoring.run`.
+
+    Raises:
+        DataError: nothing to audit, alpha outside (0, 1), all unseen texts stand in the benchmark, or a text is to be
+            judged that, or whose group, taught a detector.
+        AssayError: too few unseen texts, see `assay.evaluation.calibration`.
+        ModelError: when the model cannot be run.
+    """
+    if not samples:
+        raise DataError(f"{benchmark}: no samples; expected at least one")
+    if not 0 < alpha < 1:
+        raise DataError(f"alpha = {alpha}: expected a rate between 0 and 1")
+    names = [one.name for one in plan.requests]
+    headline = [one.name for one in plan.requests if one.definition.name in (PRIMARY, PRIMARY_BLACK)]
+    primary = primary or next(iter([*(name for name in headline if name == PRIMARY), *headline, *names]))
+    draws = Draws(seed=seed, resamples=resamples)
+    audited = tuple(samples)
+    fresh, overlap = without(unseen, audited)
+    keeper = TokenKeeper(audited)
+    table = score_samples([*audited, *fresh], plan, progress=progress, observe=keeper)
+    table = with_learned(table, learned, [*audited, *fresh])
+    names += learned
+    values = {name: table.values[name][: len(audited)] for name in names}
+    if fresh:
+        known = {name: table.values[name][len(audited) :] for name in names}
+    else:
+        known = {name: calibration.values[name] for name in names if name in calibration.values} if calibration else {}
+    source = calibration.source if calibration else unseen_source
+    calibrated = {name: calibrate(values[name], known[name], audited, alpha, source) for name in known}
+    if fresh and all(sample.label not in LABELLED for sample in audited):
+        groups = ([sample.group for sample in texts] for texts in (audited, fresh))
+        whole = set_test(values[primary], known[primary], *groups, seed=seed)
+        calibrated[primary] = replace(calibrated[primary], whole=whole)
+    blind, compares = blind_check(audited, fresh, draws)
+    return Audit(
+        kind=kind,
+        model=plan.name,
+        benchmark=benchmark,
+        samples=audited,
+        values=values,
+        reasons={name: table.reasons[name][: len(audited)] for name in names},
+        summaries=summaries(audited, table, values, calibrated, draws),
+        primary=primary,
+        blind=blind,
+        blind_compares=compares,
+        tokens=keeper.shown(values[primary]),
+        notes=(
+            *notes,
+            *one_class_note(audited),
+            *tier_notes(plan),
+            *(f"{name} {LEARNED.format(count=one.labels)}" for name, one in learned.items()),
+            *rule_notes(plan, audited, values, known, ties),
+            *overlap,
+            *calibration_notes(len(known[primary]) if known else 0, calibration),
+        ),
+    )
+
+
+def with_learned(table: ScoreTable, learned: Mapping[str, Fitted], samples: Sequence[Sample]) -> ScoreTable:
+    """The table with a column for each fitted detector."""
+    columns = {name: one.scores(samples) for name, one in learned.items()}
+    return ScoreTable(
+        {**table.values, **{name: np.array([one.value for one in column]) for name, column in columns.items()}},
+        {**table.reasons, **{name: tuple(one.reason for one in column) for name, column in columns.items()}},
+        table.counts,
+    )
+
+
+def without(unseen: Sequence[Sample], audited: Sequence[Sample]) -> tuple[tuple[Sample, ...], tuple[str, ...]]:
+    """The unseen texts that do not stand in the benchmark itself, and a note where some do."""
+    present = {sample.text for sample in audited}
+    fresh = tuple(sample for sample in unseen if sample.text not in present)
+    if unseen and not fresh:
+        raise DataError(f"all {len(unseen)} unseen texts stand in the audited benchmark too; expected other texts")
+    left_out = len(unseen) - len(fresh)
+    note = f"{left_out} of {len(unseen)} unseen texts stand in the benchmark too and were left out."
+    return fresh, (note,) if left_out else ()
+
+
+def calibration_notes(unseen: int, calibration: UnseenScores | None) -> list[str]:
+    """What limits the calibration: a small set, or one whose text cannot be looked at."""
+    notes = [unseen_note(unseen)] if unseen else []
+    if calibration:
+        notes.append(
+            "Calibrated from a file of scores: whether its text is of the benchmark's kind could not be checked here."
+        )
+    return [note for note in notes if note]
+
+
+def one_class_note(samples: Sequence[Sample]) -> list[str]:
+    """That labels are there and cannot be ranked, where all of them say the same."""
+    labels = [sample.label for sample in samples if sample.label in (MEMBER, NONMEMBER)]
+    if len(set(labels)) != 1:
+        return []
+    return [f"All {len(labels)} labelled samples are {labels[0]}s; AUROC and TPR need both classes."]
+
+
+def tier_notes(plan: Plan) -> list[str]:
+    """That a score of two models is no rival of the others, where there is one."""
+    names = [one.name for one in plan.requests if one.definition.access == "two models"]
+    return [f"{name}: {TWO_MODELS.format(model=plan.models['reference'].name)}" for name in names]
+
+
+def rule_notes(
+    plan: Plan,
+    samples: Sequence[Sample],
+    values: Mapping[str, Values],
+    known: Mapping[str, Values],
+    ties: Ties = "strict",
+) -> list[str]:
+    """What the rule of a score's own paper calls leaked, beside what it calls leaked where nothing can have leaked."""
+    labels = np.array([sample.label or "" for sample in samples])
+    notes = []
+    for one in plan.requests:
+        rule = one.definition.rule
+        if rule is None:
+            continue
+        parts = {words: values[one.name][labels == label] for label, words in LABELLED.items() if label in labels}
+        parts = parts or {"samples": values[one.name]}
+        if known:
+            parts["unseen texts"] = known[one.name]
+        told = ", ".join(f"{share_above(rule, column, ties)} {words}" for words, column in parts.items())
+        chance = f"; if names meant nothing it would be {100 / (one.variants + 1):.0f} %" if one.variants else ""
+        unmeasured = "" if len(parts) > 1 else " On text never seen it may call as many: measure that with --unseen."
+        notes.append(
+            f"{one.name}: the rule of its paper, a value {'above' if ties == 'strict' else 'of at least'} {rule:g}, "
+            f"calls leaked {told}{chance}. That rule is not calibrated."
+            f"{ties_note(rule, parts.values(), ties)}{unmeasured}"
+        )
+    return notes
+
+
+def ties_note(rule: float, columns: Iterable[Values], ties: Ties) -> str:
+    """How many samples equal their best variant exactly, which is common where a model writes nothing of either."""
+    equal = sum(int((column == rule).sum()) for column in columns)
+    how = "not counted" if ties == "strict" else "counted"
+    return f" {equal} equal their best variant and are {how}." if equal else ""
+
+
+def share_above(rule: float, column: Values, ties: Ties) -> str:
+    """Which share of the scorable values exceeds the rule: `45 % [40, 50] of 394`, with Wilson's interval."""
+    scored = column[~np.isnan(column)]
+    found = wilson(int((scored > rule).sum() if ties == "strict" else (scored >= rule).sum()), len(scored))
+    return f"{100 * found.value:.0f} % [{100 * found.low:.0f}, {100 * found.high:.0f}] of {len(scored)}"
+
+
+def groups_of(samples: Sequence[Sample]) -> list[Hashable]:
+    """What must not be split: a sample's group, or the sample itself."""
+    return [("group", s.group) if s.group is not None else ("sample", i) for i, s in enumerate(samples)]
+
+
+def doses_of(samples: Sequence[Sample]) -> NDArray[np.float64] | None:
+    """float64 [samples], how often the model saw each; None unless known for all, at more than one dose with 0."""
+    doses = [sample.metadata.get("dose") for sample in samples]
+    if not all(isinstance(dose, int) for dose in doses) or 0 not in doses or len(set(doses)) == 1:
+        return None
+    return np.array(doses, np.float64)
+
+
+def blind_check(audited: Sequence[Sample], fresh: Sequence[Sample], draws: Draws) -> tuple[BlindBaseline | None, str]:
+    """Can the two sets of texts that matter be told apart without the model?
+
+    Members and nonmembers where both are labelled; else the benchmark and the unseen text that calibrates it, since
+    a calibration set of another kind calibrates nothing.
+    """
+    labelled = [sample for sample in audited if sample.label in (MEMBER, NONMEMBER)]
+    if len({sample.label for sample in labelled}) == 2:  # noqa: PLR2004  two classes
+        chosen, positive = labelled, [sample.label == MEMBER for sample in labelled]
+        compares = "members and non-members"
+    elif fresh:
+        chosen, positive = [*audited, *fresh], [True] * len(audited) + [False] * len(fresh)
+        compares = "this benchmark and the unseen text"
+    else:
+        return None, ""
+    return blind_baseline([s.text for s in chosen], positive, groups_of(chosen), **draws), compares
+
+
+def summaries(
+    samples: Sequence[Sample],
+    table: ScoreTable,
+    values: Mapping[str, Values],
+    calibrated: Mapping[str, Calibration],
+    draws: Draws,
+) -> tuple[ScoreSummary, ...]:
+    """One summary per score, every interval from the same resamples."""
+    groups, doses = groups_of(samples), doses_of(samples)
+    rankings = rank_labelled(samples, values, draws)
+    found = []
+    for name, column in values.items():
+        reasons = [reason for reason in table.reasons[name][: len(samples)] if reason]
+        found.append(
+            ScoreSummary(
+                score=name,
+                scored=len(samples) - len(reasons),
+                total=len(samples),
+                distribution=distribution(column),
+                unscorable={reason: reasons.count(reason) for reason in sorted(set(reasons))},
+                ranking=rankings.get(name),
+                doses=() if doses is None else dose_response(name, column, doses, groups, **draws),
+                dose_correlation=None if doses is None else dose_correlation(column, doses, groups, **draws),
+                calibration=calibrated.get(name),
+                notes=score_notes(name, table, rankings.get(name)),
+            )
+        )
+    return tuple(found)
+
+
+def rank_labelled(samples: Sequence[Sample], values: Mapping[str, Values], draws: Draws) -> Mapping[str, Ranking]:
+    """Members against nonmembers over the labelled samples; empty where one of the classes is missing."""
+    known = np.array([sample.label in (MEMBER, NONMEMBER) for sample in samples])
+    positive = np.array([sample.label == MEMBER for sample in samples])[known]
+    if positive.all() or not positive.any():
+        return {}
+    groups = [group for group, labelled in zip(groups_of(samples), known, strict=True) if labelled]
+    return rank_all({name: column[known] for name, column in values.items()}, positive, groups, **draws)
+
+
+def distribution(column: Values) -> Distribution:
+    """Mean, spread and quantiles of the scorable values; NaN where there is none."""
+    scored = column[~np.isnan(column)]
+    if not len(scored):
+        return Distribution(np.nan, np.nan, dict.fromkeys(QUANTILES, np.nan))
+    spread = float(scored.std(ddof=1)) if len(scored) > 1 else np.nan
+    quantiles = dict(zip(QUANTILES, map(float, np.quantile(scored, QUANTILES)), strict=True))
+    return Distribution(float(scored.mean()), spread, quantiles)
+
+
+def score_notes(name: str, table: ScoreTable, ranking: Ranking | None) -> tuple[str, ...]:
+    """What the score counted, and what its ranking's reader must know."""
+    counted = [f"{total} {words}." for (score, words), total in table.counts.items() if score == name and total]
+    return (*counted, *(ranking.notes if ranking else ()))
+
+
+def calibrate(column: Values, unseen: Values, samples: Sequence[Sample], alpha: float, source: str) -> Calibration:
+    """Split-conformal p- and q-values of one score, and the flag rates that follow."""
+    p_values = conformal_p_values(column, unseen)
+    known = np.sort(unseen[~np.isnan(unseen)])
+    q_values = benjamini_hochberg(p_values)
+    exceeding = int(np.floor(alpha * (len(known) + 1) * (1 + 1e-12)))  # flagged: fewer than this many unseen reach it
+    doses = doses_of(samples)
+
+    def rate(chosen: NDArray[np.bool_]) -> FlagRate:
+        return flag_rate(p_values[chosen], alpha, unseen=len(known))
+
+    labels = np.array([sample.label or "" for sample in samples])
+    by_label = {label: rate(labels == label) for label in (MEMBER, NONMEMBER) if (labels == label).any()}
+    return Calibration(
+        source=source,
+        unseen=len(known),
+        alpha=alpha,
+        p_values=p_values,
+        q_values=q_values,
+        flagged=rate(np.ones(len(samples), bool)),
+        discoveries=int(np.sum(q_values <= alpha)),
+        threshold=float(np.nextafter(known[-exceeding], np.inf)) if exceeding else np.nan,
+        false_positives=by_label.get(NONMEMBER),
+        true_positives=by_label.get(MEMBER),
+        by_dose={} if doses is None else {int(dose): rate(doses == dose) for dose in np.unique(doses)},
+        member_share=1 - null_share(p_values) if len(p_values[~np.isnan(p_values)]) else 0.0,
+        adaptive_discoveries=int(np.sum(benjamini_hochberg(p_values, adaptive=True) <= alpha)),
+    )

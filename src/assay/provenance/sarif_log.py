@@ -1,0 +1,93 @@
+"""Traces as SARIF 2.1.0, the form in which code hosts take findings (OASIS standard, 27 March 2020)."""
+
+from collections.abc import Sequence
+from typing import Any
+from urllib.parse import quote
+
+from assay._version import __version__
+from assay.provenance.licence_rules import denied
+from assay.provenance.texts import SourceText
+from assay.provenance.tracing import Trace
+from assay.types import Match
+
+SCHEMA = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json"
+
+MATCH, LICENCE = "source-found", "denied-licence"
+_RULES = [
+    {
+        "id": MATCH,
+        "shortDescription": {"text": "Code that stands in an indexed source"},
+        "fullDescription": {"text": "These lines share fingerprints with a document of the index."},
+        "defaultConfiguration": {"level": "note"},
+    },
+    {
+        "id": LICENCE,
+        "shortDescription": {"text": "Code that stands in a source under a denied licence"},
+        "fullDescription": {"text": "These lines share fingerprints with a document under a licence to fail on."},
+        "defaultConfiguration": {"level": "error"},
+    },
+]
+
+
+def sarif(traced: Sequence[tuple[SourceText, Trace]], denied_licences: Sequence[str] = ()) -> dict[str, Any]:
+    """One run with a result for each match: where it stands here, and as related locations where it stands there."""
+    results = [_result(source, one, trace, denied_licences) for source, trace in traced for one in trace.matches]
+    driver = {"name": "assay", "version": __version__, "rules": _RULES}
+    return {
+        "$schema": SCHEMA,
+        "version": "2.1.0",
+        "runs": [{"tool": {"driver": driver}, "columnKind": "unicodeCodePoints", "results": results}],
+    }
+
+
+def _result(source: SourceText, match: Match, trace: Trace, denied_licences: Sequence[str]) -> dict[str, Any]:
+    is_denied = any(denied(origin.licence, denied_licences) for origin in trace.origins[match.document_id])
+    sure = "" if match.confidence is None else f", confidence {match.confidence:.4f}"
+    of = f" of {match.repository}" if match.repository else ""
+    text = (
+        f"{match.containment:.0%} of this code stands in {match.path}{of} "
+        f"(licence {match.licence}{sure}, by {match.channel})"
+    )
+    result: dict[str, Any] = {
+        "ruleId": LICENCE if is_denied else MATCH,
+        "ruleIndex": int(is_denied),
+        "level": "error" if is_denied else "note",
+        "message": {"text": text},
+        "locations": [
+            _location(source.path, span.query_first + source.first_line - 1, span.query_last + source.first_line - 1)
+            for span in match.spans[:1]
+        ]
+        or [_location(source.path, source.first_line, source.first_line)],
+        "partialFingerprints": {"assayMatch/v1": f"{source.name or ''}:{match.path}:{match.name or ''}"},
+        "properties": {
+            "similarity": match.similarity,
+            "containment": match.containment,
+            "confidence": match.confidence,
+            "channel": match.channel,
+            "licence": match.licence,
+            "author": match.author,
+            "repository": match.repository,
+            "url": match.url,
+            "origins": match.origins,
+        },
+    }
+    if match.spans:
+        result["relatedLocations"] = [
+            _location(match.path, span.document_first, span.document_last, f"stands in {match.path}", number)
+            for number, span in enumerate(match.spans)
+        ]
+    return result
+
+
+def _location(
+    path: str, first: int, last: int, message: str | None = None, number: int | None = None
+) -> dict[str, Any]:
+    location: dict[str, Any] = {
+        "physicalLocation": {
+            "artifactLocation": {"uri": quote(path)},
+            "region": {"startLine": first, "endLine": max(first, last)},
+        }
+    }
+    if message is not None:
+        location |= {"id": number, "message": {"text": message}}
+    return location

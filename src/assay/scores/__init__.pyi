@@ -1,0 +1,17 @@
+from .continuation import Continuation as Continuation
+from .continuation import Cut as Cut
+from .continuation import StartsCut as StartsCut
+from .continuation import SuffixCut as SuffixCut
+from .definition import Form as Form
+from .definition import Inputs as Inputs
+from .definition import Role as Role
+from .definition import ScoreDefinition as ScoreDefinition
+from .definition import View as View
+from .frequency import FrequencyTable as FrequencyTable
+from .registry import ALIASES as ALIASES
+from .registry import SCORES as SCORES
+from .registry import ScoreRequest as ScoreRequest
+from .registry import one_pass as one_pass
+from .registry import request as request
+from .registry import requests as requests
+from .token_scores import even_starts as even_starts

@@ -1,1 +1,0 @@
-"""The tables and figures of the papers, one function each: what the paper prints beside what we measure."""

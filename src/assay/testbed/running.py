@@ -1,0 +1,268 @@
+"""One configuration end to end: plant, train, evaluate, each stage resumable and each on disk before the next begins.
+
+configuration.json      the whole configuration, every default spelt out
+manifest.json           versions, digests of texts, model and checkpoints, seconds of each stage
+plant/members.jsonl     who is who, by id, group and digest; plant/texts.parquet has the texts
+train/loss.jsonl        the loss curve; train/epoch-N/ the checkpoints; train/state.pt the last state
+scores/epoch-N.parquet  every detector's values on a checkpoint
+evaluation.json         what they are worth
+"""
+
+import json
+import platform
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+from typing import Any
+
+from assay import __version__
+from assay.errors import AssayError, DataError, MissingExtra
+from assay.models import files_digest, load_checkpoint, located
+from assay.scoring import Progress as ScoringProgress
+from assay.testbed.configuration import Configuration, as_json, read_configuration
+from assay.testbed.evaluate import evaluate, filter_verdicts
+from assay.testbed.evaluation_result import Evaluation
+from assay.testbed.plant import FOLDER, TEXTS, Planted, plant, read_planted, write_planted
+from assay.testbed.sources import general_texts, plantable
+from assay.training import (
+    TRAIN,
+    Ids,
+    Task,
+    checkpoint_folder,
+    finetune,
+    general_rows,
+    launched,
+    member_rows,
+    without_planted,
+)
+from assay.training import Progress as TrainingProgress
+
+CONFIGURATION = "configuration.json"
+MANIFEST = "manifest.json"
+PACKAGES = ("accelerate", "numpy", "peft", "scikit-learn", "scipy", "tokenizers", "torch", "transformers")
+
+
+@dataclass(frozen=True, slots=True)
+class Watchers:
+    """Who is told how a run gets on.
+
+    Attributes:
+        stage: told what begins.
+        training: see `assay.training.finetuning`.
+        scoring: see `assay.scoring.run`.
+    """
+
+    stage: Callable[[str], None] | None = None
+    training: TrainingProgress | None = None
+    scoring: ScoringProgress | None = None
+
+    def says(self, words: str) -> None:
+        """Tell what begins."""
+        if self.stage is not None:
+            self.stage(words)
+
+
+ALONE = Watchers()
+
+
+def run(out: Path, configuration: Configuration, watchers: Watchers = ALONE) -> Evaluation:
+    """Plant, train and evaluate in the folder `out`; what is done there already is not done again.
+
+    Raises:
+        DataError: `out` holds a run of another configuration, or cannot be written.
+        AssayError: a stage cannot be done.
+    """
+    planted = trained(out, configuration, watchers)
+    try:
+        return evaluate_in(out, configuration, planted, watchers)
+    except OSError as error:
+        raise _unwritable(out, error) from error
+
+
+def trained(out: Path, configuration: Configuration, watchers: Watchers = ALONE) -> Planted:
+    """The first two stages: the checkpoints lie in the folder `out`, nothing is judged.
+
+    Raises:
+        DataError: `out` holds a run of another configuration, or cannot be written.
+        AssayError: a stage cannot be done.
+    """
+    try:
+        planted = plant_in(out, configuration, watchers)
+        train_in(out, configuration, planted, watchers)
+    except OSError as error:
+        raise _unwritable(out, error) from error
+    return planted
+
+
+def plant_in(out: Path, configuration: Configuration, watchers: Watchers = ALONE) -> Planted:
+    """The first stage: choose the texts, or read what was chosen."""
+    keep_configuration(out, configuration)
+    if (out / FOLDER / TEXTS).exists():
+        return read_planted(out / FOLDER)
+    watchers.says("planting")
+    began = time.monotonic()
+    dataset = plantable(configuration.data)
+    verdicts = filter_verdicts(configuration, dataset.samples, watchers.scoring) if configuration.data.filter else None
+    planted = plant(dataset, configuration.data, seed=configuration.seed, easiest=verdicts)
+    write_planted(out / FOLDER, planted)
+    note(out, {"source": dataset.source, "source_digest": dataset.digest, "seconds_planting": _since(began)})
+    return planted
+
+
+def train_in(out: Path, configuration: Configuration, planted: Planted, watchers: Watchers = ALONE) -> None:
+    """The second stage: train the checkpoints that are not there yet, in as many processes as are wanted."""
+    training, folder = configuration.training, out / TRAIN
+    if all(checkpoint_folder(folder, epoch).is_dir() for epoch in training.checkpoints):
+        return
+    watchers.says("training")
+    began = time.monotonic()
+    if training.processes > 1 and not launched():
+        _launch(out, training.processes)
+    else:
+        task, facts = task_of(configuration, planted)
+        finetune(folder, task, progress=watchers.training)
+        if facts:
+            note(out, facts)
+    if not launched():
+        digests = {f"epoch {e}": files_digest([checkpoint_folder(folder, e)]) for e in training.checkpoints}
+        note(out, {"checkpoints": digests, "seconds_training": _since(began)})
+
+
+def evaluate_in(out: Path, configuration: Configuration, planted: Planted, watchers: Watchers = ALONE) -> Evaluation:
+    """The third stage: score what is not scored yet, and judge."""
+    watchers.says("scoring")
+    began = time.monotonic()
+    found = evaluate(out, configuration, planted, progress=watchers.scoring)
+    note(out, {"seconds_evaluating": _since(began)})
+    return found
+
+
+def task_of(configuration: Configuration, planted: Planted) -> tuple[Task, Mapping[str, object]]:
+    """The rows to train on, and what the record should say of the general text."""
+    with_tokenizer = load_checkpoint(located(configuration.model), revision=configuration.revision, device="cpu")
+    context = configuration.training.context or int(
+        with_tokenizer.model.config.get_text_config().max_position_embeddings
+    )
+    tokenizer = with_tokenizer.tokenizer
+    members = member_rows(tokenizer, [sample.text for sample in planted.trained], context=context)
+    general: list[Ids] = []
+    facts: dict[str, object] = {}
+    if configuration.mix.ratio:
+        wanted = round(configuration.mix.ratio * sum(map(len, members)))
+        texts = without_planted(
+            general_texts(configuration.mix, configuration.seed),
+            [sample.text for sample in planted.samples],
+            configuration.data.near_duplicate,
+        )
+        general, documents = general_rows(tokenizer, texts, tokens=wanted, context=context)
+        tokens = sum(map(len, general))
+        facts = {"general_text": {"wanted_tokens": wanted, "tokens": tokens, "documents": documents}}
+    task = Task(
+        configuration.model, configuration.revision, members, general, configuration.training, configuration.seed
+    )
+    return task, facts
+
+
+def keep_configuration(out: Path, configuration: Configuration) -> None:
+    """Write the configuration, or make sure that the run in the folder is one of this configuration.
+
+    Raises:
+        DataError: it is not.
+    """
+    path = out / CONFIGURATION
+    if path.exists():
+        if read_configuration(path) != configuration:
+            raise DataError(f"{out} holds a run of another configuration; expected the same one, or another folder")
+        return
+    out.mkdir(parents=True, exist_ok=True)
+    path.write_text(as_json(configuration), "utf-8")
+    note(
+        out,
+        {
+            "assay": __version__,
+            "python": platform.python_version(),
+            "platform": f"{platform.system()} {platform.machine()}",
+            "packages": {name: found for name in PACKAGES if (found := _version(name))},
+            "command": ["assay", *sys.argv[1:]],
+        },
+    )
+
+
+def configuration_in(out: Path) -> Configuration:
+    """The configuration of the run in a folder.
+
+    Raises:
+        DataError: there is none.
+    """
+    if not (out / CONFIGURATION).is_file():
+        raise DataError(f"{out} holds no controlled experiment; expected a folder that `assay testbed plant` wrote")
+    return read_configuration(out / CONFIGURATION)
+
+
+def reconfigure(out: Path, **parts: Any) -> Configuration:  # noqa: ANN401  parts of a Configuration by name
+    """Change parts of the configuration of a run that is planted but not trained.
+
+    Raises:
+        DataError: it is trained, so that the change would belie what is there.
+    """
+    found = replace(configuration_in(out), **parts)
+    if found != configuration_in(out):
+        if (out / TRAIN).exists() and found.training != configuration_in(out).training:
+            raise DataError(f"{out} is trained with other settings; expected the same ones, or another folder")
+        (out / CONFIGURATION).write_text(as_json(found), "utf-8")
+    return found
+
+
+def manifest_of(out: Path) -> dict[str, Any]:
+    """What a run remembers of how it was made."""
+    path = out / MANIFEST
+    found: dict[str, Any] = json.loads(path.read_text("utf-8")) if path.exists() else {}
+    return found
+
+
+def note(out: Path, facts: Mapping[str, object]) -> None:
+    """Add to what the run remembers; what stood there under the same name is replaced, seconds are added up."""
+    known = manifest_of(out)
+    for key, value in facts.items():
+        known[key] = round(known.get(key, 0) + value, 1) if isinstance(value, float) else value
+    partial = out / (MANIFEST + ".partial")
+    partial.write_text(json.dumps(known, indent=1, ensure_ascii=False) + "\n", "utf-8")
+    partial.replace(out / MANIFEST)
+
+
+def _launch(out: Path, processes: int) -> None:
+    """Train in several processes: accelerate starts `assay testbed train` once for each."""
+    if not _version("accelerate"):
+        raise MissingExtra("accelerate", extra="testbed", purpose="training in several processes")
+    command = [sys.executable, "-m", "accelerate.commands.launch", "--num_processes", str(processes)]
+    found = configuration_in(out)
+    if found.training.device == "cpu" or not _cuda():
+        command.append("--cpu")
+    done = subprocess.run([*command, "-m", "assay", "testbed", "train", str(out)], check=False)  # noqa: S603  our own command
+    if done.returncode:
+        raise AssayError(f"training in {processes} processes ended with code {done.returncode}; see the lines above")
+
+
+def _cuda() -> bool:
+    import torch  # noqa: PLC0415
+
+    return torch.cuda.is_available()
+
+
+def _version(name: str) -> str | None:
+    try:
+        return version(name)
+    except PackageNotFoundError:
+        return None
+
+
+def _since(began: float) -> float:
+    return round(time.monotonic() - began, 1)
+
+
+def _unwritable(out: Path, error: OSError) -> DataError:
+    return DataError(f"{out}: {error.strerror or error}; expected a folder that can be written")

@@ -1,0 +1,12 @@
+from .finetuning import TRAIN as TRAIN
+from .finetuning import Task as Task
+from .finetuning import checkpoint_folder as checkpoint_folder
+from .finetuning import finetune as finetune
+from .processes import launched as launched
+from .resuming import LOG as LOG
+from .resuming import Progress as Progress
+from .rows import Ids as Ids
+from .rows import general_rows as general_rows
+from .rows import member_rows as member_rows
+from .rows import without_planted as without_planted
+from .settings import TrainingSettings as TrainingSettings

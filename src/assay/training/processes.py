@@ -1,0 +1,89 @@
+"""One process or several: what training needs to know of them. Several are accelerate's, one needs nobody."""
+
+import os
+from collections.abc import Sequence
+from typing import Any
+
+import torch
+
+from assay.errors import DataError, MissingExtra
+from assay.models import resolve_device
+
+
+def launched() -> bool:
+    """Whether this process is one of several that accelerate started."""
+    return int(os.environ.get("WORLD_SIZE", "1")) > 1
+
+
+def training_device(name: str) -> torch.device:
+    """Where something is trained: "auto" (a GPU where there is one), "cpu" or "cuda".
+
+    Raises:
+        DataError: it is none of these, or there is no GPU where one was asked for.
+    """
+    if name not in ("auto", "cpu", "cuda"):
+        raise DataError(f"no device {name!r} to train on; expected auto, cpu or cuda")
+    if name == "cuda" and not torch.cuda.is_available():
+        raise DataError("no GPU that torch can use; expected one, or the device cpu")
+    return torch.device("cuda" if name != "cpu" and torch.cuda.is_available() else "cpu")
+
+
+class Processes:
+    """The processes of one training.
+
+    Attributes:
+        device: of this process.
+        rank: number of this process, from 0.
+        count: how many there are.
+    """
+
+    def __init__(self, device: str) -> None:
+        """Join the others, or be alone.
+
+        Args:
+            device: "auto" (a GPU where there is one), "cpu" or "cuda".
+
+        Raises:
+            DataError: no GPU where one was asked for.
+            MissingExtra: one of several, and accelerate is not installed.
+        """
+        if device == "cuda" and not torch.cuda.is_available():
+            raise DataError("training.device = 'cuda': no GPU that torch can use; expected one, or 'cpu'")
+        self._state: Any = _joined(device) if launched() else None
+        self.device: torch.device = self._state.device if self._state else resolve_device(device)
+        self.rank: int = self._state.process_index if self._state else 0
+        self.count: int = self._state.num_processes if self._state else 1
+
+    @property
+    def first(self) -> bool:
+        """Whether this process is the one that writes."""
+        return self.rank == 0
+
+    @property
+    def cuda_devices(self) -> list[int]:
+        """The GPU of this process, if it has one."""
+        return [self.device.index or 0] if self.device.type == "cuda" else []
+
+    def wait(self) -> None:
+        """Until all processes are here."""
+        if self._state:
+            self._state.wait_for_everyone()
+
+    def add_up(self, parameters: Sequence[torch.nn.Parameter], loss: torch.Tensor) -> torch.Tensor:
+        """Adds up gradients and loss over all processes, in one message; returns the loss."""
+        if self.count == 1:
+            return loss
+        grads = [p.grad if p.grad is not None else torch.zeros_like(p) for p in parameters]
+        flat = torch.cat([loss.reshape(1), *(grad.reshape(-1).float() for grad in grads)])
+        torch.distributed.all_reduce(flat)
+        for parameter, grad in zip(parameters, flat[1:].split([p.numel() for p in parameters]), strict=True):
+            parameter.grad = grad.view_as(parameter).to(parameter.dtype)
+        return flat[0]
+
+
+def _joined(device: str) -> Any:  # noqa: ANN401  accelerate publishes no types
+    try:
+        from accelerate import PartialState  # noqa: PLC0415  an optional part
+    except ImportError as error:
+        raise MissingExtra("accelerate", extra="testbed", purpose="training in several processes") from error
+    return PartialState(cpu=device == "cpu" or not torch.cuda.is_available())

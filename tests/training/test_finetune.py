@@ -1,0 +1,168 @@
+"""Continued pre-training: it learns what it is shown, and a killed run ends as one that was not."""
+
+import json
+import subprocess
+import sys
+from dataclasses import replace
+
+import numpy as np
+import pytest
+import torch
+
+from assay.errors import DataError
+from assay.models.open import open_model
+from assay.training.finetuning import STATE, Task, checkpoint_folder, finetune, padded, rate_at
+from assay.training.resuming import LOG
+from assay.training.settings import TrainingSettings
+from support.architectures import ARCHITECTURES, saved
+
+FULL = TrainingSettings(method="full", rate=1e-2, batch=4, epochs=2, checkpoints=(1, 2), device="cpu", warm_up=1)
+LORA = replace(FULL, method="lora", rank=4, dropout=0.1)
+
+
+def rows(seed, count=10):
+    random = np.random.default_rng(seed)
+    return [np.array([0, *random.integers(3, 4000, int(random.integers(4, 30))), 1]) for _ in range(count)]
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _one_thread():
+    before = torch.get_num_threads()
+    torch.set_num_threads(1)
+    yield
+    torch.set_num_threads(before)
+
+
+@pytest.fixture(scope="module")
+def bases(tmp_path_factory):
+    return {name: str(saved(name, tmp_path_factory.mktemp("base"))) for name in ARCHITECTURES}
+
+
+@pytest.fixture
+def task(bases):
+    return Task(bases["Qwen2.5"], None, rows(1), rows(2, 3), FULL, seed=5)
+
+
+def weights(folder):
+    from safetensors.torch import load_file
+
+    found = {}
+    for file in sorted(folder.glob("*.safetensors")):
+        found |= load_file(file)
+    return found
+
+
+def same(first, second):
+    assert first.keys() == second.keys()
+    return all(torch.equal(first[name], second[name]) for name in first)
+
+
+@pytest.mark.parametrize("training", [FULL, LORA], ids=["full", "lora"])
+@pytest.mark.parametrize("name", ARCHITECTURES)
+def test_both_architectures_of_the_paper_learn_both_ways(name, training, bases, tmp_path):
+    steep = replace(training, epochs=6, checkpoints=(6,), rate=2e-2)
+    assert finetune(tmp_path, Task(bases[name], None, rows(1, 6), [], steep, seed=0))
+    losses = [json.loads(line)["loss"] for line in (tmp_path / LOG).read_text().splitlines()]
+    assert len(losses) == 12
+    assert sum(losses[-2:]) < sum(losses[:2])
+    how = {"adapter": str(checkpoint_folder(tmp_path, 6))} if training.method == "lora" else {}
+    model = open_model(bases[name] if how else str(checkpoint_folder(tmp_path, 6)), device="cpu", **how)
+    (statistics,) = model.token_statistics(["def f(x):\n    return x\n"])
+    assert np.isfinite(statistics.log_probs).all()
+
+
+@pytest.mark.parametrize("training", [FULL, LORA], ids=["full", "lora"])
+def test_a_killed_run_ends_with_the_weights_of_one_that_was_not(training, task, tmp_path):
+    """Dropout included: random numbers follow from the step."""
+    whole, broken = tmp_path / "whole", tmp_path / "broken"
+    asked = replace(task, training=training)
+    assert finetune(whole, asked)
+    while not finetune(broken, asked, stop_after=3):
+        pass
+    for epoch in (1, 2):
+        assert same(weights(checkpoint_folder(whole, epoch)), weights(checkpoint_folder(broken, epoch)))
+    losses = [[json.loads(x)["loss"] for x in (out / LOG).read_text().splitlines()] for out in (whole, broken)]
+    assert losses[0] == losses[1]
+    assert len(losses[0]) == asked.steps
+
+
+def test_a_checkpoint_is_what_a_shorter_run_gives(task, tmp_path):
+    """The rate is constant, so epoch 1 of two is epoch 1 of one."""
+    finetune(tmp_path / "long", task)
+    finetune(tmp_path / "short", replace(task, training=replace(FULL, epochs=1, checkpoints=(1,))))
+    assert same(weights(checkpoint_folder(tmp_path / "long", 1)), weights(checkpoint_folder(tmp_path / "short", 1)))
+
+
+def test_the_rows_of_one_forward_pass_do_not_change_the_step(task, tmp_path):
+    for micro in (1, 4):
+        finetune(tmp_path / str(micro), replace(task, training=replace(FULL, micro=micro)))
+    first, second = (weights(checkpoint_folder(tmp_path / name, 1)) for name in ("1", "4"))
+    for name in first:
+        torch.testing.assert_close(first[name], second[name], rtol=1e-3, atol=1e-4)
+
+
+def test_gradient_checkpointing_changes_memory_and_nothing_else(task, tmp_path):
+    finetune(tmp_path / "plain", task)
+    finetune(tmp_path / "spare", replace(task, training=replace(FULL, gradient_checkpointing=True)))
+    first, second = (weights(checkpoint_folder(tmp_path / name, 2)) for name in ("plain", "spare"))
+    for name in first:
+        torch.testing.assert_close(first[name], second[name], rtol=1e-3, atol=1e-4)
+
+
+def test_every_epoch_shows_every_row_once(task):
+    orders = [task.order(epoch).tolist() for epoch in range(3)]
+    assert all(sorted(order) == list(range(13)) for order in orders)
+    assert len({tuple(order) for order in orders}) == 3
+
+
+def test_the_rate_rises_and_stays():
+    training = replace(FULL, rate=1.0, warm_up=4)
+    assert [rate_at(step, training) for step in (0, 1, 3, 4, 900)] == [0.25, 0.5, 1.0, 1.0, 1.0]
+
+
+def test_padding_is_not_trained_on():
+    inputs, mask, targets = padded([np.array([0, 5, 6]), np.array([0, 7, 8, 9, 1])])
+    assert inputs.tolist() == [[0, 5, 0, 0], [0, 7, 8, 9]]
+    assert mask.tolist() == [[1, 1, 0, 0], [1, 1, 1, 1]]
+    assert targets.tolist() == [[5, 6, -100, -100], [7, 8, 9, 1]]
+
+
+def test_a_folder_that_holds_another_training_is_refused(task, tmp_path):
+    finetune(tmp_path, task, stop_after=1)
+    with pytest.raises(DataError, match="different in seed"):
+        finetune(tmp_path, replace(task, seed=6))
+
+
+def test_a_state_cut_short_is_refused_in_one_line(task, tmp_path):
+    finetune(tmp_path, task, stop_after=1)
+    (tmp_path / STATE).write_bytes((tmp_path / STATE).read_bytes()[:100])
+    with pytest.raises(DataError, match="expected the state of this training"):
+        finetune(tmp_path, task)
+
+
+def test_nothing_to_train_on_is_refused(task, tmp_path):
+    with pytest.raises(DataError, match="no text of two tokens"):
+        finetune(tmp_path, replace(task, members=[]))
+
+
+def test_two_processes_learn_what_one_learns(task, tmp_path):
+    """Started by accelerate; each takes half of every batch."""
+    script = tmp_path / "train.py"
+    script.write_text(
+        "import pickle, sys\nfrom pathlib import Path\nimport torch\ntorch.set_num_threads(1)\n"
+        "from assay.training.finetuning import finetune\n"
+        "finetune(Path(sys.argv[2]), pickle.loads(Path(sys.argv[1]).read_bytes()))\n"
+    )
+    import pickle
+
+    short = replace(task, training=replace(FULL, epochs=1, checkpoints=(1,)))
+    (tmp_path / "task").write_bytes(pickle.dumps(short))
+    finetune(tmp_path / "one", short)
+    launch = [sys.executable, "-m", "accelerate.commands.launch", "--cpu", "--num_processes", "2", str(script)]
+    done = subprocess.run(
+        [*launch, str(tmp_path / "task"), str(tmp_path / "two")], capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stderr[-2000:]
+    first, second = (weights(checkpoint_folder(tmp_path / name, 1)) for name in ("one", "two"))
+    for name in first:
+        torch.testing.assert_close(first[name], second[name], rtol=1e-3, atol=1e-4)

@@ -1,0 +1,26 @@
+"""`python -m builtin train-base|train-encoder`, with `tools` on PYTHONPATH: make the models that ship with assay."""
+
+import sys
+
+import typer
+
+from assay.errors import AssayError
+from builtin.train_base_command import train_base_command
+from builtin.train_encoder_command import train_encoder_command
+
+app = typer.Typer(name="builtin", help="Make the built-in models again.", no_args_is_help=True)
+app.command("train-base")(train_base_command)
+app.command("train-encoder")(train_encoder_command)
+
+
+def main() -> None:
+    """Run the command line: exit code 0, or 2 with one line on bad input."""
+    try:
+        app(prog_name="python -m builtin")
+    except AssayError as error:
+        sys.stderr.write(f"builtin: error: {error}\n")
+        sys.exit(2)
+
+
+if __name__ == "__main__":
+    main()

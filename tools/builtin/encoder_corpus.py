@@ -1,0 +1,225 @@
+"""What `builtin:fragments` learns from: functions of installed packages, none of them in the standard library too.
+
+The standard library is what the encoder is judged on, so whatever stands there, or nearly, is not trained on.
+"""
+
+import gzip
+import json
+import platform
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from assay.errors import DataError
+from assay.evaluation.near_duplicates import SHINGLE, ShingleIndex
+from assay.retrieval.encoding.bag import WEIGHT_BITS, places
+from assay.retrieval.encoding.features import Features, features
+from assay.testbed.library_functions import functions_of, library_functions, library_paths, library_root
+from assay.testbed.manifest import PACKAGE_FILE, Manifest, ManifestEntry, write_manifest
+from assay.testbed.package_files import ROOTS, PackageFile, package_sources
+from assay.training.resuming import make_once
+from builtin.fragment_pairs import Snippet, as_snippet
+
+SNIPPETS = "snippets.jsonl.gz"
+STARTS = "starts.npy"
+HASHES = "hashes.npy"
+SEEN = "seen.npy"
+MANIFEST = "manifest.jsonl.gz"
+
+HEADERS = (
+    "numpy/_core/include/numpy/",
+    "pyarrow/include/arrow/",
+    "pyarrow/include/parquet/",
+    "torch/include/ATen/",
+    "torch/include/c10/",
+    "torch/include/torch/",
+)
+"""Folders of C and C++ whose code is the package's own: braces and semicolons have to be met in training as well."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EncoderCorpusRecipe:
+    """All choices that decide the corpus, given what is installed.
+
+    Attributes:
+        characters: shortest and longest snippet.
+        fewest_tokens: of a snippet without comments and docstrings.
+        near_duplicate: share of the smaller text's shingles that makes two texts near-duplicates.
+        package_cap: most characters from one distribution.
+        validation_files: package files whose snippets are held out.
+        seed: of every order and choice.
+        roots: distributions whose requirements make up the packages.
+        headers: folders of C and C++ beside the Python files.
+    """
+
+    characters: tuple[int, int] = (200, 6000)
+    fewest_tokens: int = 30
+    near_duplicate: float = 0.5
+    package_cap: int = 4_000_000
+    validation_files: int = 100
+    seed: int = 20
+    roots: tuple[str, ...] = ROOTS
+    headers: tuple[str, ...] = HEADERS
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class EncoderCorpus:
+    """The corpus as training reads it.
+
+    Attributes:
+        snippets: trained on, then held out.
+        trained: how many of them are trained on.
+        starts: int64 [snippets + 1], where the features of each begin.
+        hashes: uint64 [n], features of whole snippets.
+        seen: int64 [2^18], in how many snippets that are trained on there is a feature with this weight.
+    """
+
+    snippets: tuple[Snippet, ...]
+    trained: int
+    starts: NDArray[np.int64]
+    hashes: NDArray[np.uint64]
+    seen: NDArray[np.int64]
+
+    def features(self, chosen: Sequence[int]) -> Features:
+        """The features of some whole snippets."""
+        at = np.asarray(chosen)
+        parts = [self.hashes[start:stop] for start, stop in zip(self.starts[at], self.starts[at + 1], strict=True)]
+        return Features(np.concatenate([[0], np.cumsum([len(one) for one in parts])]), np.concatenate(parts))
+
+
+def prepare_encoder_corpus(folder: Path, recipe: EncoderCorpusRecipe) -> None:
+    """Builds the corpus and writes it to `folder`, unless it is there already: about two minutes.
+
+    Raises:
+        DataError: `folder` holds a corpus of another recipe, or too little is installed.
+    """
+    make_once(folder, asdict(recipe), lambda partial: _build(partial, recipe))
+
+
+def read_encoder_corpus(folder: Path) -> EncoderCorpus:
+    """The corpus that `prepare_encoder_corpus` wrote."""
+    with gzip.open(folder / SNIPPETS, "rt", encoding="utf-8") as file:
+        held_out, *lines = (json.loads(line) for line in file)
+    snippets = tuple(Snippet(**line) for line in lines)
+    return EncoderCorpus(
+        snippets,
+        len(snippets) - int(held_out),
+        np.load(folder / STARTS),
+        np.load(folder / HASHES),
+        np.load(folder / SEEN),
+    )
+
+
+def all_features(texts: Sequence[str], *, at_once: int = 256) -> Features:
+    """The features of many texts."""
+    parts = [features(texts[start : start + at_once]) for start in range(0, len(texts), at_once)]
+    sizes = np.concatenate([np.diff(part.starts) for part in parts])
+    return Features(np.concatenate([[0], np.cumsum(sizes)]), np.concatenate([part.hashes for part in parts]))
+
+
+def blocks_of(text: str) -> Iterator[str]:
+    """The top-level blocks of a language with braces: up to each line that begins with a closing one."""
+    block: list[str] = []
+    for line in text.split("\n"):
+        block.append(line)
+        if line.startswith("}"):
+            yield "\n".join(block).strip("\n") + "\n"
+            block = []
+
+
+def _build(folder: Path, recipe: EncoderCorpusRecipe) -> None:
+    sources = package_sources(recipe.roots, seed=recipe.seed, cap=recipe.package_cap, also=recipe.headers)
+    # files held out come last
+    files = (*sources.files[recipe.validation_files :], *sources.files[: recipe.validation_files])
+    candidates = {text: at for at, file in reversed(list(enumerate(files))) for text in _pieces(file, recipe)}
+    found = sorted(candidates.items(), key=lambda pair: pair[1])
+    kept = _distinct([text for text, _ in found], recipe)
+    snippets, owners = [], []
+    for (text, at), keep in zip(found, kept, strict=True):
+        if keep and (snippet := as_snippet(text, _language(files[at]), recipe.fewest_tokens)):
+            snippets.append(snippet)
+            owners.append(at)
+    held_out = sum(at >= len(files) - recipe.validation_files for at in owners)
+    if not 0 < held_out < len(snippets):
+        raise DataError(
+            f"the installed packages give {len(snippets)} functions, {held_out} of them held out: expected some of each"
+        )
+    whole = all_features([snippet.text for snippet in snippets])
+    trained = len(snippets) - held_out
+    features_trained = places(whole, 1).weights[: whole.starts[trained]]
+    np.save(folder / SEEN, np.bincount(features_trained, minlength=1 << WEIGHT_BITS))
+    np.save(folder / STARTS, whole.starts)
+    np.save(folder / HASHES, whole.hashes)
+    with gzip.open(folder / SNIPPETS, "wt", encoding="utf-8", compresslevel=5) as file:
+        file.write(f"{held_out}\n")
+        file.writelines(json.dumps(asdict(snippet)) + "\n" for snippet in snippets)
+    header = {
+        "kind": "header",
+        "schema": 1,
+        "an entry": "a package file; characters and functions are those that were kept; dose 0: held out",
+        "python": platform.python_version(),
+        "recipe": asdict(recipe),
+        "shingle": SHINGLE,
+        "packages": len({files[at].package for at in owners[:trained]}),
+        "packages_left_out_for_their_licence": sorted(sources.left_out),
+        "functions_found": len(found),
+        "functions_trained": trained,
+        "functions_held_out": held_out,
+        "functions_per_language": dict(Counter(snippet.language for snippet in snippets[:trained])),
+    }
+    entries = _entries(files, owners, snippets, trained)
+    write_manifest(folder / MANIFEST, Manifest(header=header, entries=tuple(entries)))
+
+
+def _pieces(file: PackageFile, recipe: EncoderCorpusRecipe) -> list[str]:
+    least, most = recipe.characters
+    if _language(file) == "python":
+        try:
+            pieces = [function.text for function in functions_of(file.text, file.path)]
+        except (SyntaxError, ValueError, RecursionError, MemoryError):  # of another Python, or nested too deeply
+            return []
+    else:
+        pieces = list(blocks_of(file.text))
+    return [text for text in pieces if least <= len(text) <= most]
+
+
+def _language(file: PackageFile) -> str:
+    return "python" if file.path.endswith(".py") else "cpp"
+
+
+def _distinct(texts: Sequence[str], recipe: EncoderCorpusRecipe) -> NDArray[np.bool_]:
+    """Marks texts that are no near-duplicates of one another, nor of any function of the standard library."""
+    index = ShingleIndex(texts)
+    root = library_root()
+    library = [function.text for function in library_functions(root, library_paths(root))]
+    return index.first_of_each_kind(recipe.near_duplicate) & ~index.near_any(library, recipe.near_duplicate)
+
+
+def _entries(
+    files: Sequence[PackageFile], owners: Sequence[int], snippets: Sequence[Snippet], trained: int
+) -> Iterator[ManifestEntry]:
+    characters: Counter[int] = Counter()
+    functions: Counter[int] = Counter()
+    for at, snippet in zip(owners, snippets, strict=True):
+        characters[at] += len(snippet.text)
+        functions[at] += 1
+    held_out = set(owners[trained:])
+    for at in sorted(functions):
+        file = files[at]
+        yield ManifestEntry(
+            kind=PACKAGE_FILE,
+            package=file.package,
+            version=file.version,
+            path=file.path,
+            name="",
+            line=1,
+            sha256=file.digest,
+            licence=file.licence,
+            dose=int(at not in held_out),
+            characters=characters[at],
+            tokens=functions[at],
+        )

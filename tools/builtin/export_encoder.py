@@ -1,0 +1,129 @@
+"""From a training run to the folder that ships as `builtin:fragments`."""
+
+import hashlib
+import json
+import shutil
+from collections import Counter
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+from safetensors.numpy import save_file
+
+from assay.retrieval.encoding.open import WEIGHTS, open_bag
+from assay.testbed.manifest import manifest_digest, read_manifest
+from assay.training.resuming import LOG
+from builtin import encoder_corpus
+from builtin.train_encoder import CORPUS, BagModel, EncoderRecipe, load_trained, validation_mrr
+from builtin.training_record import CURVE, loss_curve, versions, write_record
+
+MANIFEST = encoder_corpus.MANIFEST
+LARGEST = 127
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EncoderRecord:
+    """The facts of a training run, as `training.json` holds them.
+
+    Attributes:
+        finished: whether the last step is done.
+        steps: done.
+        dimensions: of a vector.
+        parameters: of the model.
+        bytes: of the weights file.
+        loss: mean over the last twentieth of the steps, in nats.
+        validation_mrr: of the shipped weights, on fragments of held-out functions among all of these.
+        validation_functions: how many are held out.
+        hours: of training.
+        hardware: in plain words.
+        versions: of Python and the packages that decide the numbers.
+        recipe: all choices.
+        corpus: counts of what was trained on.
+        weights_sha256: of the weights file.
+        manifest_sha256: of the uncompressed manifest.
+    """
+
+    finished: bool
+    steps: int
+    dimensions: int
+    parameters: int
+    bytes: int
+    loss: float
+    validation_mrr: float
+    validation_functions: int
+    hours: float
+    hardware: str
+    versions: dict[str, str]
+    recipe: EncoderRecipe
+    corpus: dict[str, object]
+    weights_sha256: str
+    manifest_sha256: str
+
+
+def export_encoder(out: Path, folder: Path, recipe: EncoderRecipe, *, hardware: str) -> EncoderRecord:
+    """Writes weights, manifest, loss curve and training record of a run.
+
+    Rows are rounded to eight bits, each with a scale of its own, weights to sixteen; the validation figure is that of
+    the rounded weights.
+
+    Args:
+        out: a folder that `train_encoder` has written.
+        folder: where the files go; files of these names in it are replaced.
+        recipe: the run's.
+        hardware: what it was trained on, in plain words, for the record.
+
+    Raises:
+        DataError: `out` holds no run of this recipe with a checkpoint.
+    """
+    model, corpus, step, seconds = load_trained(out, recipe)
+    folder.mkdir(parents=True, exist_ok=True)
+    weights = folder / WEIGHTS
+    save_file(_rounded(model), weights)
+    shutil.copyfile(out / CORPUS / MANIFEST, folder / MANIFEST)
+    log = [json.loads(line) for line in (out / LOG).read_text().splitlines()]
+    curve = loss_curve(out / LOG, unit="pairs", judged="validation_mrr")
+    (folder / CURVE).write_text(json.dumps(curve) + "\n")
+    record = EncoderRecord(
+        finished=step == recipe.steps,
+        steps=step,
+        dimensions=recipe.dimensions,
+        parameters=sum(parameter.numel() for parameter in model.parameters()) - 1,  # the scale is not shipped
+        bytes=weights.stat().st_size,
+        loss=round(float(np.mean([one["loss"] for one in log[-max(1, len(log) // 20) :]])), 4),
+        validation_mrr=round(validation_mrr(open_bag(folder, name="exported"), corpus, recipe), 4),
+        validation_functions=len(corpus.snippets) - corpus.trained,
+        hours=round(seconds / 3600, 3),
+        hardware=hardware,
+        versions=versions("assay", "torch", "numpy", "scipy", "safetensors"),
+        recipe=recipe,
+        corpus=corpus_counts(folder / MANIFEST),
+        weights_sha256=hashlib.sha256(weights.read_bytes()).hexdigest(),
+        manifest_sha256=manifest_digest(folder / MANIFEST),
+    )
+    write_record(folder, asdict(record))
+    return record
+
+
+def corpus_counts(manifest: Path) -> dict[str, object]:
+    """Counts of the texts in a manifest, and under which licences they stand."""
+    listed = read_manifest(manifest)
+    trained = [entry for entry in listed.entries if entry.dose]
+    return {
+        "packages": len({entry.package for entry in trained}),
+        "package_files": len(trained),
+        "functions": listed.header["functions_trained"],
+        "functions_per_language": listed.header["functions_per_language"],
+        "characters": sum(entry.characters for entry in trained),
+        "files_per_licence": dict(Counter(entry.licence for entry in trained).most_common()),
+    }
+
+
+def _rounded(model: BagModel) -> dict[str, NDArray[np.generic]]:
+    learned = model.learned.detach().numpy()
+    scales = np.maximum(np.abs(learned).max(axis=1), np.float32(1e-12)) / LARGEST
+    return {
+        "rows": np.rint(learned / scales[:, None]).astype(np.int8),
+        "scales": scales.astype(np.float32),
+        "weights": model.weights.detach().numpy().astype(np.float16),
+    }

@@ -1,0 +1,126 @@
+"""`python -m builtin train-encoder`: the recipe of `builtin:fragments`."""
+
+import json
+from collections.abc import Mapping
+from dataclasses import asdict
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from assay.cli.options import OUTPUT, AsJson
+from assay.errors import DataError
+from builtin.command_options import (
+    COMPUTATION,
+    TRAINING,
+    Device,
+    ExportOnly,
+    Hardware,
+    PackageCap,
+    PlanOnly,
+    watched,
+)
+
+if TYPE_CHECKING:
+    from builtin.export_encoder import EncoderRecord
+    from builtin.train_encoder import EncoderRecipe
+
+
+def train_encoder_command(
+    *,
+    out: Annotated[
+        Path,
+        typer.Option(
+            metavar="DIR",
+            help="Folder of the run: corpus, checkpoint, loss curve; encoder/ at the end.",
+            rich_help_panel=OUTPUT,
+            show_default=False,
+        ),
+    ],
+    package_cap: PackageCap = 4_000_000,
+    steps: Annotated[int, typer.Option(min=1, help="Steps, each of one batch.", rich_help_panel=TRAINING)] = 120,
+    batch: Annotated[
+        int, typer.Option(min=2, help="Pairs in a step: each other's negatives.", rich_help_panel=TRAINING)
+    ] = 2048,
+    dimensions: Annotated[int, typer.Option(min=8, help="Length of a vector.", rich_help_panel=TRAINING)] = 384,
+    device: Device = "auto",
+    pairs_at_once: Annotated[
+        int,
+        typer.Option(
+            min=1, help="Pairs in memory at a time; the gradient stays that of the batch.", rich_help_panel=COMPUTATION
+        ),
+    ] = 2048,
+    hardware: Hardware = "not stated",
+    plan_only: PlanOnly = False,
+    export_only: ExportOnly = False,
+    as_json: AsJson = False,
+) -> None:
+    """Train the encoder `builtin:fragments` on what is installed, every training text on record.
+
+    It learns to find the whole function from a fragment of it: copied, renamed, or with statements added, removed and
+    reordered. The texts are functions of installed packages under permissive licences. The first minutes go into the
+    corpus. A run that was stopped goes on where it was: give the same command again.
+
+    **Example**: `python -m builtin train-encoder --out runs/encoder`
+    """
+    from builtin.encoder_corpus import EncoderCorpusRecipe
+    from builtin.export_encoder import export_encoder
+    from builtin.train_encoder import EncoderMachine, EncoderRecipe, train_encoder
+
+    corpus = EncoderCorpusRecipe(package_cap=package_cap)
+    recipe = EncoderRecipe(corpus=corpus, steps=steps, batch=batch, dimensions=dimensions)
+    try:
+        if plan_only:
+            show_encoder_corpus(_corpus(out, recipe), as_json=as_json)
+            return
+        if not export_only:
+            machine = EncoderMachine(device=device, pairs_at_once=pairs_at_once)
+            watched(partial(train_encoder, out, recipe, machine))
+        record = export_encoder(out, out / "encoder", recipe, hardware=hardware)
+        show_encoder_record(record, out / "encoder", as_json=as_json)
+    except OSError as error:
+        raise DataError(f"--out {out}: {error.strerror or error}; expected a folder that can be written") from error
+
+
+def show_encoder_corpus(header: Mapping[str, object], *, as_json: bool) -> None:
+    """What a corpus consists of, on standard output."""
+    if as_json:
+        typer.echo(json.dumps(header, indent=1))
+        return
+    left_out = header["packages_left_out_for_their_licence"]
+    per_language = header["functions_per_language"]
+    assert isinstance(left_out, list)  # noqa: S101  the manifest's own format
+    assert isinstance(per_language, dict)  # noqa: S101  the manifest's own format
+    typer.echo(
+        f"{header['functions_trained']:,} functions of {header['packages']} packages to train on "
+        f"({', '.join(f'{count:,} {language}' for language, count in per_language.items())}), "
+        f"{header['functions_held_out']:,} held out; found: {header['functions_found']:,}"
+    )
+    typer.echo(f"left out for want of a permissive licence: {', '.join(left_out) or 'none'}")
+
+
+def show_encoder_record(record: "EncoderRecord", folder: Path, *, as_json: bool) -> None:
+    """What a training run came to, on standard output."""
+    if as_json:
+        typer.echo(json.dumps(asdict(record), indent=1))
+        return
+    state = "trained to the end" if record.finished else f"stopped at step {record.steps} of {record.recipe.steps}"
+    typer.echo(
+        f"{record.dimensions} dimensions, {record.bytes / 1e6:.1f} MB, {record.steps * record.recipe.batch:,} pairs, "
+        f"{record.hours:.2f} hours, {state}"
+    )
+    typer.echo(
+        f"loss {record.loss:.3f} nats; fragments of {record.validation_functions:,} held-out functions: "
+        f"MRR {record.validation_mrr:.3f}"
+    )
+    typer.echo(f"Encoder: {folder}")
+
+
+def _corpus(out: Path, recipe: "EncoderRecipe") -> Mapping[str, object]:
+    from assay.testbed.manifest import read_manifest
+    from builtin.encoder_corpus import MANIFEST, prepare_encoder_corpus
+    from builtin.train_encoder import CORPUS as FOLDER
+
+    prepare_encoder_corpus(out / FOLDER, recipe.corpus)
+    return read_manifest(out / FOLDER / MANIFEST).header

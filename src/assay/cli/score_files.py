@@ -7,7 +7,6 @@ import csv
 import json
 import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from contextlib import suppress
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
@@ -15,6 +14,7 @@ from types import MappingProxyType
 from typing import IO
 
 from assay.errors import DataError
+from assay.files import atomic_file
 from assay.types import Score
 
 ROW_GROUP = 4096
@@ -105,13 +105,5 @@ def write_scores(rows: Iterable[Row], path: Path | None, names: Sequence[str]) -
     if path is None:
         write_jsonl(rows, sys.stdout.buffer, names)
         return
-    unfinished = path.with_name(f".{path.name}.unfinished")
-    try:
-        with unfinished.open("wb") as file:
-            WRITERS[path.suffix](rows, file, names)
-        unfinished.replace(path)
-    except OSError as error:
-        raise DataError(f"-o {path}: cannot be written ({error.strerror or error})") from error
-    finally:
-        with suppress(FileNotFoundError):
-            unfinished.unlink()
+    with atomic_file(path) as file:
+        WRITERS[path.suffix](rows, file, names)

@@ -11,6 +11,7 @@ import typer
 from assay.cli.groups import grouped
 from assay.cli.options import OUTPUT, AsJson, At, DataOptions
 from assay.errors import DataError
+from assay.files import write_json
 
 if TYPE_CHECKING:  # these import numpy and more; --help does not wait for them
     from assay.provenance import Searchable, SourceText, Trace
@@ -149,10 +150,7 @@ def _show(
     from assay.provenance import sarif as as_sarif
 
     if sarif is not None:
-        try:
-            sarif.write_text(json.dumps(as_sarif(traced, rules), indent=1) + "\n", "utf-8")
-        except OSError as error:
-            raise DataError(f"{sarif}: cannot be written: {error.strerror}") from error
+        write_json(sarif, as_sarif(traced, rules))
     if as_json:
         typer.echo(json.dumps([trace_json(source, one) for source, one in traced], indent=1))
     else:

@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from assay.errors import DataError
+from assay.files import write_json
 from assay.retrieval import Profile, profile_named
 
 MatchChannel = Literal["characters", "tokens", "vector"]
@@ -113,10 +114,7 @@ class Calibration:
         Raises:
             DataError: the file cannot be written.
         """
-        try:
-            path.write_text(json.dumps(self.content(), indent=1) + "\n", "utf-8")
-        except OSError as error:
-            raise DataError(f"{path}: cannot be written: {error.strerror}") from error
+        write_json(path, self.content())
 
     @classmethod
     def load(cls, path: Path, profile: Profile) -> "Calibration":

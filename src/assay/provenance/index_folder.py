@@ -17,8 +17,9 @@ from typing import Any
 from filelock import FileLock, Timeout
 
 from assay.errors import AssayError, CorpusIndexError
+from assay.files import sync_folder
 from assay.provenance.catalogue import Catalogue
-from assay.retrieval import Channel, Postings, Profile, VectorIndex, sync_folder, writing
+from assay.retrieval import Channel, Postings, Profile, VectorIndex, writing
 from assay.types import Encoder
 
 FORMAT = 1

@@ -8,7 +8,6 @@ from .encoding.open import BUILTIN_PREFIX as BUILTIN_PREFIX
 from .fingerprints import Fingerprints as Fingerprints
 from .fingerprints import TooShort as TooShort
 from .fingerprints import fingerprint as fingerprint
-from .generations import sync_folder as sync_folder
 from .generations import writing as writing
 from .grammars import LANGUAGES as LANGUAGES
 from .grammars import grammar_of as grammar_of

@@ -11,11 +11,11 @@ import re
 import zlib
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
-from errno import ENOSPC
 from pathlib import Path
 from typing import Any
 
 from assay.errors import CorpusIndexError
+from assay.files import cannot_write, durable_file
 
 MANIFEST = re.compile(r"manifest-(\d{10})\.json")
 
@@ -48,12 +48,9 @@ def publish(folder: Path, generation: int, manifest: Mapping[str, object]) -> No
     """
     content = json.dumps(manifest, indent=1)
     path = _path(folder, generation)
-    unfinished = path.with_suffix(".unfinished")
-    with writing(unfinished) as file:
-        file.write(f"{zlib.crc32(content.encode()):08x}\n{content}".encode())
     try:
-        unfinished.replace(path)
-        sync_folder(folder)
+        with durable_file(path) as file:
+            file.write(f"{zlib.crc32(content.encode()):08x}\n{content}".encode())
     except OSError as error:
         raise unwritable(path, error) from error
 
@@ -86,20 +83,8 @@ def writing(path: Path) -> Iterator[Any]:
 
 
 def unwritable(path: Path, error: OSError) -> CorpusIndexError:
-    """What to tell when a file cannot be written."""
-    told = "the disk is full" if error.errno == ENOSPC else (error.strerror or str(error))
-    return CorpusIndexError(f"{path}: cannot be written: {told}; what was committed before is untouched")
-
-
-def sync_folder(folder: Path) -> None:
-    """Make the names of new files as durable as their content, where the system knows such a thing."""
-    if os.name == "nt":
-        return
-    descriptor = os.open(folder, os.O_RDONLY)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)
+    """Return the error for a file that cannot be written."""
+    return CorpusIndexError(f"{cannot_write(path, error)}; what was committed before is untouched")
 
 
 def _path(folder: Path, generation: int) -> Path:

@@ -1,0 +1,121 @@
+"""Atomic writing: a reader sees the old file or folder, or the whole new one, whenever the writer is killed."""
+
+import json
+import os
+import shutil
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from errno import ENOSPC
+from pathlib import Path
+from typing import IO
+
+from assay.errors import DataError
+
+UNFINISHED = ".unfinished"
+
+
+@contextmanager
+def atomic_path(path: Path) -> Iterator[Path]:
+    """Yield the path of a temporary file beside `path`, and rename it onto `path` when the block ends.
+
+    If the block fails, nothing of it stays.
+
+    Raises:
+        DataError: the file cannot be written.
+    """
+    unfinished = path.with_name(f".{path.name}.{os.getpid()}{UNFINISHED}")
+    try:
+        yield unfinished
+        unfinished.replace(path)
+    except OSError as error:
+        raise DataError(cannot_write(path, error)) from error
+    finally:
+        with suppress(OSError):
+            unfinished.unlink(missing_ok=True)
+
+
+@contextmanager
+def atomic_file(path: Path) -> Iterator[IO[bytes]]:
+    """Open a temporary binary file that replaces `path` when the block ends.
+
+    Raises:
+        DataError: the file cannot be written.
+    """
+    with atomic_path(path) as unfinished, unfinished.open("w+b") as file:
+        yield file
+
+
+@contextmanager
+def durable_file(path: Path) -> Iterator[IO[bytes]]:
+    """Open a temporary binary file; when the block ends it is on the disk, under its name, even after a power cut.
+
+    Raises:
+        OSError: the file cannot be written.
+    """
+    unfinished = path.with_name(path.name + UNFINISHED)
+    try:
+        with unfinished.open("w+b") as file:
+            yield file
+            file.flush()
+            os.fsync(file.fileno())
+        unfinished.replace(path)
+        sync_folder(path.parent)
+    finally:
+        with suppress(OSError):
+            unfinished.unlink(missing_ok=True)
+
+
+@contextmanager
+def atomic_folder(path: Path) -> Iterator[Path]:
+    """Yield a new empty folder beside `path`, and rename it to `path` when the block ends.
+
+    Raises:
+        DataError: the folder exists already, or cannot be written.
+    """
+    unfinished = path.with_name(f".{path.name}{UNFINISHED}")
+    if path.exists():
+        raise DataError(f"{path} exists already; expected a folder that is not there yet")
+    try:
+        shutil.rmtree(unfinished, ignore_errors=True)
+        unfinished.mkdir(parents=True)
+        yield unfinished
+        unfinished.rename(path)
+    except OSError as error:
+        raise DataError(cannot_write(path, error)) from error
+
+
+def write_text(path: Path, text: str) -> None:
+    """Replace a file by this text, in UTF-8.
+
+    Raises:
+        DataError: the file cannot be written.
+    """
+    with atomic_file(path) as file:
+        file.write(text.encode("utf-8"))
+
+
+def write_json(path: Path, content: object, *, sort_keys: bool = False) -> None:
+    """Replace a file by a JSON value, indented, with a line break at its end.
+
+    Raises:
+        DataError: the file cannot be written.
+        ValueError: the value contains NaN or an infinity, which JSON does not know.
+    """
+    write_text(path, json.dumps(content, indent=1, sort_keys=sort_keys, allow_nan=False, ensure_ascii=False) + "\n")
+
+
+def cannot_write(path: Path, error: OSError) -> str:
+    """Return the line for a file that cannot be written."""
+    reason = "the disk is full" if error.errno == ENOSPC else error.strerror or str(error)
+    return f"{path}: cannot be written: {reason}"
+
+
+def sync_folder(folder: Path) -> None:
+    """Make the names of new files as durable as their content, on systems that can."""
+    if os.name == "nt":
+        return
+    descriptor = os.open(folder, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)

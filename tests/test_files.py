@@ -1,0 +1,73 @@
+"""Files and folders appear whole or not at all."""
+
+import json
+
+import pytest
+
+from assay.errors import DataError
+from assay.files import atomic_file, atomic_folder, atomic_path, durable_file, write_json, write_text
+
+
+def names(folder):
+    return [path.name for path in folder.iterdir()]
+
+
+def fail_after(file):
+    file.write(b"half")
+    raise KeyError
+
+
+def test_a_text_replaces_the_old_file(tmp_path):
+    path = tmp_path / "a.txt"
+    write_text(path, "old")
+    write_text(path, "néw")
+    assert path.read_text("utf-8") == "néw"
+    assert names(tmp_path) == ["a.txt"]
+
+
+@pytest.mark.parametrize("opener", [atomic_file, durable_file])
+def test_a_block_that_fails_leaves_the_old_file_and_nothing_else(tmp_path, opener):
+    path = tmp_path / "a.txt"
+    path.write_text("old")
+    with pytest.raises(KeyError), opener(path) as file:
+        fail_after(file)
+    assert path.read_text() == "old"
+    assert names(tmp_path) == ["a.txt"]
+
+
+def test_the_old_file_stays_readable_until_the_block_ends(tmp_path):
+    path = tmp_path / "a.txt"
+    path.write_text("old")
+    with atomic_path(path) as unfinished:
+        unfinished.write_text("new")
+        assert path.read_text() == "old"
+    assert path.read_text() == "new"
+
+
+def test_a_folder_appears_when_it_is_whole(tmp_path):
+    path = tmp_path / "run"
+    with pytest.raises(KeyError), atomic_folder(path) as folder, (folder / "a").open("wb") as file:
+        fail_after(file)
+    assert not path.exists()
+    with atomic_folder(path) as folder:
+        (folder / "b").touch()
+        assert not path.exists()
+    assert names(path) == ["b"]
+
+
+def test_an_existing_folder_is_refused(tmp_path):
+    with pytest.raises(DataError, match="exists already"), atomic_folder(tmp_path):
+        pass
+
+
+def test_a_missing_parent_is_one_line(tmp_path):
+    with pytest.raises(DataError, match=r"absent/a\.txt: cannot be written: No such file"):
+        write_text(tmp_path / "absent" / "a.txt", "x")
+
+
+def test_json_refuses_what_json_does_not_know(tmp_path):
+    with pytest.raises(ValueError, match="Out of range"):
+        write_json(tmp_path / "a.json", float("nan"))
+    assert not list(tmp_path.iterdir())
+    write_json(tmp_path / "a.json", {"b": [1]})
+    assert json.loads((tmp_path / "a.json").read_text()) == {"b": [1]}

@@ -32,8 +32,7 @@ from pathlib import Path
 
 from measuring import arguments, spread, write
 
-from assay.code import Limits, VariantSet, keywords_of, variants
-from assay.code.testing import passed
+from assay.code import Limits, VariantSet, keywords_of, passed, variants
 
 N = 10
 BATCH = 20

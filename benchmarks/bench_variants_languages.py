@@ -18,9 +18,8 @@ from dataclasses import dataclass
 from bench_variants import DATA, N, reason_class, rows
 from measuring import arguments, spread, write
 
-from assay.code import VariantSet, variants
-from assay.code.testing import passed
-from assay.code.toolchains import TOOLCHAINS
+from assay.code import VariantSet, passed, variants
+from assay.code.sandbox.toolchains import TOOLCHAINS
 from assay.errors import SandboxUnavailable
 
 FOLDERS = {"java": "java", "cpp": "cpp", "javascript": "js", "go": "go"}

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.stats import norm
 
-from assay.code.tokens import comments, tokens
+from assay.code.parse.tokens import comments, tokens
 from assay.scores.token_scores import TAIL_MASS_FLOOR, deviation, mean, mean_of_lowest
 from assay.types import TokenStatistics
 

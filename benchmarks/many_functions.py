@@ -15,7 +15,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from assay.code.definitions import python_definitions
+from assay.code.parse.functions import python_definitions
 from assay.testbed.library_functions import library_paths, library_root
 
 NAME = re.compile(r"\b[A-Za-z_]\w*\b")

@@ -5,7 +5,7 @@ import json
 import pytest
 
 from assay.code import Problem
-from assay.code.statements import examples_in
+from assay.code.test_cases.statements import examples_in
 from assay.scoring.rewriters import CHANGES, Deterministic, Written
 from assay.scoring.solutions import problem_of
 from assay.types import Sample

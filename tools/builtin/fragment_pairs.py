@@ -4,7 +4,7 @@ import random
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from assay.code.variant_engine import variants
+from assay.code.rename.variant_engine import variants
 from assay.provenance.adaptation import adapt
 from assay.provenance.clones import Cut, bare, edited, renamed
 

@@ -1,7 +1,7 @@
 """Copies that are no longer letter for letter: fragments, renamed (Type 2) or edited (Type 3), for training and trial.
 
 What can be said in every language: names and literals are found by the lexical rules of the fingerprints, statements
-are lines. A rewriting that has to run as before is what `assay.code.variant_engine` is for.
+are lines. A rewriting that has to run as before is what `assay.code.rename.variant_engine` is for.
 """
 
 import random

@@ -1,0 +1,1 @@
+"""How source code is read: syntax trees, lexemes, and the functions of a file."""

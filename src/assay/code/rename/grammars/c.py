@@ -1,0 +1,168 @@
+"""C: variables, parameters and functions; never members, tags, types, macros, enumerators, or what a macro names."""
+
+from collections.abc import Iterable, Iterator, Mapping
+
+from assay.code.parse.trees import Node, Tree
+from assay.code.rename.bindings import Bindings
+from assay.code.rename.grammar import Bound, Grammar, Role, ScopeKind, named
+from assay.code.rename.grammars.library import C_LIBRARY, C_WORDS
+
+SCOPES: Mapping[str, ScopeKind] = {
+    "function_definition": "function",
+    **dict.fromkeys(("compound_statement", "for_statement"), "block"),
+}
+_TAGS = frozenset({"struct_specifier.name", "union_specifier.name", "enum_specifier.name"})
+_DEFINITIONS = frozenset({"function_definition", "lambda_expression", "catch_clause", "field_declaration"})
+_WRAPPED = frozenset(
+    {"parenthesized_declarator", "reference_declarator", "variadic_declarator", "structured_binding_declarator"}
+    | {"attributed_declarator"}
+)
+_SEES_NAMES = frozenset({"__func__", "__FUNCTION__", "__PRETTY_FUNCTION__"})
+FROZEN: Mapping[str, str] = {
+    "preproc_arg": "a preprocessor line names it",
+    "preproc_params": "a preprocessor line names it",
+    "preproc_if.condition": "a preprocessor line names it",
+    "preproc_elif.condition": "a preprocessor line names it",
+    "preproc_ifdef.name": "a preprocessor line names it",
+    "preproc_elifdef.name": "a preprocessor line names it",
+    "preproc_defined": "a preprocessor line names it",
+    "preproc_call": "a preprocessor line names it",
+    "attribute_specifier": "stands in an attribute",
+    "attribute_declaration": "stands in an attribute",
+    "ms_declspec_modifier": "stands in an attribute",
+    "gnu_asm_expression": "stands in assembly",
+}
+
+
+def names_of(declarator: Node) -> Iterator[tuple[Node, bool]]:
+    """The names that a declarator declares, and whether each is that of a function."""
+    waiting = [(declarator, False)]
+    while waiting:
+        node, function = waiting.pop()
+        if node.kind in {"identifier", "field_identifier", "type_identifier"}:
+            yield node, function
+            continue
+        if node.kind in _WRAPPED:
+            inner = [one for one in node.children if one.role in {"", "declarator"}]
+            waiting += [(one, function and node.kind == "parenthesized_declarator") for one in reversed(inner)]
+        else:
+            waiting += [(one, node.kind == "function_declarator") for one in node.fill("declarator")]
+
+
+def owner(node: Node) -> Node | None:
+    """What the parameters of a declarator belong to."""
+    around: Node | None = node.parent
+    while around and (around.kind.endswith("_declarator") or around.kind == "abstract_function_declarator"):
+        around = around.parent
+    return around
+
+
+def scope_of(node: Node) -> ScopeKind | None:
+    """Parameters of a declaration have a scope of their own; those of a definition share the function's."""
+    if node.kind == "parameter_list":
+        belongs = owner(node)
+        return None if belongs and belongs.kind in _DEFINITIONS - {"field_declaration"} else "block"
+    return SCOPES.get(node.kind)
+
+
+def definition(node: Node) -> Iterable[Bound]:
+    """A function's name, outside of its scope."""
+    role: Role = "method" if _in_class(node) else "function"
+    return [Bound(name, role, "outer") for one in node.fill("declarator") for name, _function in names_of(one)]
+
+
+def declaration(node: Node) -> Iterable[Bound]:
+    """Variables, and functions that are declared only."""
+    outside = any(word.kind == "extern" for one in node.of_kind("storage_class_specifier") for word in one.children)
+    for declarator in node.fill("declarator"):
+        for name, function in names_of(declarator):
+            role: Role = "prototype" if function else "variable"
+            if _in_class(node):
+                role = "method"
+            elif outside:
+                role = "extern"
+            yield Bound(name, role)
+
+
+def _in_class(node: Node) -> bool:
+    around = node.parent
+    while around and around.kind == "template_declaration":
+        around = around.parent
+    return around is not None and around.kind == "field_declaration_list"
+
+
+def parameters(node: Node) -> Iterable[Bound]:
+    """Names without types, as before 1989."""
+    return [Bound(one, "parameter") for one in node.of_kind("identifier")]
+
+
+def parameter(node: Node) -> Iterable[Bound]:
+    """One parameter with its type."""
+    of_template = node.parent is not None and node.parent.kind == "template_parameter_list"
+    role: Role = "template parameter" if of_template else "parameter"
+    return [Bound(name, role) for one in node.fill("declarator") for name, _function in names_of(one)]
+
+
+def _type_names(node: Node) -> Iterable[Bound]:
+    return [Bound(name, "type") for one in node.fill("declarator") for name, _function in names_of(one)]
+
+
+def rules(found: Bindings) -> Mapping[str, str]:
+    """Functions whose names can be seen, arguments that a macro spells out, ambiguous declarations."""
+    kept = {}
+    text = found.tree
+    if found.free() & _SEES_NAMES:
+        reason = "the program sees the names of its functions"
+        kept.update({one.name: reason for one in found.symbols if "function" in one.roles})
+    spelling = {
+        text.of(one.child("name") or one)
+        for one in found.nodes
+        if one.kind == "preproc_function_def" and "#" in text.of(one.child("value") or one.children[-1])
+    }
+    if spelling:
+        for node in found.nodes:
+            if node.kind == "call_expression" and text.of(node.child("function") or node) in spelling:
+                arguments = node.child("arguments")
+                for one in arguments.walk() if arguments else ():
+                    if not one.children:
+                        kept[text.of(one)] = "a macro may spell it out"
+    return kept
+
+
+def refusal(tree: Tree) -> str | None:
+    """Names in strings that are code."""
+    return "holds code in strings: uses _Pragma" if "_Pragma" in tree.text else None
+
+
+def conventional(name: str) -> str | None:
+    """Names that the linker looks for."""
+    return "a name that the linker looks for" if name in {"main", "wmain", "WinMain", "_start"} else None
+
+
+C = Grammar(
+    language="C",
+    module="tree_sitter_c",
+    leaves=frozenset({"identifier", "type_identifier"}),
+    scope=scope_of,
+    binders={
+        "function_definition": definition,
+        "declaration": declaration,
+        "parameter_list": parameters,
+        "parameter_declaration": parameter,
+        "type_definition": _type_names,
+        "enumerator": named("constant"),
+        "preproc_def": named("macro", target="file"),
+        "preproc_function_def": named("macro", target="file"),
+    },
+    elsewhere=_TAGS,
+    frozen=FROZEN,
+    comments=frozenset({"comment"}),
+    strings=frozenset({"string_content"}),
+    reserved=C_WORDS | C_LIBRARY,
+    library=C_LIBRARY,
+    directive=r"(?://|/\*)\s*(?:NOLINT|clang-format|LINT|coverity|cppcheck|IWYU|lint )",
+    conventional=conventional,
+    refusal=refusal,
+    rules=rules,
+    alias=lambda new, old: f"#define {old} {new}",
+)

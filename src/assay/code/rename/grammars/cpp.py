@@ -1,0 +1,155 @@
+"""C++: what C renames, and captures, structured bindings, loops over ranges; never members, templates' parameters."""
+
+from collections.abc import Iterable, Mapping
+
+from assay.code.parse.trees import Node, Tree
+from assay.code.rename.bindings import Bindings
+from assay.code.rename.grammar import Bound, Grammar, ScopeKind, named
+from assay.code.rename.grammars import c
+from assay.code.rename.grammars.library import C_LIBRARY, C_WORDS, CPP_LIBRARY, CPP_WORDS
+
+_CLASSES = frozenset({"class_specifier", "struct_specifier", "union_specifier"})
+_SCOPES: Mapping[str, ScopeKind] = {
+    **c.SCOPES,
+    "lambda_expression": "function",
+    **dict.fromkeys(("for_range_loop", "if_statement", "while_statement", "switch_statement"), "block"),
+    "catch_clause": "block",
+    **dict.fromkeys(_CLASSES, "class"),
+    "namespace_definition": "file",
+    "template_declaration": "template",
+}
+
+
+def _scope(node: Node) -> ScopeKind | None:
+    if node.kind == "parameter_list":
+        return c.scope_of(node)
+    return _SCOPES.get(node.kind)
+
+
+def _declaration(node: Node) -> Iterable[Bound]:
+    """As in C; within a function, `string s(a);` declares a variable: the grammar cannot know that a is no type."""
+    for bound in c.declaration(node):
+        if bound.role == "prototype" and _argument_types(bound.node):
+            yield Bound(bound.node, "variable")
+        else:
+            yield bound
+
+
+def _argument_types(name: Node) -> list[Node]:
+    """Types without names between the parentheses behind a name that is declared in a block."""
+    declarator = name.parent
+    listed = declarator.child("parameters") if declarator and declarator.kind == "function_declarator" else None
+    declared = declarator.parent if declarator else None
+    if listed is None or declared is None or declared.parent is None or declared.parent.kind not in _IN_BLOCK:
+        return []
+    given = listed.of_kind("parameter_declaration")
+    return [leaf for one in given if one.child("declarator") is None for leaf in one.fill("type")]
+
+
+_IN_BLOCK = frozenset({"compound_statement", "for_statement", "case_statement", "labeled_statement"})
+
+
+def _member(node: Node) -> Iterable[Bound]:
+    return [Bound(name, "field") for one in node.fill("declarator") for name, _function in c.names_of(one)]
+
+
+def _range(node: Node) -> Iterable[Bound]:
+    body = node.child("body")
+    since = body.start if body else None
+    return [Bound(name, "variable", since=since) for one in node.fill("declarator") for name, _f in c.names_of(one)]
+
+
+def _capture(node: Node) -> Iterable[Bound]:
+    return [Bound(one, "variable", since=node.end) for one in node.fill("left") if one.kind == "identifier"]
+
+
+def _class(node: Node) -> Iterable[Bound]:
+    return [Bound(one, "type", "outer") for one in node.fill("name") if one.kind == "type_identifier"]
+
+
+def _template_parameter(node: Node) -> Iterable[Bound]:
+    leaves = [*node.fill("name"), *node.of_kind("type_identifier", "identifier")]
+    return [Bound(one, "template parameter") for one in leaves[:1]]
+
+
+def _used(node: Node) -> Iterable[Bound]:
+    """The last name of `using std::cout`."""
+    for path in node.of_kind("qualified_identifier"):
+        leaves = [one for one in path.walk() if one.kind == "identifier"]
+        yield from (Bound(one, "import") for one in leaves[-1:])
+
+
+def _inherits(_tree: Tree, node: Node) -> bool:
+    """Classes with bases; and members that are defined outside of their class."""
+    if node.kind in _CLASSES:
+        return any(one.kind == "base_class_clause" for one in node.children)
+    if node.kind == "function_definition":
+        declared = node.child("declarator")
+        while declared and declared.kind != "qualified_identifier":
+            declared = declared.child("declarator") or next(
+                (one for one in declared.children if one.kind.endswith("_declarator")), None
+            )
+        return declared is not None
+    return False
+
+
+def _rules(found: Bindings) -> Mapping[str, str]:
+    kept = dict(c.rules(found))
+    qualified = {
+        found.tree.of(one)
+        for one in found.nodes
+        if one.kind == "identifier" and one.parent and one.parent.kind == "qualified_identifier"
+    }
+    values = {id(node) for node, symbol in found.leaves if symbol and "type" not in symbol.roles}
+    for symbol in found.symbols:
+        for bound in symbol.bound:
+            types = _argument_types(bound.node)
+            if types and not any(id(one) in values for one in types):
+                kept[symbol.name] = "may be a function that is declared here"
+        if symbol.scope.kind == "file" and symbol.name in qualified:
+            kept[symbol.name] = "is used with a qualifier"
+    return kept
+
+
+CPP = Grammar(
+    language="C++",
+    module="tree_sitter_cpp",
+    leaves=frozenset({"identifier", "type_identifier"}),
+    scope=_scope,
+    binders={
+        **c.C.binders,
+        "declaration": _declaration,
+        "field_declaration": _member,
+        "optional_parameter_declaration": c.parameter,
+        "variadic_parameter_declaration": c.parameter,
+        "for_range_loop": _range,
+        "lambda_capture_initializer": _capture,
+        **dict.fromkeys(_CLASSES, _class),
+        "type_parameter_declaration": _template_parameter,
+        "optional_type_parameter_declaration": _template_parameter,
+        "variadic_type_parameter_declaration": _template_parameter,
+        "alias_declaration": named("type"),
+        "concept_definition": named("type"),
+        "using_declaration": _used,
+    },
+    elsewhere=frozenset(
+        {"enum_specifier.name", "qualified_identifier.name", "field_initializer.", "using_declaration."}
+    ),
+    frozen={
+        **c.FROZEN,
+        "friend_declaration": "a friend of a class",
+        "linkage_specification": "defined for another language",
+        "namespace_alias_definition": "names a name space",
+        "attribute_declaration": "stands in an attribute",
+    },
+    comments=c.C.comments,
+    strings=frozenset({"string_content", "raw_string_content"}),
+    reserved=C_WORDS | C_LIBRARY | CPP_WORDS | CPP_LIBRARY,
+    library=C_LIBRARY | CPP_LIBRARY,
+    directive=c.C.directive,
+    conventional=c.conventional,
+    inherits=_inherits,
+    refusal=c.refusal,
+    rules=_rules,
+    alias=c.C.alias,
+)

@@ -1,0 +1,127 @@
+"""Go: variables, constants, parameters, results, receivers and functions; never methods, fields, types, packages."""
+
+# ruff: noqa: SIM905  a list of words reads best as words
+
+import re
+from collections.abc import Iterable, Mapping
+
+from assay.code.parse.trees import Node, Tree
+from assay.code.rename.bindings import Bindings
+from assay.code.rename.grammar import Bound, Grammar, ScopeKind, named
+
+_SCOPES: Mapping[str, ScopeKind] = {
+    **dict.fromkeys(("function_declaration", "method_declaration", "func_literal"), "function"),
+    **dict.fromkeys(("block", "if_statement", "for_statement", "expression_switch_statement"), "block"),
+    **dict.fromkeys(("type_switch_statement", "select_statement", "expression_case", "type_case"), "block"),
+    **dict.fromkeys(("default_case", "communication_case", "function_type", "method_elem"), "block"),
+    **dict.fromkeys(("type_spec", "type_alias"), "template"),
+}
+_KEYED = frozenset({"map_type", "slice_type", "array_type", "implicit_length_array_type"})
+_TEST = re.compile(r"(?:Test|Benchmark|Example|Fuzz)(?![a-z])")
+_NAMES_SEEN = frozenset({"FuncForPC", "Caller", "Callers", "CallersFrames", "Stack", "PrintStack"})
+PREDECLARED = frozenset(
+    (
+        "any bool byte comparable complex64 complex128 error float32 float64 int int8 int16 int32 int64 rune string "
+        "uint uint8 uint16 uint32 uint64 uintptr true false iota nil append cap clear close complex copy delete imag "
+        "len make max min new panic print println real recover"
+    ).split()
+)
+_WORDS = (
+    "break case chan const continue default defer else fallthrough for func go goto if import interface map package "
+    "range return select struct switch type var init main "
+    "assert bufio bytes cmp context errors fmt heap io list log maps math os path rand reflect regexp ring slices sort "
+    "strconv strings sync testing time unicode unsafe utf8"
+).split()
+
+
+def _assigned(node: Node) -> Iterable[Bound]:
+    """The left side of :=, of range and of a case of select; in force behind it."""
+    if node.kind != "short_var_declaration" and not node.of_kind(":="):
+        return []
+    left = node.fill("left")
+    return [Bound(one, "variable", since=node.end) for side in left for one in side.of_kind("identifier")]
+
+
+def _spec(node: Node) -> Iterable[Bound]:
+    return [Bound(one, "variable", since=node.end) for one in node.fill("name") if one.kind == "identifier"]
+
+
+def _type_switch(node: Node) -> Iterable[Bound]:
+    value = node.child("value")
+    since = value.end if value else None
+    return [Bound(one, "variable", since=since) for side in node.fill("alias") for one in side.of_kind("identifier")]
+
+
+def _import(tree_node: Node) -> Iterable[Bound]:
+    return [Bound(one, "import", "file") for one in tree_node.fill("name") if one.kind == "package_identifier"]
+
+
+def _refusal(tree: Tree) -> str | None:
+    for node in tree.root.walk():
+        if node.kind == "import_spec" and tree.of(node.child("path") or node) == '"C"':
+            return "speaks to C: its comments are code"
+    return None
+
+
+def _rules(found: Bindings) -> Mapping[str, str]:
+    kept = {}
+    if {found.tree.of(one) for one in found.nodes if one.kind == "field_identifier"} & _NAMES_SEEN:
+        reason = "the program may see the names of its functions"
+        kept.update({one.name: reason for one in found.symbols if "function" in one.roles})
+    for node in found.nodes:
+        if node.kind == "keyed_element" and not _of_elements(node):
+            for key in node.fill("key"):
+                kept[found.tree.of(key)] = "may name a field of a literal"
+        elif node.kind == "import_spec" and node.child("name") is None:
+            path = found.tree.of(node.child("path") or node).strip('"`')
+            kept.setdefault(path.rpartition("/")[2], "imported")
+    return kept
+
+
+def _of_elements(node: Node) -> bool:
+    """Whether the keys of a literal are certainly values: those of a map, a slice or an array."""
+    literal = node.parent
+    composite = literal.parent if literal else None
+    if composite is None or composite.kind != "composite_literal":
+        return False
+    written = composite.child("type")
+    return written is not None and written.kind in _KEYED
+
+
+def _conventional(name: str) -> str | None:
+    if name in {"main", "init"}:
+        return "a name that Go looks for"
+    return "test runners look for it" if _TEST.match(name) else None
+
+
+GO = Grammar(
+    language="Go",
+    module="tree_sitter_go",
+    leaves=frozenset({"identifier", "type_identifier"}),
+    scope=lambda node: _SCOPES.get(node.kind),
+    binders={
+        "function_declaration": named("function", target="outer"),
+        "parameter_declaration": named("parameter"),
+        "variadic_parameter_declaration": named("parameter"),
+        "type_parameter_declaration": named("template parameter"),
+        "short_var_declaration": _assigned,
+        "range_clause": _assigned,
+        "receive_statement": _assigned,
+        "var_spec": _spec,
+        "const_spec": _spec,
+        "type_switch_statement": _type_switch,
+        "type_spec": named("type", target="outer"),
+        "type_alias": named("type", target="outer"),
+        "import_spec": _import,
+    },
+    elsewhere=frozenset({"qualified_type.name"}),
+    frozen={},
+    comments=frozenset({"comment"}),
+    strings=frozenset({"interpreted_string_literal_content", "raw_string_literal_content"}),
+    reserved=frozenset(_WORDS) | PREDECLARED,
+    directive=r"//(?:go:|line |export |nolint|lint:|\s*\+build)|/\*line ",
+    conventional=_conventional,
+    refusal=_refusal,
+    rules=_rules,
+    alias=lambda new, old: f"var {old} = {new}",
+)

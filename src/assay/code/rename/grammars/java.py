@@ -1,0 +1,276 @@
+"""Java: locals and parameters; methods where every call can be followed; never fields, types, constants, components."""
+
+# ruff: noqa: SIM905  a list of words reads best as words
+
+from collections.abc import Iterable, Iterator, Mapping
+
+from assay.code.parse.trees import Node, Tree
+from assay.code.rename.bindings import METHOD, Bindings, Symbol
+from assay.code.rename.grammar import Bound, Grammar, Role, ScopeKind, named
+
+_CLASSES = frozenset(
+    {"class_declaration", "interface_declaration", "enum_declaration", "record_declaration"}
+    | {"annotation_type_declaration"}
+)
+_SCOPES: Mapping[str, ScopeKind] = {
+    **dict.fromkeys(("method_declaration", "constructor_declaration", "lambda_expression"), "function"),
+    "compact_constructor_declaration": "function",
+    **dict.fromkeys(("block", "constructor_body", "for_statement", "enhanced_for_statement"), "block"),
+    **dict.fromkeys(("try_with_resources_statement", "catch_clause", "switch_block"), "block"),
+    **dict.fromkeys(("switch_block_statement_group", "switch_rule"), "block"),
+    **dict.fromkeys((*_CLASSES, "class_body"), "class"),
+}
+_HARMLESS = frozenset(
+    (
+        "Object Comparator Runnable Callable Iterator Iterable Comparable Function BiFunction Supplier Consumer "
+        "BiConsumer Predicate BiPredicate UnaryOperator BinaryOperator Cloneable Serializable AutoCloseable"
+    ).split()
+)
+"""Supertypes without fields that could hide a local."""
+_ANNOTATIONS = frozenset({"SuppressWarnings", "SafeVarargs", "Deprecated"})
+_MAGIC = frozenset(
+    (
+        "main toString equals hashCode clone finalize getClass notify notifyAll wait values valueOf name ordinal "
+        "readObject writeObject readObjectNoData readResolve writeReplace premain agentmain"
+    ).split()
+)
+"""Methods that every object or enumeration has, or that the runtime looks for."""
+_REFLECTION = frozenset(
+    "getMethod getMethods getDeclaredMethod getDeclaredMethods getStackTrace getMethodName findVirtual findStatic "
+    "findSpecial StackWalker getEnclosingMethod".split()
+)
+_WORDS = (
+    "abstract assert boolean break byte case catch char class const continue default do double else enum extends final "
+    "finally float for goto if implements import instanceof int interface long native new package private protected "
+    "public return short static strictfp super switch synchronized this throw throws transient try void volatile while "
+    "true false null var record sealed permits yield non when exports module open opens provides requires to "
+    "transitive uses with java javax String Object System Math Integer List Map"
+).split()
+
+
+def _alone(node: Node) -> bool:
+    """Whether all methods of a class are in the text, but for those that every object has."""
+    return not node.of_kind("superclass", "super_interfaces", "extends_interfaces")
+
+
+def _method(node: Node) -> Iterable[Bound]:
+    return [Bound(one, "method", "outer") for one in node.fill("name")]
+
+
+def _declarator(node: Node) -> Iterable[Bound]:
+    around = node.parent.kind if node.parent else ""
+    role: Role = "field" if around in {"field_declaration", "constant_declaration"} else "variable"
+    if around == "spread_parameter":
+        role = "parameter"
+    return [Bound(one, role) for one in node.fill("name")]
+
+
+def _parameter(node: Node) -> Iterable[Bound]:
+    of_record = node.parent is not None and node.parent.parent is not None
+    of_record = of_record and node.parent.parent.kind == "record_declaration"  # type: ignore[union-attr]
+    return [Bound(one, "field" if of_record else "parameter") for one in node.fill("name")]
+
+
+def _for_each(node: Node) -> Iterable[Bound]:
+    body = node.child("body")
+    return [Bound(one, "variable", since=body.start if body else None) for one in node.fill("name")]
+
+
+def _lambda(node: Node) -> Iterable[Bound]:
+    return [Bound(one, "parameter") for one in node.fill("parameters") if one.kind == "identifier"]
+
+
+def _last(node: Node) -> Iterable[Bound]:
+    """The name behind a type in a pattern."""
+    leaves = node.of_kind("identifier")
+    return [Bound(leaves[-1], "variable")] if leaves and leaves[-1] is node.children[-1] else []
+
+
+def _import(node: Node) -> Iterable[Bound]:
+    for path in node.of_kind("scoped_identifier"):
+        for one in path.fill("name"):
+            yield Bound(one, "import", "file")
+
+
+def _inherits(tree: Tree, node: Node) -> bool:
+    """Whether a class extends or implements what may have fields or methods of any name."""
+    above: list[Node] = []
+    if node.kind in _CLASSES:
+        above = [one for one in node.children if one.kind in {"superclass", "super_interfaces", "extends_interfaces"}]
+    elif node.kind == "class_body" and node.parent and node.parent.kind == "object_creation_expression":
+        above = node.parent.fill("type")
+    names = [_type_name(tree, leaf) for one in above for leaf in _types(one)]
+    return any(one not in _HARMLESS for one in names)
+
+
+def _types(node: Node) -> Iterator[Node]:
+    """The types that a clause names, without their arguments."""
+    if node.kind in {"type_identifier", "scoped_type_identifier", "generic_type"}:
+        yield node
+    else:
+        for one in node.children:
+            yield from _types(one)
+
+
+def _type_name(tree: Tree, node: Node) -> str:
+    return tree.of(node).split("<")[0].strip().rpartition(".")[2]
+
+
+def _rules(found: Bindings) -> Mapping[str, str]:
+    """Methods that may be called or overridden where it cannot be seen, and names that stand for a field too."""
+    kept = {}
+    words = {found.tree.of(one) for one in found.nodes if one.kind in {"identifier", "type_identifier"}}
+    of_text = {found.tree.of(one.child("name") or one) for one in found.nodes if one.kind in _CLASSES and _alone(one)}
+    fields = {one.name for one in found.symbols if "field" in one.roles}
+    for symbol in found.symbols:
+        if symbol.space == METHOD:
+            if symbol.name in _MAGIC:
+                kept[f"{symbol.name}()"] = "a name that Java looks for"
+            elif words & _REFLECTION:
+                kept[f"{symbol.name}()"] = "the program sees the names of its methods"
+            else:
+                reason = _open(found, symbol) or _followed(found, symbol, of_text)
+                if reason:
+                    kept[f"{symbol.name}()"] = reason
+        elif symbol.name in fields and any(
+            one.node.parent and one.node.parent.kind in _PATTERNS for one in symbol.bound
+        ):
+            kept[symbol.name] = "a field of that name shows where the pattern does not match"
+    return kept
+
+
+_PATTERNS = frozenset({"instanceof_expression", "type_pattern", "record_pattern_component"})
+
+
+def _open(found: Bindings, symbol: Symbol) -> str | None:
+    """Why a method may be called by what is not in the text."""
+    for bound in symbol.bound:
+        method = bound.node.parent or bound.node
+        around = next((one for one in method.around() if one.kind in _CLASSES or one.kind == "class_body"), None)
+        modifiers = next((one for one in method.children if one.kind == "modifiers"), None)
+        flags = {one.kind for one in modifiers.children} if modifiers else set()
+        for note in modifiers.of_kind("annotation", "marker_annotation") if modifiers else ():
+            name = found.tree.of(note.child("name") or note)
+            if name == "Override":
+                return "overrides a method"
+            if name not in _ANNOTATIONS:
+                return "an annotation may look at the name"
+        if "native" in flags or "abstract" in flags:
+            return "implemented elsewhere"
+        if around is None or "private" in flags:
+            continue
+        owner = around.parent if around.kind == "class_body" else around
+        if owner is None or owner.kind != "class_declaration":
+            return "others may implement or override it"
+        if owner.child("superclass") or owner.child("interfaces"):
+            return "may override a method of a supertype"
+    return None
+
+
+def _followed(found: Bindings, symbol: Symbol, of_text: set[str]) -> str | None:
+    """Why a call or reference may mean another method."""
+    for use in symbol.uses:
+        place = use.parent
+        if place is None:
+            continue
+        on = place.child("object") if place.kind == "method_invocation" else place.children[0]
+        if on is None:
+            if any(_inherits(found.tree, one) or _anonymous(one) for one in use.around()):
+                return "a class may inherit a method of that name"
+        elif on.kind != "this" and not _ours(found, on, of_text):
+            return "is called on what may be an object of another class"
+    return None
+
+
+def _anonymous(node: Node) -> bool:
+    return node.kind == "class_body" and node.parent is not None and node.parent.kind == "object_creation_expression"
+
+
+def _ours(found: Bindings, node: Node, of_text: set[str]) -> bool:
+    """Whether an expression certainly is an object of a class of the text, or such a class itself."""
+    if node.kind == "parenthesized_expression":
+        return len(node.children) > 1 and _ours(found, node.children[1], of_text)
+    if node.kind == "object_creation_expression":
+        made = node.child("type")
+        return made is not None and _type_name(found.tree, made) in of_text
+    if node.kind == "field_access":  # Outer.this
+        last = node.child("field")
+        return last is not None and last.kind == "this"
+    if node.kind != "identifier":
+        return False
+    symbol = found.lookup(found.tree.of(node), found.root.at(node.start), node.start)
+    if symbol is None:
+        return found.tree.of(node) in of_text
+    types = {_declared_type(found.tree, one.node) for one in symbol.bound}
+    return types <= of_text
+
+
+def _declared_type(tree: Tree, name: Node) -> str:
+    """The class that a variable is declared with; "" where that is no plain class."""
+    declarator = name.parent
+    declaration = declarator.parent if declarator and declarator.kind == "variable_declarator" else declarator
+    if declarator is None or declaration is None or declarator.child("dimensions"):
+        return ""
+    if declaration.kind not in _DECLARATIONS:
+        return ""
+    declared = declaration.child("type")
+    return _type_name(tree, declared) if declared and declared.kind in {"type_identifier", "generic_type"} else ""
+
+
+_DECLARATIONS = frozenset({"local_variable_declaration", "field_declaration", "formal_parameter"}) | {
+    "enhanced_for_statement"
+}
+
+
+def _names_method(node: Node) -> bool:
+    place = node.parent
+    if place is None:
+        return False
+    if place.kind == "method_reference":
+        return node is not place.children[0]
+    return node.role == "name" and place.kind in {"method_invocation", "method_declaration"}
+
+
+JAVA = Grammar(
+    language="Java",
+    module="tree_sitter_java",
+    leaves=frozenset({"identifier"}),
+    scope=lambda node: _SCOPES.get(node.kind),
+    binders={
+        "method_declaration": _method,
+        "variable_declarator": _declarator,
+        "formal_parameter": _parameter,
+        "catch_formal_parameter": named("variable"),
+        "resource": named("variable"),
+        "enhanced_for_statement": _for_each,
+        "lambda_expression": _lambda,
+        "inferred_parameters": lambda node: [Bound(one, "parameter") for one in node.of_kind("identifier")],
+        "instanceof_expression": named("variable"),
+        "type_pattern": _last,
+        "record_pattern_component": _last,
+        "enum_constant": named("constant"),
+        "import_declaration": _import,
+    },
+    elsewhere=frozenset(
+        {
+            *("field_access.field", "labeled_statement.", "break_statement.", "continue_statement."),
+            *("scoped_identifier.scope", "scoped_identifier.name", "package_declaration.", "record_pattern."),
+            *("annotation.name", "marker_annotation.name", "element_value_pair.key"),
+            *("constructor_declaration.name", "compact_constructor_declaration.name"),
+            "annotation_type_element_declaration.name",
+            *(f"{one}.name" for one in _CLASSES),
+        }
+    ),
+    methods=_names_method,
+    frozen={
+        "switch_label": "may be a constant of an enumeration",
+        "annotation": "stands in an annotation",
+        "module_declaration": "stands in the declaration of a module",
+    },
+    comments=frozenset({"line_comment", "block_comment"}),
+    strings=frozenset({"string_fragment"}),
+    reserved=frozenset(_WORDS) | _MAGIC,
+    directive=r"//\s*(?:noinspection|NOSONAR|CHECKSTYLE|@formatter)",
+    inherits=_inherits,
+    rules=_rules,
+)

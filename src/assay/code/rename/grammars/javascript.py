@@ -1,0 +1,185 @@
+"""JavaScript: variables, parameters and functions; never properties, classes, imports, exports, keys taken by name."""
+
+# ruff: noqa: SIM905  a list of words reads best as words
+
+from collections.abc import Iterable, Iterator, Mapping
+
+from assay.code.parse.trees import Node, Tree
+from assay.code.rename.bindings import Bindings
+from assay.code.rename.grammar import Bound, Grammar, Role, ScopeKind, Target, named
+
+_FUNCTIONS = frozenset(
+    {"function_declaration", "function_expression", "generator_function", "generator_function_declaration"}
+    | {"arrow_function", "method_definition", "class_static_block"}
+)
+_SCOPES: Mapping[str, ScopeKind] = {
+    **dict.fromkeys(_FUNCTIONS, "function"),
+    **dict.fromkeys(("statement_block", "for_statement", "for_in_statement", "switch_body", "catch_clause"), "block"),
+    **dict.fromkeys(("class", "class_declaration"), "block"),
+}
+_VALUES_WITH_NAMES = frozenset({"arrow_function", "function_expression", "generator_function"})
+_PATTERNS = frozenset({"object_pattern", "array_pattern", "rest_pattern", "assignment_pattern", "pair_pattern"})
+_GLOBAL_OBJECTS = frozenset({"globalThis", "window", "global", "self"})
+_SEEN = frozenset({"name", "toString", "displayName", "toSource"})
+_STACK = frozenset({"callee", "caller", "captureStackTrace", "prepareStackTrace", "stack"})
+_WORDS = (
+    "arguments as async await break case catch class const constructor continue debugger default delete do else enum "
+    "eval export extends false finally for from function get if implements import in instanceof interface let new null "
+    "of package private protected public return set static super switch target this throw true try typeof undefined "
+    "var void while with yield meta NaN Infinity "
+    "Array Boolean Buffer Date Error Function JSON Map Math Number Object Promise Proxy Reflect RegExp Set String "
+    "Symbol WeakMap WeakSet Intl Iterator "
+    "alert blur clear close closed confirm console crypto document escape event exports external fetch find focus "
+    "frames global history length location locations module moveBy moveTo name navigator open opener origin parent "
+    "performance postMessage print process prompt prototype queueMicrotask require resizeBy resizeTo screen scroll "
+    "self status stop structuredClone top toolbar unescape window menubar origin caches test describe it expect"
+).split()
+
+
+def names_of(pattern: Node) -> Iterator[Node]:
+    """The names that a pattern binds."""
+    if pattern.kind in {"identifier", "shorthand_property_identifier_pattern"}:
+        yield pattern
+    elif pattern.kind in {"assignment_pattern", "object_assignment_pattern"}:
+        for one in pattern.fill("left"):
+            yield from names_of(one)
+    elif pattern.kind == "pair_pattern":
+        for one in pattern.fill("value"):
+            yield from names_of(one)
+    elif pattern.kind in _PATTERNS:
+        for one in pattern.children:
+            yield from names_of(one)
+
+
+def _declarator(node: Node) -> Iterable[Bound]:
+    declaration = node.parent
+    target: Target = "function" if declaration and declaration.kind == "variable_declaration" else "here"
+    value = node.child("value")
+    role: Role = "function" if value and value.kind in _VALUES_WITH_NAMES else "variable"
+    if _exported(declaration):
+        role = "export"
+    elif value and value.kind == "class":
+        role = "type"
+    return [Bound(name, role, target) for one in node.fill("name") for name in names_of(one)]
+
+
+def _declaration(node: Node) -> Iterable[Bound]:
+    """A function's name belongs to the whole function around it: outside of strict code blocks let it through."""
+    role: Role = "export" if _exported(node) else "function"
+    return [Bound(one, role, "function") for one in node.fill("name")]
+
+
+def _exported(node: Node | None) -> bool:
+    return node is not None and node.parent is not None and node.parent.kind == "export_statement"
+
+
+def _parameters(node: Node) -> Iterable[Bound]:
+    return [Bound(name, "parameter") for one in node.children for name in names_of(one)]
+
+
+def _arrow(node: Node) -> Iterable[Bound]:
+    return [Bound(one, "parameter") for one in node.fill("parameter")]
+
+
+def _catch(node: Node) -> Iterable[Bound]:
+    return [Bound(name, "variable") for one in node.fill("parameter") for name in names_of(one)]
+
+
+def _for_in(node: Node) -> Iterable[Bound]:
+    kind = node.child("kind")
+    if kind is None:  # for (x in a): an assignment
+        return []
+    target: Target = "function" if kind.kind == "var" else "here"
+    return [Bound(name, "variable", target) for one in node.fill("left") for name in names_of(one)]
+
+
+def _imported(node: Node) -> Iterable[Bound]:
+    if node.kind == "import_specifier":
+        return [Bound(node.child("alias") or node.children[0], "import", "file")]
+    return [Bound(one, "import", "file") for one in node.of_kind("identifier")]
+
+
+def _refusal(tree: Tree) -> str | None:
+    for node in tree.root.walk():
+        if node.kind == "with_statement":
+            return "sees its own names: uses with"
+        if node.kind == "call_expression":
+            called = tree.of(node.child("function") or node)
+            if called == "eval":
+                return "sees its own names: uses eval()"
+            if called == "Function":
+                return "sees its own names: uses Function()"
+        if node.kind == "new_expression" and tree.of(node.child("constructor") or node) == "Function":
+            return "sees its own names: uses Function()"
+    return None
+
+
+def _rules(found: Bindings) -> Mapping[str, str]:
+    properties = [one for one in found.nodes if one.kind == "property_identifier"]
+    spelled = {found.tree.of(one) for one in properties}
+    kept = {}
+    if spelled & _STACK:
+        reason = "the program may see the names of its functions"
+        kept.update({one.name: reason for one in found.symbols if "function" in one.roles})
+    if found.free() & _GLOBAL_OBJECTS:
+        reason = "the global object shows the names of the script"
+        kept.update({one.name: reason for one in found.symbols if one.scope.kind == "file"})
+    for one in properties:
+        place = one.parent
+        on = place.child("object") if place and place.kind == "member_expression" else None
+        if on is None:
+            continue
+        if on.kind == "identifier" and found.tree.of(one) in _SEEN:
+            symbol = found.lookup(found.tree.of(on), found.root.at(on.start), on.start)
+            if symbol and "function" in symbol.roles:
+                kept[symbol.name] = "the program looks at the name of the function"
+        elif on.kind == "this" and (found.tree.of(one) in {s.name for s in found.symbols if s.scope.kind == "file"}):
+            kept[found.tree.of(one)] = "may be read as a property of the global object"
+    return kept
+
+
+def _conventional(name: str) -> str | None:
+    return "a name that JavaScript looks for" if name in {"arguments", "undefined", "exports", "module"} else None
+
+
+JAVASCRIPT = Grammar(
+    language="JavaScript",
+    module="tree_sitter_javascript",
+    leaves=frozenset({"identifier"}),
+    scope=lambda node: _SCOPES.get(node.kind),
+    binders={
+        "variable_declarator": _declarator,
+        "function_declaration": _declaration,
+        "generator_function_declaration": _declaration,
+        "function_expression": named("function"),
+        "generator_function": named("function"),
+        "class": named("type"),
+        "class_declaration": named("type", target="outer"),
+        "formal_parameters": _parameters,
+        "arrow_function": _arrow,
+        "catch_clause": _catch,
+        "for_in_statement": _for_in,
+        "import_clause": _imported,
+        "namespace_import": _imported,
+        "import_specifier": _imported,
+    },
+    elsewhere=frozenset({"import_specifier.name", "export_specifier.alias", "jsx_namespace_name."}),
+    frozen={
+        "shorthand_property_identifier": "an object takes its name for a key",
+        "shorthand_property_identifier_pattern": "taken out of an object by its name",
+        "export_clause": "exported",
+        "decorator": "a decorator may look at it",
+        "jsx_opening_element.name": "names an element",
+        "jsx_closing_element.name": "names an element",
+        "jsx_self_closing_element.name": "names an element",
+    },
+    comments=frozenset({"comment", "html_comment", "hash_bang_line"}),
+    strings=frozenset({"string_fragment"}),
+    ordered=False,
+    reserved=frozenset(_WORDS),
+    directive=r"#!|(?://|/\*)\s*(?:eslint|jshint|jslint|global|exported|@ts-|prettier-|istanbul|#\s*source|@jsx|webpack)",
+    conventional=_conventional,
+    refusal=_refusal,
+    rules=_rules,
+    alias=lambda new, old: f"var {old} = {new};",
+)

@@ -1,0 +1,153 @@
+"""Where new names come from."""
+
+import functools
+import random
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Protocol
+
+from assay.code.rename import words
+from assay.code.rename.casing import Identifier, identifier
+from assay.code.rename.names import Kind
+
+_PARTS: dict[str, tuple[str, ...]] = {
+    "verb": words.VERBS,
+    "noun": words.NOUNS,
+    "adjective": words.ADJECTIVES,
+    "participle": words.PARTICIPLES,
+    "abbreviation": words.ABBREVIATIONS,
+}
+_SETS = {part: frozenset(found) for part, found in _PARTS.items()}
+_SHORT = 3
+_IRREGULAR = {
+    "child": "children",
+    "people": "people",
+    "data": "data",
+    "vertex": "vertices",
+    "axis": "axes",
+    "leaf": "leaves",
+    "matrix": "matrices",
+    "basis": "bases",
+    "series": "series",
+    "index": "indices",
+    "person": "persons",
+}
+CANDIDATES = 64
+
+
+class NamePool(Protocol):
+    """Proposes names. A pool is data: the same name always gets the same candidates."""
+
+    def candidates(self, name: str, kind: Kind) -> Sequence[str]:
+        """Names that may stand where this one stands, in the same casing style; the name itself is not among them."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class DictionaryPool:
+    """Dictionary words of the same part: a verb for a verb, a plural for a plural, a letter for a letter.
+
+    Attributes:
+        size: at most this many candidates a name.
+    """
+
+    size: int = CANDIDATES
+
+    def candidates(self, name: str, kind: Kind) -> tuple[str, ...]:
+        """See `NamePool`."""
+        return _dictionary_candidates(name, kind, self.size)
+
+
+@dataclass(frozen=True, slots=True)
+class NeighborPool:
+    """Names that a corpus uses as it uses this one; `neighbors_of` builds it.
+
+    Attributes:
+        neighbors: by kind and name, the nearest first.
+        fallback: for names that the corpus does not know, and behind the neighbours of those it does.
+    """
+
+    neighbors: Mapping[Kind, Mapping[str, tuple[str, ...]]]
+    fallback: NamePool | None = field(default_factory=DictionaryPool)
+
+    def candidates(self, name: str, kind: Kind) -> tuple[str, ...]:
+        """See `NamePool`."""
+        found = self.neighbors.get(kind, {}).get(name, ())
+        further = self.fallback.candidates(name, kind) if self.fallback and not found else ()
+        return (*found, *further)
+
+
+@functools.lru_cache(maxsize=65536)
+def _dictionary_candidates(name: str, kind: Kind, size: int) -> tuple[str, ...]:
+    taken_apart = identifier(name)
+    lowered = [taken_apart.pieces[index].lower() for index in taken_apart.words]
+    if not lowered:
+        lowered, taken_apart = ["value"], Identifier(("value",), (0,))  # a name without a word of ASCII letters
+    choices = [
+        _words_like(word, first=not index, last=index == len(lowered) - 1, alone=len(lowered) == 1, kind=kind)
+        for index, word in enumerate(lowered)
+    ]
+    if all(len(one) == 1 for one in choices):  # nothing but structural words: one of them gives way
+        choices[-1] = words.NOUNS
+    draw = random.Random(f"{kind} {name}")  # noqa: S311  the candidates of a name are the same in every process
+    if len(choices) == 1:
+        ordered: list[tuple[str, ...]] = [(one,) for one in draw.sample(choices[0], min(len(choices[0]), size))]
+    else:
+        ordered = [tuple(draw.choice(one) for one in choices) for _ in range(size)]
+    found = dict.fromkeys(taken_apart.with_words(one) for one in ordered)
+    found.pop(name, None)
+    return tuple(found)
+
+
+def _words_like(word: str, *, first: bool, last: bool, alone: bool, kind: Kind) -> tuple[str, ...]:
+    if len(word) == 1:
+        return tuple(one for one in words.LETTERS if one != word)
+    if word in words.STRUCTURAL and not alone:
+        return (word,)
+    found = _same_part(word, first=first, last=last, kind=kind)
+    return tuple(one for one in found if one != word) if word in found else found
+
+
+@functools.lru_cache(maxsize=4096)
+def _same_part(word: str, *, first: bool, last: bool, kind: Kind) -> tuple[str, ...]:
+    part = _part(word, first=first, last=last, kind=kind)
+    return _plurals() if part == "plural" else _PARTS[part]
+
+
+@functools.cache
+def _plurals() -> tuple[str, ...]:
+    return tuple(map(plural, words.NOUNS))
+
+
+def _part(word: str, *, first: bool, last: bool, kind: Kind) -> str:  # noqa: PLR0911  one rule, one line
+    """What a word is: known words by the lists, others by their place and ending."""
+    verb_first = kind == "function" and first
+    if verb_first and word in _SETS["verb"]:
+        return "verb"
+    for part in (
+        ("noun", "abbreviation", "participle", "adjective")
+        if last
+        else ("adjective", "participle", "abbreviation", "noun")
+    ):
+        if word in _SETS[part]:
+            return part
+    if word.endswith("s") and not word.endswith("ss") and len(word) > _SHORT:
+        return "plural"
+    if word in _SETS["verb"]:
+        return "verb"
+    if word.endswith("ed"):
+        return "participle"
+    if len(word) <= _SHORT:
+        return "abbreviation"
+    return "verb" if verb_first and not last else "noun"
+
+
+def plural(noun: str) -> str:
+    """The regular plural of an English noun, and the irregular ones of our list."""
+    if noun in _IRREGULAR:
+        return _IRREGULAR[noun]
+    if noun.endswith(("s", "x", "ch", "sh")):
+        return noun + "es"
+    if noun.endswith("y") and noun[-2] not in "aeiou":
+        return noun[:-1] + "ies"
+    return noun + "s"

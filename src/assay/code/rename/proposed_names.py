@@ -1,0 +1,109 @@
+"""A pool of names that a language model proposes for one text.
+
+Our own engine then writes the text, so that nothing but names can be the model's: the surer road where models change
+more than they were asked to.
+"""
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from assay.code.rename.casing import casing
+from assay.code.rename.names import Kind
+from assay.code.rename.pools import DictionaryPool, NamePool
+from assay.code.rename.python_names import analysis
+from assay.types import Generator, Unread
+
+NAMING = """\
+You are given a Python code snippet:
+{code}
+Propose {count} other names for each of these identifiers: {names}
+The names must suit the code and keep the style (snake_case, camelCase, UPPER_CASE, single letter) of the identifier.
+Answer with one JSON object and nothing else: each identifier with the array of its new names."""
+"""Ours: the paper names no prompt for single names."""
+
+
+@dataclass(frozen=True, slots=True)
+class ProposedPool:
+    """Names that a model proposed for one text; `names_proposed_by` asks it.
+
+    Attributes:
+        proposals: by name, in the model's order.
+        fallback: behind the proposals, so that there are enough; None for these alone.
+        rejected: proposals that are no identifiers of the same casing style.
+        reason: why there are none, or None.
+    """
+
+    proposals: Mapping[str, tuple[str, ...]]
+    fallback: NamePool | None = field(default_factory=DictionaryPool)
+    rejected: int = 0
+    reason: str | None = None
+
+    def candidates(self, name: str, kind: Kind) -> tuple[str, ...]:
+        """See `NamePool`."""
+        found = self.proposals.get(name, ())
+        further = self.fallback.candidates(name, kind) if self.fallback and not found else ()
+        return (*found, *further)
+
+
+def names_proposed_by(
+    generator: Generator,
+    text: str,
+    *,
+    count: int = 12,
+    seed: int = 0,
+    rounds: int = 3,
+    fallback: NamePool | None = None,
+) -> ProposedPool:
+    """Ask a model for names of everything in a Python text that may change.
+
+    A reply that is no JSON object of lists of strings is asked for again, `rounds` times in all.
+
+    Args:
+        generator: a model that follows instructions.
+        text: parses on its own.
+        count: names asked for, of each identifier.
+        seed: of the first round; each further one has another.
+        rounds: requests at most.
+        fallback: for names without a proposal; dictionary words by default.
+
+    Raises:
+        ModelError: the model cannot be run.
+    """
+    behind = DictionaryPool() if fallback is None else fallback
+    names = sorted({one.name for one in analysis(text).names})
+    if not names:
+        return ProposedPool({}, behind, 0, "no identifiers to rename")
+    prompt = NAMING.format(code=text, count=count, names=", ".join(names))
+    for turn in range(rounds):
+        (reply,) = generator.generate(
+            [prompt], max_new_tokens=16 * (count + 2) * len(names), temperature=0.8, seed=seed + turn
+        )
+        if isinstance(reply, Unread):
+            return ProposedPool({}, behind, 0, reply.reason)
+        read = _object(reply)
+        if read is not None:
+            fitting = {
+                name: tuple(dict.fromkeys(one for one in read.get(name, ()) if _fits(one, name))) for name in names
+            }
+            given = sum(len(dict.fromkeys(proposed)) for proposed in read.values())
+            kept = sum(map(len, fitting.values()))
+            return ProposedPool({name: few for name, few in fitting.items() if few}, behind, given - kept)
+    return ProposedPool({}, behind, 0, f"none of {rounds} replies was a JSON object of lists of names")
+
+
+def _object(reply: str) -> dict[str, list[str]] | None:
+    body = reply.strip().removeprefix("```json").removeprefix("```").removesuffix("```")
+    try:
+        found = json.loads(body)
+    except (ValueError, RecursionError):
+        return None
+    if not isinstance(found, dict) or not all(
+        isinstance(few, list) and all(isinstance(one, str) for one in few) for few in found.values()
+    ):
+        return None
+    return found
+
+
+def _fits(proposed: str, name: str) -> bool:
+    return proposed != name and proposed.isidentifier() and casing(proposed) == casing(name)

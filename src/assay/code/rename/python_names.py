@@ -1,0 +1,250 @@
+"""Which names of a Python text may change without changing what it does, and every place where each stands.
+
+A name is kept whenever something outside of what can be read here might look for it: the rules are on the safe side.
+"""
+
+import ast
+import builtins
+import keyword
+import re
+from collections import defaultdict
+from collections.abc import Collection
+
+from assay.code.parse.python_source import parsed
+from assay.code.rename.dynamic import dynamic_names, opaque_module, opaque_names
+from assay.code.rename.mentions import Mentions
+from assay.code.rename.names import Analysis, Kind, Renamable
+from assay.code.rename.python_scopes import Call, Definition, Scope, Scoped, Symbol, scoped
+
+RESERVED = frozenset({*keyword.kwlist, *keyword.softkwlist, *dir(builtins), "self", "cls"})
+_BUILTINS = frozenset(dir(builtins))
+_CONVENTIONAL = frozenset({"self", "cls", "mcs", "mcls", "super"})  # the compiler itself looks for `super`
+_IDENTIFIER = re.compile(r"[^\W\d]\w*")
+_TRANSPARENT = frozenset(
+    {
+        *(
+            "staticmethod",
+            "classmethod",
+            "property",
+            "setter",
+            "getter",
+            "deleter",
+            "abstractmethod",
+            "override",
+            "final",
+        ),
+        *("wraps", "lru_cache", "cache", "contextmanager", "asynccontextmanager", "overload"),
+    }
+)
+"""Decorators that look neither at the name of a function nor at those of its parameters."""
+_OWN_BASES = frozenset({"object", "ABC", "Protocol", "Generic", "Enum", "Exception"})
+_KEPT_BINDINGS = {"import": "imported", "class": "a class", "type parameter": "a type parameter"}
+
+
+def analysis(text: str, *, keep: Collection[str] = ()) -> Analysis:
+    """Finds what can be renamed.
+
+    Args:
+        text: Python that parses on its own: a function, a script, a module.
+        keep: names to leave alone.
+    """
+    words = frozenset(_IDENTIFIER.findall(text))
+    try:
+        tree = parsed(text)
+        found = scoped(text, tree)
+    except (SyntaxError, ValueError) as error:
+        return Analysis(text, (), {}, words, f"does not parse as Python: {str(error).splitlines()[0]}")
+    except (RecursionError, MemoryError):
+        return Analysis(text, (), {}, words, "nested too deeply to be read")
+    reason = dynamic_names(found)
+    if reason:
+        return Analysis(text, (), {}, words, reason)
+    return _Policy(found, frozenset(keep)).analysis(words)
+
+
+class _Policy:
+    """The rules, applied to the symbols of one text."""
+
+    def __init__(self, found: Scoped, keep: frozenset[str]) -> None:
+        self.found = found
+        self.keep = keep
+        self.strings = frozenset(
+            one.value
+            for one in found.nodes
+            if isinstance(one, ast.Constant)
+            and isinstance(one.value, str)
+            and one.value.isidentifier()
+            and id(one) not in found.hints
+        )
+        self.opaque = opaque_module(found)
+        self.names_matter = opaque_names(found)
+        self.keyword_places: dict[Symbol, list[int]] = defaultdict(list)
+        self.unknown_keywords: set[str] = set()
+        self.spread: set[Symbol] = set()
+        self.owners = {
+            definition: symbol
+            for scope in found.module.walk()
+            for symbol in scope.symbols.values()
+            for definition in symbol.definitions
+        }
+        self.read_by_classes = {
+            name
+            for scope in found.module.walk()
+            if scope.kind == "class"
+            for name in scope.symbols.keys() & scope.loads
+        }
+        for call in found.calls:
+            self.read(call)
+
+    def analysis(self, words: frozenset[str]) -> Analysis:
+        """Symbols of one name and kind get one new name: their scopes stay apart as they were."""
+        kept: dict[str, str] = {}
+        changing: dict[Symbol, Kind] = {}
+        for scope in self.found.module.walk():
+            for symbol in scope.symbols.values():
+                reason = self.reason(symbol)
+                if reason:
+                    kept[symbol.name] = reason
+                elif symbol.places:
+                    changing[symbol] = "function" if "function" in symbol.bindings else "variable"
+        places: dict[tuple[str, Kind], set[int]] = defaultdict(set)
+        for symbol, kind in changing.items():
+            places[symbol.name, kind].update(symbol.places, self.keyword_places[symbol])
+        for symbol, place in Mentions(self.found, changing).places():
+            places[symbol.name, changing[symbol]].add(place)
+        of_module = {(one.name, kind) for one, kind in changing.items() if one.scope.parent is None}
+        names = tuple(
+            Renamable(name, kind, tuple(sorted(found)), (name, kind) in of_module)
+            for (name, kind), found in places.items()
+        )
+        return Analysis(self.found.text, names, kept, words)
+
+    # calls by keyword
+
+    def read(self, call: Call) -> None:
+        """A keyword belongs to a parameter if the callee is certain; else nobody knows whose it is."""
+        callee = call.scope.lookup(call.callee) if call.callee else None
+        inner = self.certain(callee) if callee else None
+        if callee and call.spread:
+            self.spread.add(callee)
+        for name, place in call.keywords:
+            parameter = inner.symbols.get(name) if inner else None
+            if parameter is None or place is None or "parameter" not in parameter.bindings:
+                self.unknown_keywords.add(name)
+            elif not self.found.text.startswith(name, place):
+                parameter.hidden = True
+            else:
+                self.keyword_places[parameter].append(place)
+
+    def certain(self, symbol: Symbol) -> Scope | None:
+        """The function that a symbol names, where it can name no other."""
+        if symbol.times_bound != 1 or len(symbol.definitions) != 1 or symbol.scope.kind == "class":
+            return None
+        definition = symbol.definitions[0]
+        return None if _decorators(definition) else self.found.functions[definition]
+
+    # reasons to keep a name
+
+    def reason(self, symbol: Symbol) -> str | None:  # noqa: PLR0911  one rule, one line
+        """Why a symbol keeps its name, or None."""
+        name, scope = symbol.name, symbol.scope
+        if name in self.keep:
+            return "to be kept"
+        for binding, reason in _KEPT_BINDINGS.items():
+            if binding in symbol.bindings:
+                return reason
+        if scope.kind == "class":
+            return "an attribute of a class"
+        if scope.kind == "type parameters":
+            return "a type parameter"
+        if name.startswith("__") or not name.strip("_") or name in _CONVENTIONAL:
+            return "a name by convention"
+        if symbol.hidden:
+            return "stands where its place is unknown"
+        if symbol.shown:
+            return "an f-string prints the name"
+        return self.of_module(symbol) or self.of_function(symbol) or self.of_parameter(symbol)
+
+    def of_module(self, symbol: Symbol) -> str | None:
+        """Names of the module can be reached from outside of the text's own scopes."""
+        if symbol.scope.parent is not None:
+            return None
+        if self.opaque:
+            return self.opaque
+        if symbol.name in _BUILTINS:
+            return "a builtin of that name shows through"
+        if symbol.name in self.strings:
+            return "a string names it"
+        if symbol.name in self.read_by_classes:
+            return "the body of a class may read it under a name of its own"
+        return None
+
+    def of_function(self, symbol: Symbol) -> str | None:
+        """Names of functions can be seen from within the program."""
+        if not symbol.definitions:
+            return None
+        if self.names_matter:
+            return self.names_matter
+        if symbol.name.startswith("test") and symbol.scope.parent is None:
+            return "test runners look for it"
+        if any(self.foreign_decorator(one, symbol.scope) for one in symbol.definitions):
+            return "a decorator may look at the name"
+        return None
+
+    def of_parameter(self, symbol: Symbol) -> str | None:  # noqa: PLR0911  one rule, one line
+        """Names of parameters matter to those who call by keyword."""
+        if not symbol.bindings & {"parameter", "star"}:
+            return None
+        definition = symbol.scope.node
+        owner = self.owners.get(definition) if isinstance(definition, ast.FunctionDef | ast.AsyncFunctionDef) else None
+        if owner and any(self.foreign_decorator(one, owner.scope) for one in owner.definitions):
+            return "a decorator may look at the parameters"
+        if owner and owner.name.startswith("test"):
+            return "test runners look for it"
+        if "star" in symbol.bindings:
+            return None
+        if owner and owner.scope.kind == "class" and self.has_foreign_base(owner.scope):
+            return "overrides a method that others may call by keyword"
+        closed = owner is not None and self.certain(owner) is not None and not owner.escapes
+        by_string = symbol.name in self.strings and (not closed or owner in self.spread)
+        if by_string or (not closed and symbol.name in self.unknown_keywords):
+            return "may be passed by keyword"
+        return None
+
+    def foreign_decorator(self, definition: Definition, scope: Scope) -> bool:
+        """Whether a decorator is neither written here nor known to leave names alone."""
+        for decorator in _decorators(definition):
+            called = decorator.func if isinstance(decorator, ast.Call) else decorator
+            last = called.attr if isinstance(called, ast.Attribute) else getattr(called, "id", None)
+            while isinstance(called, ast.Attribute):
+                called = called.value
+            root = scope.lookup(called.id) if isinstance(called, ast.Name) else None
+            if last not in _TRANSPARENT and not (root and root.bindings <= {"function", "class", "parameter"}):
+                return True
+        return False
+
+    def has_foreign_base(self, scope: Scope) -> bool:
+        """Whether a class inherits from one that is not written here."""
+        node = scope.node
+        for base in node.bases if isinstance(node, ast.ClassDef) else ():
+            named = base.value if isinstance(base, ast.Subscript) else base
+            last = named.attr if isinstance(named, ast.Attribute) else getattr(named, "id", None)
+            symbol = scope.lookup(named.id) if isinstance(named, ast.Name) else None
+            inner = symbol is not None and symbol.bindings == {"class"}
+            if not inner and last not in _OWN_BASES:
+                return True
+        return False
+
+
+def _decorators(definition: Definition) -> list[ast.expr]:
+    return [] if isinstance(definition, ast.Lambda) else definition.decorator_list
+
+
+def keywords_of(text: str) -> frozenset[str]:
+    """Names that a text passes by keyword: tests that call a sample so need its parameters to keep them.
+
+    Raises:
+        SyntaxError: the text does not parse.
+    """
+    calls = (one for one in ast.walk(parsed(text)) if isinstance(one, ast.Call))
+    return frozenset(given.arg for call in calls for given in call.keywords if given.arg is not None)

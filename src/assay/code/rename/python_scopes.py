@@ -1,0 +1,528 @@
+"""Which binding each name of a Python text means, and where it stands.
+
+The rules are those of the language reference, "Naming and binding": function scopes nest, class scopes are not
+seen from the functions within, a comprehension is a scope whose first iterable belongs outside, and `:=` binds outside.
+"""
+
+# ruff: noqa: N815  the methods have the names of the nodes that they visit
+
+import ast
+import re
+import sys
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+from typing import Literal
+
+from assay.code.parse.fstrings import fields
+from assay.code.parse.python_source import Fragment, expression_at
+from assay.code.parse.walking import below, children
+
+ScopeKind = Literal["module", "function", "class", "comprehension", "type parameters"]
+Binding = Literal["variable", "parameter", "star", "function", "class", "import", "type parameter"]
+Definition = ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda
+
+_GAP = r"(?:\s|\\\r?\n)"
+_DEF = re.compile(rf"(?:async{_GAP}+)?def{_GAP}+")
+_AS = re.compile(rf"(?:[\s)\\]|\#[^\r\n]*)*as{_GAP}+")
+_STARS = re.compile(rf"\*\*{_GAP}*")
+_DEBUG = re.compile(r"[\s)]*=(?!=)")
+_WORD = re.compile(r"[^\W\d]\w*")
+_STRING = re.compile(r"""[uU]?('{3}|"{3}|'|")([^\\]*)\1\Z""", re.DOTALL)
+
+
+@dataclass(slots=True, eq=False)
+class Symbol:
+    """One binding: a name in the scope that owns it.
+
+    Attributes:
+        name: as it is written everywhere.
+        scope: that binds it.
+        bindings: how it is bound.
+        places: offsets in the text where it stands.
+        definitions: the functions that it names.
+        escapes: it is used other than by calling it.
+        hidden: it stands somewhere where its place is unknown, so it cannot be renamed.
+        shown: an f-string prints its name.
+    """
+
+    name: str
+    scope: "Scope"
+    bindings: set[Binding] = field(default_factory=set)
+    places: list[int] = field(default_factory=list)
+    definitions: list[Definition] = field(default_factory=list)
+    times_bound: int = 0
+    escapes: bool = False
+    hidden: bool = False
+    shown: bool = False
+
+    def bound(self, binding: Binding, definition: Definition | None) -> None:
+        """Notes one more binding."""
+        self.bindings.add(binding)
+        self.times_bound += 1
+        if definition is not None:
+            self.definitions.append(definition)
+
+
+@dataclass(slots=True, eq=False)
+class Scope:
+    """A stretch of text with its own names. `start` and `end` are offsets of the whole construct."""
+
+    kind: ScopeKind
+    parent: "Scope | None"
+    node: ast.AST
+    start: int
+    end: int
+    symbols: dict[str, Symbol] = field(default_factory=dict)
+    outer: dict[str, Literal["global", "nonlocal"]] = field(default_factory=dict)
+    loads: set[str] = field(default_factory=set)
+    children: list["Scope"] = field(default_factory=list)
+
+    @property
+    def module(self) -> "Scope":
+        """The outermost scope."""
+        return self if self.parent is None else self.parent.module
+
+    def lookup(self, name: str) -> Symbol | None:
+        """The symbol that the name means here; None for a name that nothing in the text binds."""
+        declared = self.outer.get(name)
+        if declared == "global":
+            return self.module.symbols.get(name)
+        if declared is None and name in self.symbols:
+            return self.symbols[name]
+        above = self.parent
+        while above is not None and above.parent is not None:
+            if above.kind != "class":
+                if above.outer.get(name) == "global":
+                    break
+                if name in above.symbols and name not in above.outer:
+                    return above.symbols[name]
+            above = above.parent
+        return self.module.symbols.get(name)
+
+    def walk(self) -> Iterator["Scope"]:
+        """This scope and all below it, in the order of the text."""
+        yield self
+        for child in self.children:
+            yield from child.walk()
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """A call with its keyword arguments: (name, offset or None). `spread` where it has ** among them."""
+
+    scope: Scope
+    callee: str | None
+    keywords: tuple[tuple[str, int | None], ...]
+    spread: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Scoped:
+    """All names of one text.
+
+    Attributes:
+        text: the text.
+        tree: its syntax tree.
+        nodes: all of the tree but for contexts and operators, level by level.
+        module: the outermost scope.
+        calls: with keyword arguments or **.
+        functions: the scope inside of every definition.
+        free: names that nothing binds, builtins for example.
+        hints: quoted type hints that are read as code, by identity of their nodes.
+    """
+
+    text: str
+    tree: ast.Module
+    nodes: tuple[ast.AST, ...]
+    module: Scope
+    calls: tuple[Call, ...]
+    functions: dict[Definition, Scope]
+    free: frozenset[str]
+    hints: frozenset[int]
+
+
+@dataclass(frozen=True, slots=True)
+class _Use:
+    name: str
+    scope: Scope
+    place: int | None
+    called: bool
+    stored: bool
+    shown: bool
+
+
+def scoped(text: str, tree: ast.Module) -> Scoped:
+    """Resolves every name of the text."""
+    reader = _Reader(text, tree)
+    reader.visit_body(tree.body)
+    for scope, name, binding, definition in reader.nonlocals:
+        owner = scope.lookup(name)
+        if owner is not None:
+            owner.bound(binding, definition)
+    free = set()
+    for use in reader.uses:
+        symbol = use.scope.lookup(use.name)
+        if symbol is None:
+            free.add(use.name)
+            continue
+        if use.place is None or not text.startswith(use.name, use.place):  # Python normalises names, the text may not
+            symbol.hidden = True
+        else:
+            symbol.places.append(use.place)
+        symbol.shown |= use.shown
+        symbol.escapes |= not (use.called or use.stored)
+    return Scoped(
+        text,
+        tree,
+        tuple(below(tree)),
+        reader.module,
+        tuple(reader.calls),
+        reader.functions,
+        frozenset(free),
+        frozenset(reader.hints),
+    )
+
+
+class _Reader(ast.NodeVisitor):
+    """Walks the tree once and notes scopes, bindings and uses."""
+
+    def __init__(self, text: str, tree: ast.Module) -> None:
+        self.text = text
+        self.at = Fragment(text)
+        self.module = self.scope = Scope("module", None, tree, 0, len(text))
+        self.uses: list[_Use] = []
+        self.calls: list[Call] = []
+        self.functions: dict[Definition, Scope] = {}
+        self.nonlocals: list[tuple[Scope, str, Binding, Definition | None]] = []
+        self.hints: set[int] = set()
+        self.shown = False
+        self.declares = "global" in text or "nonlocal" in text
+
+    # what binds and what uses
+
+    def bind(
+        self, name: str, binding: Binding, scope: Scope | None = None, definition: Definition | None = None
+    ) -> None:
+        """Notes that the scope, or whichever it declares, binds the name."""
+        scope = scope or self.scope
+        declared = scope.outer.get(name)
+        if declared == "nonlocal":  # the function around may bind the name only after this
+            self.nonlocals.append((scope, name, binding, definition))
+            return
+        owner = scope.module if declared == "global" else scope
+        owner.symbols.setdefault(name, Symbol(name, owner)).bound(binding, definition)
+
+    def use(
+        self, name: str, place: int | None, *, scope: Scope | None = None, called: bool = False, stored: bool = False
+    ) -> None:
+        """Notes that the name stands there."""
+        self.uses.append(_Use(name, scope or self.scope, place, called, stored, self.shown))
+
+    def store(
+        self,
+        name: str,
+        place: int | None,
+        binding: Binding = "variable",
+        definition: Definition | None = None,
+    ) -> None:
+        """Binds the name where it stands."""
+        self.bind(name, binding, definition=definition)
+        self.use(name, place, stored=True)
+
+    def enter(self, kind: ScopeKind, node: ast.AST, start: int, end: int) -> Scope:
+        """Opens a scope; `self.scope = scope.parent` closes it."""
+        inner = Scope(kind, self.scope, node, start, end)
+        self.scope.children.append(inner)
+        self.scope = inner
+        return inner
+
+    def leave(self) -> None:
+        """Closes a scope."""
+        if self.scope.parent is not None:
+            self.scope = self.scope.parent
+
+    def visit_all(self, nodes: Iterable[ast.AST | None]) -> None:
+        """Visits what is there."""
+        for node in nodes:
+            if node is not None:
+                self.visit(node)
+
+    def visit_body(self, body: list[ast.stmt]) -> None:
+        """Declarations hold for the whole scope, wherever in it they stand: they are read first."""
+        for statement in _own_statements(body) if self.declares else ():
+            if isinstance(statement, ast.Global):
+                self.scope.outer.update(dict.fromkeys(statement.names, "global"))
+            elif isinstance(statement, ast.Nonlocal):
+                self.scope.outer.update(dict.fromkeys(statement.names, "nonlocal"))
+        self.visit_all(body)
+
+    def generic_visit(self, node: ast.AST) -> None:
+        """Visits what is below."""
+        for one in children(node):
+            self.visit(one)
+
+    # names
+
+    def visit_Constant(self, node: ast.Constant) -> None:
+        """A constant neither binds nor uses."""
+
+    def visit_Name(self, node: ast.Name) -> None:
+        place = self.at.start(node)
+        if isinstance(node.ctx, ast.Load):
+            self.scope.loads.add(node.id)
+            self.use(node.id, place)
+        else:
+            self.store(node.id, place)
+
+    def visit_AugAssign(self, node: ast.AugAssign) -> None:
+        if isinstance(node.target, ast.Name):
+            self.scope.loads.add(node.target.id)
+        self.generic_visit(node)
+
+    def visit_NamedExpr(self, node: ast.NamedExpr) -> None:
+        owner = self.scope
+        while owner.kind == "comprehension" and owner.parent is not None:
+            owner = owner.parent
+        self.bind(node.target.id, "variable", owner)
+        self.use(node.target.id, self.at.start(node.target), scope=owner, stored=True)
+        self.visit(node.value)
+
+    def visit_Global(self, node: ast.Global) -> None:
+        self.declaration(node, node.names)
+
+    def visit_Nonlocal(self, node: ast.Nonlocal) -> None:
+        self.declaration(node, node.names)
+
+    def declaration(self, node: ast.Global | ast.Nonlocal, names: list[str]) -> None:
+        """The tree gives the names, not their places."""
+        words = _WORD.finditer(self.text, self.at.start(node), self.at.end(node))
+        next(words)
+        for name, word in zip(names, words, strict=True):
+            self.use(name, word.start(), stored=True)
+
+    def visit_Import(self, node: ast.Import) -> None:
+        for alias in node.names:
+            self.bind(alias.asname or alias.name.split(".")[0], "import")
+
+    def visit_ImportFrom(self, node: ast.ImportFrom) -> None:
+        for alias in node.names:
+            self.bind(alias.asname or alias.name, "import")
+
+    def visit_ExceptHandler(self, node: ast.ExceptHandler) -> None:
+        if node.type is not None:
+            self.visit(node.type)
+            if node.name is not None:
+                found = _AS.match(self.text, self.at.end(node.type))
+                self.store(node.name, found.end() if found else None)
+        self.visit_all(node.body)
+
+    def visit_MatchAs(self, node: ast.MatchAs) -> None:
+        if node.pattern is not None:
+            self.visit(node.pattern)
+        if node.name is not None:
+            self.store(node.name, self.at.end(node) - len(node.name))
+
+    def visit_MatchStar(self, node: ast.MatchStar) -> None:
+        if node.name is not None:
+            self.store(node.name, self.at.end(node) - len(node.name))
+
+    def visit_MatchMapping(self, node: ast.MatchMapping) -> None:
+        self.generic_visit(node)
+        if node.rest is not None:
+            stars = [one.end() for one in _STARS.finditer(self.text, self.at.start(node), self.at.end(node))]
+            self.store(node.rest, stars[-1] if stars else None)
+
+    # calls
+
+    def visit_Call(self, node: ast.Call) -> None:
+        callee = node.func.id if isinstance(node.func, ast.Name) else None
+        if isinstance(node.func, ast.Name):
+            self.scope.loads.add(node.func.id)
+            self.use(node.func.id, self.at.start(node.func), called=True)
+        else:
+            self.visit(node.func)
+        self.visit_all(node.args)
+        self.keywords(node.keywords, callee)
+
+    def keywords(self, found: list[ast.keyword], callee: str | None) -> None:
+        """Keyword arguments of a call or of a class statement."""
+        named = tuple((one.arg, self.at.start(one)) for one in found if one.arg is not None)
+        if found:
+            self.calls.append(Call(self.scope, callee, named, spread=len(named) < len(found)))
+        self.visit_all(one.value for one in found)
+
+    # scopes
+
+    def visit_FunctionDef(self, node: ast.FunctionDef | ast.AsyncFunctionDef) -> None:
+        self.visit_all(node.decorator_list)
+        start = self.at.start(node)
+        found = _DEF.match(self.text, start)
+        self.store(node.name, found.end() if found else None, "function", node)
+        generic = self.type_parameters(node)
+        self.visit_all([*node.args.defaults, *node.args.kw_defaults])
+        for one in (*_parameters(node.args), *_stars(node.args)):
+            self.annotation(one.annotation)
+        self.annotation(node.returns)
+        self.function(node)
+        self.visit_body(node.body)
+        self.leave()
+        if generic:
+            self.leave()
+
+    visit_AsyncFunctionDef = visit_FunctionDef
+
+    def visit_Lambda(self, node: ast.Lambda) -> None:
+        self.visit_all([*node.args.defaults, *node.args.kw_defaults])
+        self.function(node)
+        self.visit(node.body)
+        self.leave()
+
+    def function(self, node: Definition) -> None:
+        """Opens the scope of a function with its parameters."""
+        self.functions[node] = self.enter("function", node, self.at.start(node), self.at.end(node))
+        for one in _parameters(node.args):
+            self.store(one.arg, self.at.start(one), "parameter")
+        for one in _stars(node.args):
+            self.store(one.arg, self.at.start(one), "star")
+
+    def visit_ClassDef(self, node: ast.ClassDef) -> None:
+        self.visit_all(node.decorator_list)
+        self.bind(node.name, "class")
+        generic = self.type_parameters(node)
+        self.visit_all(node.bases)
+        self.keywords(node.keywords, None)
+        self.enter("class", node, self.at.start(node), self.at.end(node))
+        self.visit_body(node.body)
+        self.leave()
+        if generic:
+            self.leave()
+
+    def type_parameters(self, node: ast.AST) -> bool:
+        """Opens the scope of `def f[T]`, `class C[T]` or `type A[T]`, which Python has since 3.12."""
+        found = getattr(node, "type_params", [])
+        if found:
+            self.enter("type parameters", node, self.scope.start, self.scope.end)
+            for one in found:
+                self.bind(one.name, "type parameter")
+                self.visit_all([getattr(one, "bound", None), getattr(one, "default_value", None)])
+        return bool(found)
+
+    def visit_TypeAlias(self, node: ast.AST) -> None:
+        self.bind(node.name.id, "class")  # type: ignore[attr-defined]
+        generic = self.type_parameters(node)
+        self.visit(node.value)  # type: ignore[attr-defined]
+        if generic:
+            self.leave()
+
+    def comprehension(self, node: ast.ListComp | ast.SetComp | ast.GeneratorExp | ast.DictComp) -> None:
+        """The first iterable belongs to the scope around, all else to the comprehension's own."""
+        first, *rest = node.generators
+        self.visit(first.iter)
+        self.enter("comprehension", node, self.at.start(node), self.at.end(node))
+        self.visit_all([first.target, *first.ifs])
+        for one in rest:
+            self.visit_all([one.iter, one.target, *one.ifs])
+        self.visit_all([node.key, node.value] if isinstance(node, ast.DictComp) else [node.elt])
+        self.leave()
+
+    visit_ListComp = visit_SetComp = visit_GeneratorExp = visit_DictComp = comprehension
+
+    # strings that hold code
+
+    def visit_JoinedStr(self, node: ast.JoinedStr) -> None:
+        if sys.version_info >= (3, 12):
+            for one in _formatted(node):
+                self.field(one.value, self.at, self.shows(one.value))
+            return
+        formatted = list(_formatted(node))
+        found = list(fields(self.text, self.at.start(node), self.at.end(node)))
+        for index, one in enumerate(formatted):
+            place = found[index] if len(found) == len(formatted) else None
+            inner = place and expression_at(self.text, place.start, place.end)
+            if not place or not inner or ast.dump(inner[0]) != ast.dump(one.value):
+                self.hide(one.value)
+            else:
+                self.field(*inner, place.shown)
+
+    def shows(self, value: ast.expr) -> bool:
+        """Whether `=` follows the expression in its field, so that the f-string prints the expression itself."""
+        return _DEBUG.match(self.text, self.at.end(value)) is not None
+
+    def field(self, value: ast.expr, at: Fragment, shown: bool) -> None:  # noqa: FBT001
+        """The expression of a replacement field."""
+        around, shown_around = self.at, self.shown
+        self.at, self.shown = at, shown or shown_around
+        self.visit(value)
+        self.at, self.shown = around, shown_around
+
+    def hide(self, value: ast.AST) -> None:
+        """Names that stand at a place we do not know."""
+        for one in ast.walk(value):
+            if isinstance(one, ast.Name):
+                self.use(one.id, None)
+
+    def visit_AnnAssign(self, node: ast.AnnAssign) -> None:
+        self.visit(node.target)
+        self.annotation(node.annotation)
+        if node.value is not None:
+            self.visit(node.value)
+
+    def annotation(self, node: ast.expr | None) -> None:
+        """A type hint: a string in it is code as well, but for the strings of Literal and the remarks of Annotated."""
+        if isinstance(node, ast.Constant) and isinstance(node.value, str):
+            self.quoted(node, node.value)
+        elif isinstance(node, ast.Subscript):
+            self.visit(node.value)
+            generic = node.value.attr if isinstance(node.value, ast.Attribute) else getattr(node.value, "id", None)
+            inner = node.slice.elts if isinstance(node.slice, ast.Tuple) else [node.slice]
+            types = {"Literal": 0, "Annotated": 1}.get(str(generic), len(inner))
+            for one in inner[:types]:
+                self.annotation(one)
+            self.visit_all(inner[types:])
+        elif isinstance(node, ast.BinOp | ast.List | ast.Tuple):
+            for part in ast.iter_child_nodes(node):
+                if isinstance(part, ast.expr):
+                    self.annotation(part)
+        elif node is not None:
+            self.visit(node)
+
+    def quoted(self, node: ast.Constant, value: str) -> None:
+        """A type hint in quotes."""
+        start, end = self.at.start(node), self.at.end(node)
+        literal = _STRING.match(self.text[start:end])
+        inner = literal and expression_at(self.text, start + literal.start(2), start + literal.end(2))
+        if inner:
+            self.hints.add(id(node))
+            around, self.at = self.at, inner[1]
+            self.annotation(inner[0])
+            self.at = around
+        else:
+            for word in _WORD.findall(value):
+                self.use(word, None)
+
+
+def _own_statements(body: list[ast.stmt]) -> Iterator[ast.stmt]:
+    """Statements of a scope, those within its blocks too, not those of scopes within."""
+    waiting: list[ast.AST] = list(reversed(body))
+    while waiting:
+        node = waiting.pop()
+        if isinstance(node, ast.stmt):
+            yield node
+        if not isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef | ast.expr):
+            waiting += reversed(list(ast.iter_child_nodes(node)))
+
+
+def _parameters(arguments: ast.arguments) -> Iterator[ast.arg]:
+    yield from (*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs)
+
+
+def _stars(arguments: ast.arguments) -> Iterator[ast.arg]:
+    yield from (one for one in (arguments.vararg, arguments.kwarg) if one is not None)
+
+
+def _formatted(node: ast.JoinedStr) -> Iterator[ast.FormattedValue]:
+    for one in node.values:
+        if isinstance(one, ast.FormattedValue):
+            yield one
+            if isinstance(one.format_spec, ast.JoinedStr):
+                yield from _formatted(one.format_spec)

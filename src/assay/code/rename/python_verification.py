@@ -1,0 +1,276 @@
+"""Is this text that one, but for names? Asked of the texts alone, whatever made them.
+
+1. Text: between the words the two are identical byte for byte; where words differ, a name became its new name.
+2. Syntax: it parses, and its tree is the original's node for node; only identifiers differ, never an attribute, an
+   import, a class or a literal (docstrings and quoted type hints follow the names).
+3. Scopes: Python's own symbol tables are isomorphic: in every scope the same symbols, each local, free or global as
+   before; names of the module correspond one to one.
+
+From 2 and 3 follows that every name means the binding that it meant before. Python makes its symbol tables of the tree
+and of nothing else, and all that it asks of a name is whether it is another. Where 2 has found names to change one to
+one, each at all of its places, to names that the tree did not have, 3 follows; the tables are made for all other cases.
+"""
+
+import ast
+import re
+import symtable
+import warnings
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import compress, count, pairwise
+from operator import ne
+from typing import Any
+
+from assay.code.parse.python_source import parsed
+
+_WORDS = re.compile(r"([^\W\d]\w*+)")
+_ASCII_WORDS = re.compile(r"([A-Za-z_][A-Za-z0-9_]*+)")  # the same words of a text in ASCII, found in half the time
+_IDENTIFIERS = frozenset({"id", "arg", "name", "names", "rest"})
+_FIXED = frozenset({ast.ClassDef, ast.alias, ast.Attribute, ast.ImportFrom})
+_DECLARATIONS = frozenset({ast.Global, ast.Nonlocal})
+_KNOWN = ("__", "super")  # so begin the names that symbol tables treat unlike others: they mangle them or look for them
+_BLOCKS = ("body", "orelse", "finalbody", "handlers", "cases")
+Pairs = frozenset[tuple[str, str]]
+
+
+@dataclass(frozen=True, slots=True)
+class Verifier:
+    """Holds what is needed of the original, so that many variants can be held against it.
+
+    Attributes:
+        between: the text between the words, before and behind them.
+        words: the words.
+        nodes: the tree in one row: node types, identifiers, and tuples for all that must not change.
+        loose: indexes in `nodes` of strings that follow the names.
+        names: how often each identifier stands in `nodes`, whether it may change there or not; see `_names`.
+        tables: every scope with its symbols.
+    """
+
+    between: list[str]
+    words: list[str]
+    nodes: list[object]
+    loose: frozenset[int]
+    names: Mapping[str, int]
+    tables: tuple["_Table", ...]
+
+    @classmethod
+    def of(cls, original: str) -> "Verifier":
+        """Reads the original.
+
+        Raises:
+            SyntaxError, ValueError: it does not parse.
+        """
+        tree = parsed(original)
+        following = _strings_with_names(tree)
+        nodes: list[object] = []
+        loose: set[int] = set()
+        _flatten(tree, nodes, following, loose)
+        words = _split(original)
+        names = Counter(_names(nodes))
+        return cls(words[::2], words[1::2], nodes, frozenset(loose), names, tuple(_tables(original)))
+
+    def difference(self, variant: str, renaming: Pairs) -> str | None:
+        """What is wrong with a variant, or None.
+
+        Args:
+            variant: its text.
+            renaming: pairs of an old and a new name.
+        """
+        return self._words_differ(variant, renaming) or self._trees_differ(variant, renaming)
+
+    def _words_differ(self, variant: str, renaming: Pairs) -> str | None:
+        split = _split(variant)
+        if split[::2] != self.between:
+            return "more than names changed in the text"
+        words = split[1::2]
+        return _beyond(set(compress(zip(self.words, words, strict=True), map(ne, self.words, words))), renaming)
+
+    def _trees_differ(self, variant: str, renaming: Pairs) -> str | None:
+        nodes: list[object] = []
+        try:
+            _flatten(parsed(variant), nodes, (), set())
+        except (SyntaxError, ValueError) as error:
+            return f"does not parse: {error}"
+        if len(nodes) != len(self.nodes):
+            return "the syntax tree has another shape"
+        changed: Counter[tuple[str, str]] = Counter()
+        for index in compress(count(), map(ne, self.nodes, nodes)):
+            old, new = self.nodes[index], nodes[index]
+            if type(old) is str and type(new) is str and (old, new) in renaming:
+                changed[old, new] += self.nodes[index - 1] is not ast.keyword
+            elif index not in self.loose:
+                return f"the syntax tree has {new} for {old}"
+        return None if self._one_to_one(changed) else self._scopes_differ(variant, renaming)
+
+    def _one_to_one(self, changed: Mapping[tuple[str, str], int]) -> bool:
+        """Whether the tree has its names as before, but for some that have become new ones everywhere."""
+        return len({new for _old, new in changed}) == len(changed) and all(
+            times == self.names[old]
+            and new not in self.names
+            and not old.startswith(_KNOWN)
+            and not new.startswith(_KNOWN)
+            for (old, new), times in changed.items()
+        )
+
+    def _scopes_differ(self, variant: str, renaming: Pairs) -> str | None:
+        try:
+            tables = tuple(_tables(variant))
+        except (SyntaxError, ValueError) as error:
+            return f"does not parse: {error}"
+        return _tables_differ(self.tables, tables, renaming)
+
+
+def _split(text: str) -> list[str]:
+    return (_ASCII_WORDS if text.isascii() else _WORDS).split(text)
+
+
+def _beyond(changed: set[tuple[str, str]], renaming: Pairs) -> str | None:
+    wrong = changed - renaming
+    return f"{min(wrong)[0]} became {min(wrong)[1]}" if wrong else None
+
+
+# syntax
+
+
+def _flatten(tree: ast.AST, row: list[object], following: frozenset[int] | tuple[()], loose: set[int]) -> None:
+    """Writes the tree into one row from which it could be built again; what must not change stands in tuples."""
+    waiting: list[Any] = [tree]
+    while waiting:
+        node = waiting.pop()
+        kind = node.__class__
+        if kind is ast.Name:  # these four are most of a tree: each has a path of its own
+            row += (kind, node.id, node.ctx.__class__)
+        elif kind is ast.Constant:
+            if following and id(node) in following:
+                loose.add(len(row) + 1)
+            value = node.value
+            row += (kind, (value.__class__, value))
+        elif kind is ast.Attribute:
+            row += (kind, ("attr", node.attr), node.ctx.__class__)
+            waiting.append(node.value)
+        elif kind is ast.Call:
+            row += (kind, len(node.args), len(node.keywords))
+            waiting.append(node.func)
+            waiting += node.args
+            waiting += node.keywords
+        elif node is None:  # a key of {**a}, a default that a parameter does not have
+            row.append(None)
+        else:
+            _flatten_fields(node, kind, row, waiting)
+
+
+def _flatten_fields(node: ast.AST, kind: type[ast.AST], row: list[object], waiting: list[Any]) -> None:
+    row.append(kind)
+    held = vars(node)
+    for name in kind._fields:
+        value = held.get(name)
+        if isinstance(value, ast.AST):
+            row.append(True)  # a child follows, as against None
+            waiting.append(value)
+        elif value.__class__ is not list:
+            row.append(value if name in _IDENTIFIERS and kind not in _FIXED else (name, value))
+        elif value and isinstance(value[0], str):
+            row.extend(value if kind in _DECLARATIONS else [(name, *value)])
+        else:
+            row.append(len(value))
+            waiting += value
+
+
+def _names(nodes: Sequence[object]) -> Iterator[str]:
+    """The identifiers of a tree; those that imports and classes bind stand in tuples, (field, name).
+
+    Keywords of calls apart: no symbol table has them.
+    """
+    for before, one in pairwise(nodes):
+        if type(one) is str and before is not ast.keyword:
+            yield one
+        elif type(one) is tuple and one[0] in {"name", "asname"} and one[1]:
+            yield one[1].partition(".")[0]
+
+
+def _strings_with_names(tree: ast.AST) -> frozenset[int]:
+    """Docstrings and quoted type hints, by identity of their nodes."""
+    return frozenset(map(id, _following(tree)))
+
+
+def _following(tree: ast.AST) -> Iterator[ast.AST]:
+    waiting: list[Any] = [tree]
+    while waiting:  # statements alone: no expression has either
+        node = waiting.pop()
+        body = getattr(node, "body", None)
+        if body and isinstance(body[0], ast.Expr):
+            yield body[0].value
+        for hint in _hints(node):
+            yield from ast.walk(hint)
+        for name in _BLOCKS:
+            waiting += getattr(node, name, ())
+
+
+def _hints(node: ast.AST) -> Iterator[ast.expr]:
+    if isinstance(node, ast.AnnAssign):
+        yield node.annotation
+    elif isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+        given = node.args
+        for one in (*given.posonlyargs, *given.args, given.vararg, *given.kwonlyargs, given.kwarg):
+            if one is not None and one.annotation is not None:
+                yield one.annotation
+        if node.returns is not None:
+            yield node.returns
+
+
+# scopes
+
+
+@dataclass(frozen=True, slots=True)
+class _Table:
+    kind: str
+    name: str
+    symbols: Mapping[str, tuple[bool, ...]]
+    outward: frozenset[str]  # names that are the module's
+
+
+def _tables(text: str) -> Iterator[_Table]:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        waiting = [symtable.symtable(text, "variant", "exec")]
+    while waiting:
+        table = waiting.pop()
+        symbols = {}
+        outward = []
+        top = table.get_type() == "module"
+        for symbol in table.get_symbols():
+            name, declared, local = symbol.get_name(), symbol.is_declared_global(), symbol.is_local()
+            # up to Python 3.12 symtable takes a function named `top` for the module: there local means global too
+            is_global = symbol.is_global() and (declared or not local or top)
+            # what else a symbol is, assigned or a parameter for example, the syntax tree has said
+            symbols[name] = (is_global, local and not declared, symbol.is_free())
+            if is_global or top:
+                outward.append(name)
+        yield _Table(str(table.get_type()), table.get_name(), symbols, frozenset(outward))
+        waiting += table.get_children()
+
+
+def _tables_differ(old: tuple[_Table, ...], new: tuple[_Table, ...], renaming: Pairs) -> str | None:
+    if len(old) != len(new):
+        return "there is another number of scopes"
+    outward: dict[str, str] = {}
+    successors: dict[str, list[str]] = {}
+    for before, after in renaming:
+        successors.setdefault(before, []).append(after)
+    for original, variant in zip(old, new, strict=True):
+        if original.kind != variant.kind or len(original.symbols) != len(variant.symbols):
+            return f"the scope {original.name} has other symbols"
+        for name, flags in original.symbols.items():
+            now = (
+                name
+                if name in variant.symbols
+                else next((one for one in successors.get(name, ()) if one in variant.symbols), None)
+            )
+            if now is None or variant.symbols[now] != flags:
+                return f"{name} is another kind of symbol in the scope {original.name}"
+            if name in original.outward and outward.setdefault(name, now) != now:
+                return f"{name} of the module became {outward[name]} and {now}"
+    if len(set(outward.values())) < len(outward):
+        return "two names of the module became one"
+    return None

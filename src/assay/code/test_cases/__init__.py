@@ -1,0 +1,1 @@
+"""Variants of a problem by other test cases, each confirmed by the solution itself."""

@@ -1,0 +1,193 @@
+"""Other inputs of the same types and like sizes: what a test case may be asked instead.
+
+What holds between the values of an input is kept where it can be seen: a sorted list stays sorted, distinct elements
+stay distinct, lists of one length keep theirs, 0 and 1 stay 0 and 1, a number that counts or names something in another
+argument goes on to do so.
+"""
+
+import random
+import re
+import string
+from collections.abc import Iterator, Sequence
+
+from assay.code.rename.words import NOUNS
+from assay.code.test_cases.literals import in_order
+
+_WORDS = re.compile(r"[A-Za-z]{3,}")
+_LARGE = 10
+_RESIZED = 0.4
+_SHUFFLED = 0.3
+_LEAST_ALPHABET = 3
+
+
+def mutated(values: Sequence[object], draw: random.Random) -> list[object]:
+    """Values of the same types, drawn anew; single ones may stay as they were."""
+    names: dict[str, str] = {}
+    sizes = [len(one) for one in values if isinstance(one, list | tuple)]
+    found = [
+        _list(one, draw, names, resize=sizes.count(len(one)) == 1)
+        if isinstance(one, list)
+        else _other(one, draw, names)
+        for one in values
+    ]
+    for place, old in enumerate(values):
+        if type(old) not in (int, float, str):
+            continue
+        for other, new in zip(values, found, strict=True):
+            if not isinstance(other, list | tuple | str) or other is old or not other:
+                continue
+            if type(old) is int and old == len(other):
+                found[place] = len(new)  # type: ignore[arg-type]
+            elif isinstance(new, list | tuple) and old in other and new:
+                found[place] = draw.choice(new)
+    return found
+
+
+def mutated_input(text: str, draw: random.Random) -> str:
+    """Another standard input of the same shape: as many lines and words, each word of its kind.
+
+    A number stays where it may count something: the lines that follow, the words of a line, the letters of a word.
+    """
+    lines = text.split("\n")
+    words = text.split()
+    counts = {len(line.split()) for line in lines} | set(map(len, words)) | set(range(1, len(lines)))
+    return "".join(_word(part, draw, counts if len(words) > 1 else set()) for part in re.split(r"(\s+)", text))
+
+
+def _word(word: str, draw: random.Random, counts: set[int]) -> str:
+    if re.fullmatch(r"0|-?[1-9]\d{0,8}", word) and not re.fullmatch(r"1[01]{4,}", word):  # that many: binary
+        return word if int(word) in counts else str(_integer(int(word), draw))
+    if re.fullmatch(r"-?\d+\.\d+", word):
+        return str(_float(float(word), draw))
+    return _shuffled_alphabet(word, draw)
+
+
+def _other(value: object, draw: random.Random, names: dict[str, str]) -> object:  # noqa: C901, PLR0911  one return a type
+    if isinstance(value, bool):
+        return draw.random() < 0.5  # noqa: PLR2004  a coin
+    if isinstance(value, int):
+        return _integer(value, draw)
+    if isinstance(value, float):
+        return _float(value, draw)
+    if isinstance(value, complex):
+        return complex(_float(value.real, draw), _float(value.imag, draw))
+    if isinstance(value, str):
+        return _string(value, draw, names)
+    if isinstance(value, bytes):
+        return bytes(draw.choice(value) for _ in value)
+    if isinstance(value, tuple):
+        return tuple(_other(one, draw, names) for one in value)
+    if isinstance(value, list):
+        return _list(value, draw, names)
+    if isinstance(value, set):
+        return set(_list(in_order(value), draw, names, resize=False))
+    if isinstance(value, dict):
+        keys = [_other(one, draw, names) for one in value]
+        new = [_other(one, draw, names) for one in value.values()]
+        return dict(zip(keys if len(set(keys)) == len(keys) else value, new, strict=True))
+    return value
+
+
+def _integer(value: int, draw: random.Random) -> int:
+    """Of the same sign and about the same size; zero stays possible where it was."""
+    if value < 0:
+        return -_integer(-value, draw)
+    if value <= _LARGE:
+        return draw.randint(min(value, 1), _LARGE + value)
+    return draw.randint(max(1, value // 2), value * 2)
+
+
+def _float(value: float, draw: random.Random) -> float:
+    """Of the same sign, about the same size and as many decimals."""
+    text = repr(value)
+    if not re.fullmatch(r"-?\d+\.\d+", text):
+        return value
+    decimals = len(text.partition(".")[2])
+    size = draw.uniform(0.5 * abs(value), 2 * abs(value)) if value else draw.uniform(0, 1)
+    if text.endswith(".0"):
+        size, decimals = float(_integer(int(abs(value)), draw)), 1
+    return round(-size if value < 0 else size, decimals)
+
+
+def _string(value: str, draw: random.Random, names: dict[str, str]) -> str:
+    """Words become other words, digits other digits; what else there is stays, or is taken in another number."""
+    if value in names:
+        return names[value]
+    if len(set(value)) < _LEAST_ALPHABET or not re.search(r"\w", value):
+        new = _few_letters(value, draw)
+    elif re.fullmatch(r"[01]+", value):
+        new = _shuffled_alphabet(value, draw)
+    elif " " in value and draw.random() < _SHUFFLED:
+        words = value.split(" ")
+        new = " ".join(draw.sample(words, len(words)))
+    elif draw.random() < 0.5:  # noqa: PLR2004  a coin
+        new = _WORDS.sub(lambda found: _like(found[0], draw), value)
+        new = "".join(draw.choice(string.digits) if one in string.digits else one for one in new)
+    else:
+        new = _shuffled_alphabet(value, draw)
+    names[value] = new
+    return new
+
+
+def _like(word: str, draw: random.Random) -> str:
+    new = draw.choice(NOUNS)
+    if word.isupper():
+        return new.upper()
+    return new.capitalize() if word[0].isupper() else new
+
+
+def _few_letters(value: str, draw: random.Random) -> str:
+    """A string of one or two characters, or without a letter: its pattern under other letters, longer, or shuffled."""
+    if not value:
+        return value
+    if re.search(r"\w", value) and draw.random() < 0.5:  # noqa: PLR2004  a coin
+        return _shuffled_alphabet(value, draw)
+    size = max(1, len(value) + draw.randint(-1, 2))
+    return draw.choice([value * 2, "".join(draw.choice(value) for _ in range(size))])
+
+
+def _shuffled_alphabet(value: str, draw: random.Random) -> str:
+    """Every character becomes another of its kind, the same one everywhere: what repeats goes on to repeat."""
+    if re.fullmatch(r"[01]+", value):
+        return "".join(draw.choice("01") for _ in value)
+    table: dict[str, str] = {}
+    for kind in (string.ascii_lowercase, string.ascii_uppercase, string.digits):
+        used = sorted(set(value) & set(kind))
+        table |= dict(zip(used, draw.sample(kind, len(used)), strict=True))
+    return "".join(table.get(one, one) for one in value)
+
+
+def _list(values: list[object], draw: random.Random, names: dict[str, str], *, resize: bool = False) -> list[object]:
+    leaves = list(_leaves(values))
+    if len(leaves) > 1 and all(type(one) is int and one in (0, 1) for one in leaves):
+        return _bits(values, draw)
+    new = [_other(one, draw, names) for one in values]
+    if not all(isinstance(one, int | float | str) for one in values):
+        return new  # rows and records
+    if resize and len(values) > 1 and draw.random() < _RESIZED:
+        new = new[:-1] if draw.random() < 0.5 else [*new, _other(draw.choice(values), draw, {})]  # noqa: PLR2004  a coin
+    if resize and len(set(values)) == len(values):
+        new = list(dict.fromkeys(new))
+    for reverse in (False, True):
+        if len(values) > 1 and values == _sorted(values, reverse=reverse):
+            return _sorted(new, reverse=reverse) or new
+    return new
+
+
+def _leaves(values: object) -> Iterator[object]:
+    if isinstance(values, list):
+        for one in values:
+            yield from _leaves(one)
+    else:
+        yield values
+
+
+def _bits(values: list[object], draw: random.Random) -> list[object]:
+    return [_bits(one, draw) if isinstance(one, list) else draw.randint(0, 1) for one in values]
+
+
+def _sorted(values: Sequence[object], *, reverse: bool) -> list[object] | None:
+    try:
+        return sorted(values, reverse=reverse)  # type: ignore[type-var]
+    except TypeError:
+        return None

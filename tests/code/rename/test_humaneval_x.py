@@ -1,0 +1,61 @@
+"""HumanEval-X: variants of real solutions in every language, and the benchmark's own tests on some of them."""
+
+import gzip
+import json
+
+import pytest
+
+from assay.code import passed, require_sandbox, variants
+from assay.code.sandbox.toolchains import TOOLCHAINS
+from assay.errors import SandboxUnavailable
+
+FOLDERS = {"java": "java", "cpp": "cpp", "javascript": "js", "go": "go"}
+
+
+def tasks(shared_data, language):
+    folder = FOLDERS[language]
+    path = shared_data / "humaneval-x" / folder / "data" / f"humaneval_{folder}.jsonl.gz"
+    if not path.is_file():
+        pytest.skip(f"no HumanEval-X here: {path} is absent")
+    with gzip.open(path, "rt", encoding="utf-8") as lines:
+        return [json.loads(line) for line in lines]
+
+
+@pytest.mark.parametrize("language", FOLDERS)
+def test_every_sample_that_parses_has_ten_variants(shared_data, language):
+    """The grammar for C++ does not read `typeid(int)`: two samples."""
+    found = [
+        variants(one["prompt"] + one["canonical_solution"], language=language) for one in tasks(shared_data, language)
+    ]
+    assert len(found) == 164
+    assert not any(one.rejected for one in found)
+    reasons = [one.reason for one in found if one.reason]
+    assert len(reasons) == (2 if language == "cpp" else 0)
+    assert all(reason.startswith("does not parse as C++: line ") for reason in reasons)
+
+
+def test_buggy_solutions_in_c_plus_plus_and_java_have_variants_too(shared_data):
+    for language in ("cpp", "java"):
+        path = shared_data / "humanevalpack" / language / "humanevalpack.jsonl"
+        rows = [json.loads(line) for line in path.read_text("utf-8").splitlines()][::4]
+        found = [variants(one["prompt"] + one["buggy_solution"], 2, language=language) for one in rows]
+        assert not any(one.rejected for one in found)
+        assert sum(one.reason is None for one in found) >= len(rows) - 2
+
+
+@pytest.mark.parametrize(("language", "step"), [("java", 41), ("cpp", 82), ("javascript", 41)])
+def test_variants_behave_as_before_under_the_benchmarks_tests(shared_data, language, step):
+    try:
+        require_sandbox()
+        TOOLCHAINS[language].tool()
+    except SandboxUnavailable as reason:
+        pytest.skip(str(reason))
+    programs = []
+    for one in tasks(shared_data, language)[::step]:
+        text = one["prompt"] + one["canonical_solution"]
+        found = variants(text, 2, language=language, seed=1)
+        programs += [f"{text}\n\n{one['test']}", *(variant.followed_by(one["test"]) for variant in found.variants)]
+    outcomes = passed(programs, language=language)
+    originals = [outcomes[start : start + 3] for start in range(0, len(outcomes), 3)]
+    assert all(len(set(one)) == 1 for one in originals)
+    assert sum(one[0] for one in originals) >= len(originals) - 1

@@ -1,0 +1,279 @@
+"""Variants: what they are, and what holds whatever the text."""
+
+import ast
+import dis
+import gzip
+import json
+import random
+import re
+import sysconfig
+import textwrap
+import types
+import warnings
+from pathlib import Path
+
+import pytest
+
+from assay.code import (
+    DictionaryPool,
+    Limits,
+    NeighborPool,
+    keywords_of,
+    passed,
+    require_sandbox,
+    variants,
+)
+from assay.code.rename.words import LETTERS
+from assay.errors import SandboxUnavailable
+
+TEXT = '''def mean_value(numbers, start=0):  # mean of numbers
+    """Mean.
+
+    Args:
+        numbers: what to average.
+    """
+    total = start
+    for one in numbers:
+        total += one
+    return total / len(numbers)
+'''
+TESTS = "assert mean_value([1, 3]) == 2\nassert mean_value([1], start=1) == 2\n"
+OF_LIBRARY = 300
+
+
+@pytest.fixture
+def sandbox():
+    try:
+        require_sandbox()
+    except SandboxUnavailable as reason:
+        pytest.skip(str(reason))
+
+
+def library_functions(count, seed=0):
+    """Functions of Python's own library, dedented; a method counts as a function."""
+    root = Path(sysconfig.get_paths()["stdlib"])
+    paths = sorted(path for path in root.glob("*.py") if path.stat().st_size < 200_000)
+    draw = random.Random(seed)
+    for path in draw.sample(paths, len(paths)):
+        text = path.read_text("utf-8")
+        lines = text.splitlines(keepends=True)
+        found = [one for one in ast.walk(ast.parse(text)) if isinstance(one, ast.FunctionDef | ast.AsyncFunctionDef)]
+        for node in draw.sample(found, min(6, len(found))):
+            start = min([node.lineno, *(one.lineno for one in node.decorator_list)])
+            yield f"{path.stem}.{node.name}", textwrap.dedent("".join(lines[start - 1 : node.end_lineno]))
+            count -= 1
+            if not count:
+                return
+
+
+def test_ten_distinct_variants_with_only_names_changed():
+    found = variants(TEXT)
+    assert found.reason is None
+    assert found.rejected == 0
+    texts = {one.text for one in found.variants}
+    assert len(texts) == 10
+    assert TEXT not in texts
+    for one in found.variants:
+        text = one.text
+        for old, new in (*one.functions.items(), *one.variables.items()):
+            assert not re.search(rf"\b{new}\b", TEXT)
+            text = re.sub(rf"\b{new}\b", old, text)
+        assert text == TEXT
+        assert set(one.functions) == {"mean_value"}
+        assert set(one.variables) == {"numbers", "start", "total", "one"}
+
+
+def test_the_same_seed_gives_the_same_variants_and_another_one_others():
+    assert variants(TEXT, seed=3) == variants(TEXT, seed=3)
+    assert not {one.text for one in variants(TEXT).variants} & {one.text for one in variants(TEXT, seed=1).variants}
+
+
+def test_a_text_gets_the_same_variants_whatever_was_rewritten_before():
+    first = variants(TEXT)
+    variants("def f(x):\n    return x\n")
+    assert variants(TEXT) == first
+    assert variants(TEXT, 4).variants == first.variants[:4]
+
+
+def test_one_kind_alone():
+    functions = variants(TEXT, 3, kinds=["function"]).variants[0]
+    assert functions.variables == {}
+    assert "numbers" in functions.text
+    variables = variants(TEXT, 3, kinds=["variable"]).variants[0]
+    assert variables.functions == {}
+    assert "def mean_value(" in variables.text
+
+
+def test_a_function_and_a_variable_of_one_name_part():
+    text = "def count(x):\n    return x\ndef f(count):\n    return count\nprint(count(f))\n"
+    found = variants(text, 1).variants[0]
+    assert found.functions["count"] != found.variables["count"]
+
+
+def test_no_new_name_is_used_twice_or_means_something_to_python():
+    import builtins
+    import keyword
+
+    for one in variants(TEXT, 50).variants:
+        new = [*one.functions.values(), *one.variables.values()]
+        assert len(set(new)) == len(new)
+        assert not set(new) & {*keyword.kwlist, *keyword.softkwlist, *dir(builtins)}
+
+
+@pytest.mark.parametrize(
+    ("source", "reason"),
+    [
+        ("print(1)\n", "no identifiers to rename"),
+        ("def f(:", "does not parse as Python"),
+        ("def f(x):\n    nonlocal n\n    return x\n", "does not compile as Python: no binding for nonlocal 'n' found"),
+        ("def f(a):\n    return locals()\n", "sees its own names: uses locals()"),
+    ],
+)
+def test_where_there_is_no_variant_there_is_a_reason(source, reason):
+    found = variants(source)
+    assert found.variants == ()
+    assert found.reason.startswith(reason)
+
+
+def test_where_there_are_fewer_the_reason_counts_the_names():
+    pool = NeighborPool({"variable": {"x": ("a", "b", "print", "if")}}, fallback=None)
+    found = variants("x = 1\nprint(x)\n", pool=pool)
+    assert sorted(one.text for one in found.variants) == ["a = 1\nprint(a)\n", "b = 1\nprint(b)\n"]
+    assert found.reason == "only 2 distinct variants: the pool has names 2 for x"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"), [({"n": 0}, "n = 0"), ({"kinds": ["class"]}, "class"), ({"kinds": []}, "kinds")]
+)
+def test_impossible_wishes_are_refused(arguments, words):
+    with pytest.raises(ValueError, match=words):
+        variants(TEXT, **arguments)
+
+
+def test_a_bigger_pool_gives_more_variants():
+    text = "x = 1\n"
+    assert len(variants(text, 100, pool=DictionaryPool()).variants) == len(LETTERS) - 1
+
+
+def test_a_variant_passes_the_tests_of_its_original(sandbox):
+    found = variants(TEXT, keep=keywords_of(TESTS))
+    programs = [TEXT + TESTS, *(one.followed_by(TESTS) for one in found.variants)]
+    assert passed(programs) == (True,) * 11
+
+
+def test_a_failing_a_crashing_and_an_endless_program_have_not_passed(sandbox):
+    programs = [
+        "",
+        "1 / 0",
+        "import os; os._exit(0)",
+        "import os; os.kill(os.getpid(), 9)",
+        "exit(0)",
+        "exit(2)",
+        "while True: pass",
+    ]
+    assert passed([*programs, "x = 1"], limits=Limits(wall_seconds=60, cpu_seconds=1)) == (
+        True,
+        False,
+        True,
+        False,
+        True,
+        False,
+        False,
+        True,
+    )
+
+
+def test_programs_that_no_time_is_left_for_have_not_passed(sandbox):
+    programs = ["x = 1", "import time; time.sleep(60)", "x = 1"]
+    assert passed(programs, limits=Limits(wall_seconds=4)) == (True, False, False)
+
+
+def test_the_page_shows_what_the_engine_writes():
+    page = (Path(__file__).resolve().parents[3] / "docs" / "variants.md").read_text("utf-8")
+    original, variant, *_ = re.findall(r"```python\n(def .*?)```", page, re.DOTALL)
+    assert variants(original, 1).variants[0].text == variant
+
+
+# real code
+
+
+@pytest.mark.parametrize("seed", range(2))
+def test_functions_of_the_library_compile_to_the_same_bytecode_but_for_names(seed):
+    """An oracle that shares nothing with the engine: the compiler resolves every name itself."""
+    made = 0
+    for name, text in library_functions(OF_LIBRARY // 2, seed):
+        found = variants(text, 2)
+        assert found.rejected == 0, name
+        for one in found.variants:
+            made += 1
+            names = {new: old for old, new in (*one.functions.items(), *one.variables.items())}
+            assert list(instructions(one.text, names)) == list(instructions(text, {})), name
+    assert made > OF_LIBRARY // 2
+
+
+def test_humaneval_behaves_as_before_under_its_own_tests(sandbox, shared_data):
+    with gzip.open(shared_data / "humaneval" / "HumanEval.jsonl.gz", "rt") as lines:
+        rows = [json.loads(line) for line in lines][::6]
+    samples = [
+        (row["prompt"] + row["canonical_solution"], f"{row['test']}\ncheck({row['entry_point']})\n") for row in rows
+    ]
+    assert unchanged(samples, n=3) > 70
+
+
+def test_mbpp_behaves_as_before_under_its_own_tests(sandbox, shared_data):
+    rows = [json.loads(line) for line in (shared_data / "mbpp" / "mbpp.jsonl").read_text("utf-8").split("\n") if line]
+    samples = [(row["code"], "\n".join([row["test_setup_code"], *row["test_list"]])) for row in rows[::12]]
+    assert unchanged(samples, n=3) > 100
+
+
+def test_nearly_every_sample_of_bigcodebench_has_ten_variants(shared_data):
+    with gzip.open(shared_data / "bigcodebench" / "BigCodeBench.jsonl.gz", "rt") as lines:
+        rows = [json.loads(line) for line in lines][::6]
+    found = [variants(row["complete_prompt"] + row["canonical_solution"]) for row in rows]
+    assert not any(one.rejected for one in found)
+    assert sum(one.reason is None for one in found) >= 0.97 * len(found)
+
+
+def unchanged(samples, n):
+    """Number of variants run; every one ends as its original does."""
+    programs = []
+    for text, tests in samples:
+        found = variants(text, n, keep=keywords_of(tests))
+        programs += [f"{text}\n\n{tests}", *(one.followed_by(tests) for one in found.variants)]
+    outcomes = passed(programs, limits=Limits(wall_seconds=60))
+    assert all(outcomes), programs[outcomes.index(False)]
+    return len(outcomes) - len(samples)
+
+
+def instructions(text, names):
+    """Opcodes and arguments of all code in the text. Closures are sorted: the compiler orders cells by name."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        waiting = [compile(text, "text", "exec", dont_inherit=True)]
+    while waiting:
+        code = waiting.pop()
+        cells, rest = [], []
+        for one in dis.get_instructions(code):
+            value = one.argval
+            if one.opname == "KW_NAMES":
+                value = tuple(names.get(name, name) for name in code.co_consts[one.arg])
+            elif one.opname == "LOAD_CONST":
+                value = "text" if isinstance(value, str | tuple | types.CodeType) else value
+            elif isinstance(value, str):
+                value = names.get(value, value)
+            elif isinstance(value, tuple):
+                value = tuple(names.get(name, name) for name in value)
+            (cells if one.opname in {"MAKE_CELL", "LOAD_CLOSURE"} else rest).append((one.opname, str(value)))
+        sort_closures(rest)
+        yield names.get(code.co_name, code.co_name), sorted(cells), rest
+        waiting += [one for one in code.co_consts if isinstance(one, types.CodeType)]
+
+
+def sort_closures(rest):
+    """Since Python 3.13 cells are loaded like variables: LOAD_FAST n times, BUILD_TUPLE, LOAD_CONST, MAKE_FUNCTION."""
+    for index, (opcode, value) in enumerate(rest):
+        if opcode == "BUILD_TUPLE" and [one for one, _ in rest[index + 1 : index + 3]] == [
+            "LOAD_CONST",
+            "MAKE_FUNCTION",
+        ]:
+            rest[index - int(value) : index] = sorted(rest[index - int(value) : index])

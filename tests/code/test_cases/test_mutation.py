@@ -1,0 +1,78 @@
+"""Other inputs: the same types, like sizes, and what held between the values goes on to hold."""
+
+import random
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from assay.code.test_cases.mutation import mutated, mutated_input
+
+LEAVES = st.none() | st.booleans() | st.integers() | st.floats() | st.text() | st.binary(max_size=4)
+VALUES = st.recursive(
+    LEAVES,
+    lambda few: (
+        st.lists(few, max_size=4)
+        | st.tuples(few, few)
+        | st.dictionaries(st.integers() | st.text(), few, max_size=3)
+        | st.sets(st.integers())
+    ),
+    max_leaves=10,
+)
+
+
+def drawn(*values, times=60):
+    return [mutated(list(values), random.Random(seed)) for seed in range(times)]
+
+
+@given(st.lists(VALUES, max_size=3), st.integers(0, 99))
+def test_types_stay_whatever_the_values(values, seed):
+    new = mutated(values, random.Random(seed))
+    assert [type(one) for one in new] == [type(one) for one in values]
+
+
+@given(st.lists(VALUES, max_size=3), st.integers(0, 99))
+def test_the_same_seed_gives_the_same_inputs(values, seed):
+    assert repr(mutated(values, random.Random(seed))) == repr(mutated(values, random.Random(seed)))
+
+
+def test_signs_and_magnitudes_stay():
+    assert all(30 <= one <= 120 for (one,) in drawn(60))
+    assert all(-120 <= one <= -30 for (one,) in drawn(-60))
+    assert all(1.1 <= one <= 4.5 and round(one, 2) == one for (one,) in drawn(2.25))
+
+
+def test_sorted_lists_stay_sorted_and_distinct_ones_distinct():
+    assert all(new == sorted(set(new)) for (new,) in drawn([1, 4, 9, 16]))
+    assert all(new == sorted(new, reverse=True) for (new,) in drawn([9, 4, 4]))
+
+
+def test_lists_of_one_length_keep_theirs_and_rows_too():
+    assert all(len(one) == len(other) == 3 for one, other in drawn([1, 2, 3], [4, 5, 6]))
+    assert all([len(row) for row in new] == [2, 2] for (new,) in drawn([[1, 2], [3, 4]]))
+
+
+def test_zeros_and_ones_stay_such():
+    assert all(all(set(row) <= {0, 1} for row in new) for (new,) in drawn([[0, 1], [1, 1]]))
+    assert all(set(new) <= {"0", "1"} for (new,) in drawn("10010"))
+
+
+def test_a_number_that_counts_a_list_goes_on_to_count_it():
+    assert all(count == len(few) for few, count in drawn([7, 8, 9], 3))
+
+
+def test_a_value_out_of_a_list_goes_on_to_be_one():
+    assert all(one in few for few, one in drawn(["x", "yy", "zzz"], "yy"))
+
+
+def test_there_are_many_inputs():
+    assert len({repr(one) for one in drawn([1, 2, 3], "abc", times=40)}) > 30
+
+
+def test_a_standard_input_keeps_its_shape_and_its_counts():
+    old = "3 5\n00100\n10110\n11001"
+    new = [mutated_input(old, random.Random(seed)) for seed in range(30)]
+    assert {one.split("\n")[0] for one in new} == {"3 5"}
+    assert all([len(line) for line in one.split("\n")] == [3, 5, 5, 5] for one in new)
+    assert all(set(one.partition("\n")[2]) <= {"0", "1", "\n"} for one in new)
+    assert len(set(new)) == 30
+    assert {mutated_input("7", random.Random(seed)) for seed in range(30)} - {"7"}

@@ -1,0 +1,238 @@
+"""Other test cases: what they say is what the solution gives, and nothing else in the text changes."""
+
+import ast
+import gzip
+import json
+import random
+
+import pytest
+
+from assay.code import Problem, passed, replaced_tests, variants, written_tests
+from assay.code.rename.composition import composed
+from assay.code.replies import string_in
+from assay.code.test_cases.observing import Asked, observed
+from assay.code.test_cases.statements import examples_in
+from assay.types import Generator
+from support.sandboxed import skip_without_sandbox
+
+HUMANEVAL = '''\
+def total(prices, start=0):
+    """Sum of prices.
+
+    >>> total([1, 2, 3])
+    6
+    >>> total([4], 1)
+    5
+    total([]) == 0
+    """
+    result = start
+    for one in prices:
+        result += one
+    return result
+'''
+CODE = "def total(prices):\n    return sum(prices)\n"
+MBPP = f"Write a sum.\n\nassert total([1,2]) == 3\nassert total((4, 5)) == 9\n[BEGIN]\n{CODE}[DONE]"
+APPS = "Double.\n\n-----Example-----\nInput\n40 2\n\nOutput\n42\n\n-----Note-----\nNone\n"
+
+
+@pytest.fixture(scope="module", autouse=True)
+def working_sandbox():
+    skip_without_sandbox()
+
+
+def replaced(text, code=None, **settings):
+    (found,) = replaced_tests([Problem(text, code or text)], **settings)
+    return found
+
+
+def without_tests(text, shown):
+    for test in shown:
+        for part in test:
+            text = text.replace(part, "@", 1)
+    return text
+
+
+def test_ten_variants_show_what_the_solution_gives():
+    found = replaced(HUMANEVAL)
+    assert found.reason is None
+    assert len({one.text for one in found.variants}) == len(found.variants) == 10
+    checks = ["\n".join(f"assert {test} == {output}" for test, output in shown) for shown in found.tests]
+    assert all(passed([one.followed_by(check) for one, check in zip(found.variants, checks, strict=True)]))
+    for one, shown in zip(found.variants, found.tests, strict=True):
+        assert [examples_in(Problem(one.text, one.text))[at].source for at in (0, 1)] == [test for test, _ in shown]
+        assert without_tests(one.text, shown) == without_tests(
+            HUMANEVAL, [("total([1, 2, 3])", "6"), ("total([4], 1)", "5")]
+        )
+
+
+def test_a_test_that_cannot_be_another_stays_and_says_why():
+    assert replaced(HUMANEVAL).kept == {"total([])": "no other input was found"}
+
+
+def test_the_same_seed_gives_the_same_variants():
+    assert replaced(HUMANEVAL, seed=3) == replaced(HUMANEVAL, seed=3) != replaced(HUMANEVAL, seed=4)
+
+
+def test_statements_around_code_keep_the_code_and_their_style():
+    found = replaced(MBPP, CODE)
+    assert len(found.variants) == 10
+    assert all(CODE in one.text for one in found.variants)
+    assert all(", " not in first[0] for first, _ in found.tests)
+    assert all(second[0].startswith("total((") for _, second in found.tests)
+
+
+def test_programs_are_shown_by_other_inputs_and_what_they_print():
+    found = replaced(APPS, "a, b = map(int, input().split())\nprint(a + b)\n", n=3)
+    assert len(found.variants) == 3
+    for one, ((given, printed),) in zip(found.variants, found.tests, strict=True):
+        assert sum(map(int, given.split())) == int(printed)
+        assert f"Input\n{given}\n\nOutput\n{printed}\n" in one.text
+
+
+@pytest.mark.parametrize(
+    ("text", "code", "reason"),
+    [
+        ("def f(a):\n    return a\n", None, "the text states no tests"),
+        ("f(1) == 1", "def f(:", "the solution does not parse as Python"),
+        ("f(1) == 2", "def f(a):\n    return a\n", "the solution gives another output than the text states"),
+        ("f(1) == 1", "import absent\ndef f(a):\n    return a\n", "the original fails on it"),
+        ("f(1) == 1", "def f(a):\n    while a:\n        pass\n", "the original takes too long"),
+        ("f(1) == 1", "import random\ndef f(a):\n    return random.random()\n", "two runs gave different outputs"),
+        (
+            "f(1) == 1",
+            "seen = []\ndef f(a):\n    seen.append(a)\n    return len(seen)\n",
+            "two runs gave different out",
+        ),
+        ("f(None) == 1", "def f(a):\n    return 1\n", "no other input was found"),
+    ],
+)
+def test_without_a_test_that_holds_there_is_no_variant_and_a_reason(text, code, reason):
+    found = replaced(text, code, n=2)
+    assert found.variants == ()
+    assert found.reason.startswith(reason)
+
+
+def test_outputs_that_depend_on_the_order_of_a_set_are_no_tests():
+    code = "def f(a):\n    return list({'x', 'y', 'z', 'u', 'v', a})\ndef g(a):\n    return {'x', 'y', a}\n"
+    one, other = observed([Asked(code, ("f('w')", "g('w')"))])[0]
+    assert one.reason == "two runs gave different outputs"
+    assert other.value == {"w", "x", "y"}
+
+
+def test_a_solution_that_ends_its_process_harms_no_other():
+    bad, good = "import os\ndef f(a):\n    os._exit(0)\n", "def f(a):\n    return a\n"
+    (first,), (second,) = observed([Asked(bad, ("f(1)",)), Asked(good, ("f(1)",))])
+    assert first.reason
+    assert second.value == 1
+
+
+def test_new_outputs_are_of_a_type_that_the_text_shows():
+    code = "def f(a):\n    return None if a % 2 else a\n"
+    found = replaced("f(2) == 2\n", code, n=3)
+    assert all(output != "None" for ((_, output),) in found.tests)
+    assert found.rejections == {"the new test cannot be written there": found.rejected}
+
+
+def test_names_and_tests_change_together():
+    tests, names = replaced(HUMANEVAL), variants(HUMANEVAL, 10)
+    found = composed(tests, names, 10, kinds=("function", "variable"))
+    assert found.reason is None
+    assert len({one.text for one in found.variants}) == 10
+    programs = []
+    for one in found.variants:
+        assert one.functions["total"] in one.text
+        assert one.variables.keys() == names.variants[0].variables.keys()
+        examples = examples_in(Problem(one.text, one.text))
+        assert len(examples) == 2  # lines behind >>> are code and follow the names
+        programs.append("\n".join([one.text, *(f"assert {e.source} == {e.output.source}" for e in examples)]))
+    assert all(passed(programs))
+
+
+class Scripted:
+    """A model that proposes and writes well, but for one reply of each kind."""
+
+    name = "scripted"
+
+    def __init__(self, inputs, bad_pages=0):
+        self.inputs = inputs
+        self.bad_pages = bad_pages
+        self.asked = []
+
+    def generate(self, prompts, **_):
+        for prompt in prompts:
+            self.asked.append(prompt)
+            if "Propose" in prompt:
+                yield json.dumps(self.inputs)
+            elif self.bad_pages:
+                self.bad_pages -= 1
+                yield "Sure!"
+            else:
+                yield json.dumps(self.rewritten(prompt))
+
+    @staticmethod
+    def rewritten(prompt):
+        text = prompt.partition("problem: ")[2].partition("\nProvided Test Cases: ")[0]
+        given = prompt.partition("Input: ")[2].partition("\nTask: ")[0]
+        expression, _, output = given.partition(" Output: ")
+        return text.replace("total([1,2])", expression).replace("== 3", f"== {output}")
+
+
+ONE = f"Write a sum.\nassert total([1,2]) == 3\n{CODE}"
+
+
+def written(model, n=2, **settings):
+    (found,) = written_tests([Problem(ONE, CODE)], model, n, **settings)
+    return found
+
+
+def test_a_model_proposes_and_rewrites_and_the_solution_says_what_is_true():
+    model = Scripted(["total([5, 6])", "total([7,8])"])
+    assert isinstance(model, Generator)
+    found = written(model)
+    assert (found.reason, found.rejections) == (None, {})
+    assert {shown[0] for shown in found.tests} == {("total([5,6])", "11"), ("total([7,8])", "15")}
+    assert len(model.asked) == 3
+
+
+def test_what_a_model_proposes_in_another_form_is_counted():
+    found = written(
+        Scripted(["total([5,6])", "sum([1])", "total((1,2))", "total([9,9])", "total(['a'])", "total([1,2])"])
+    )
+    assert found.rejections == {
+        "a proposed input has another form": 1,
+        "a proposed input has another type": 1,
+        "the original fails on it": 1,
+    }
+    assert len(found.variants) == 2
+
+
+def test_a_page_that_is_not_the_text_with_the_tests_is_asked_for_again_within_the_budget():
+    found = written(Scripted(["total([5,6])", "total([7,8])"], bad_pages=2))
+    assert len(found.variants) == 2
+    assert found.rejections == {"the rewritten problem is not the text with these tests": 2}
+    spent = written(Scripted(["total([5,6])", "total([7,8])"], bad_pages=9), rounds=2)
+    assert spent.variants == ()
+    assert spent.rejections == {"the rewritten problem is not the text with these tests": 4}
+
+
+def test_a_model_that_proposes_nothing_leaves_no_variant_and_says_so():
+    found = written(Scripted([]))
+    assert found.reason == "no other input was found"
+    assert found.rejections == {"the reply is no list of inputs": 1}
+
+
+@pytest.mark.parametrize("reply", ['"a\\nb"', "'a\\nb'", "```\na\nb\n```", "a\nb", r"a\nb", '```json\n"a\\nb"\n```'])
+def test_the_string_of_a_reply_is_read(reply):
+    assert string_in(reply) == "a\nb"
+
+
+def test_humaneval_yields_tests_that_its_own_solutions_confirm(shared_data):
+    """A dozen tasks here; the benchmark script has all of them."""
+    path = shared_data / "humaneval" / "HumanEval.jsonl.gz"
+    rows = [json.loads(line) for line in gzip.decompress(path.read_bytes()).splitlines()]
+    chosen = random.Random(1).sample(rows, 12)
+    texts = [row["prompt"] + row["canonical_solution"] for row in chosen]
+    found = replaced_tests([Problem(text, text) for text in texts], 3)
+    assert sum(len(one.variants) == 3 for one in found) >= 9
+    for text, one in zip(texts, found, strict=True):
+        assert all(ast.dump(ast.parse(v.text)) != ast.dump(ast.parse(text)) for v in one.variants)

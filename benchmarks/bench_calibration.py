@@ -17,7 +17,7 @@ from subjects import frequencies_of
 from assay.cli.requested import computable, frequencies_for
 from assay.datasets import split_by_group
 from assay.evaluation.calibration import conformal_p_values
-from assay.models.open import open_local
+from assay.models import open_local
 from assay.scoring import plan, score_samples
 from assay.testbed.demo import CALIBRATION_SHARE, demo_functions
 from assay.types import Sample

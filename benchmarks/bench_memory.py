@@ -18,6 +18,7 @@ from measuring import PeakMemory, arguments, fresh, write
 from subjects import library_sources, random_llama
 from torch import Tensor
 
+from assay.models import ModelSettings
 from assay.models.loading import Checkpoint
 from assay.models.transformers_backend import TransformersModel
 from builtin.base_tokenizer import train_tokenizer
@@ -33,7 +34,7 @@ def growth(way: str, vocabulary: int, device: str, threads: int) -> dict[str, fl
     torch.set_num_threads(threads)
     tokenizer = train_tokenizer(["def f(x): return x"], vocabulary_size=259, context=1024)
     network = random_llama(device, vocabulary=vocabulary, width=256, layers=2, heads=4)
-    model = TransformersModel(Checkpoint("random", network, tokenizer, ()), batch_tokens=TEXTS * LENGTH)
+    model = TransformersModel(Checkpoint("random", network, tokenizer, ()), ModelSettings(batch_tokens=TEXTS * LENGTH))
     source = "".join(islice(library_sources(), 8)).encode("ascii", "replace").decode()
     texts = [source[start : start + LENGTH] for start in range(0, TEXTS * LENGTH, LENGTH)]
     run = {"assay": of_assay, "bare": bare, "full log-softmax": full_log_softmax}[way]

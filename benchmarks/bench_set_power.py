@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from assay.code import variants
 from assay.evaluation.calibration import wilson
 from assay.evaluation.permutation_test import set_test
-from assay.models.open import open_local
+from assay.models import open_local
 from assay.models.transformers_backend import TransformersModel
 from assay.scores.token_scores import mid_pit
 from assay.testbed.demo import CALIBRATION_SHARE, demo_functions

@@ -19,7 +19,7 @@ from assay.experiments.srdetection import benchmarks, black_box
 from assay.experiments.srdetection.null import false_positive_rates
 from assay.experiments.srdetection.sensitivity import by_variants
 from assay.experiments.table import EXPERIMENTS, experiment
-from assay.models.open import open_local
+from assay.models import open_local
 from assay.reports.experiment import finding_table, heat_map, write_finding
 from assay.reports.result_tables import markdown_of
 from assay.testbed.configuration import Configuration, Data, Judging, Mix, scale

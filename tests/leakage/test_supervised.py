@@ -104,7 +104,7 @@ def test_the_reference_reads_only_its_half(texts, parrot, monkeypatch):
 
 
 def test_reading_makes_texts_likelier(texts):
-    from assay.models.open import open_local
+    from assay.models import open_local
 
     model = open_local("builtin:small", dtype="float32", device="cpu")
     written = [one.text for one in texts[:8]]

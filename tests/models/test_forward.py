@@ -7,7 +7,7 @@ from torch.utils._python_dispatch import TorchDispatchMode
 from torch.utils._pytree import tree_leaves
 
 from assay.errors import ModelError
-from assay.models import forward, statistics
+from assay.models import ModelSettings, forward, statistics
 from assay.models.forward import Forward
 from assay.models.loading import Checkpoint
 from assay.models.transformers_backend import TransformersModel
@@ -31,7 +31,7 @@ class LargestTensor(TorchDispatchMode):
 
 
 def opened(model, **settings):
-    return TransformersModel(Checkpoint("tiny", model, byte_tokenizer(), ()), **settings)
+    return TransformersModel(Checkpoint("tiny", model, byte_tokenizer(), ()), ModelSettings(**settings))
 
 
 @pytest.mark.parametrize("family", ["llama", "gemma2", "gpt-2", "codegen"])

@@ -3,7 +3,7 @@ import torch
 from tiny_models import CONTEXT, FAMILIES, byte_tokenizer, tiny
 
 from assay.errors import ModelError
-from assay.models import generation
+from assay.models import ModelSettings, generation
 from assay.models.loading import Checkpoint
 from assay.models.transformers_backend import TransformersModel
 
@@ -20,7 +20,7 @@ PROMPTS = [
 
 def opened(family="llama", template=None, model=None, **settings):
     model = tiny(family) if model is None else model
-    return TransformersModel(Checkpoint("tiny", model, byte_tokenizer(template), ()), **settings)
+    return TransformersModel(Checkpoint("tiny", model, byte_tokenizer(template), ()), ModelSettings(**settings))
 
 
 def text_of(ids):

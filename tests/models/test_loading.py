@@ -9,7 +9,7 @@ from safetensors.torch import load_file, save_file
 from tiny_models import TEXTS, byte_tokenizer, tiny
 
 from assay.errors import MissingExtra, ModelError
-from assay.models import loading, open_model
+from assay.models import ModelSettings, loading, open_model
 from assay.models.loading import load_checkpoint, quiet, resolve_device
 from assay.models.transformers_backend import TransformersModel
 
@@ -53,7 +53,7 @@ def test_a_model_is_ready_to_read_and_not_to_train(folder):
 )
 def test_weights_have_the_dtype_asked_for_and_auto_is_float32_on_the_cpu(save, dtype, expected):
     folder = save(tiny("llama").bfloat16())
-    assert load_checkpoint(str(folder), dtype=dtype, device="cpu").model.dtype == expected
+    assert load_checkpoint(str(folder), ModelSettings(dtype=dtype, device="cpu")).model.dtype == expected
 
 
 def test_an_unknown_dtype_is_refused(folder):
@@ -80,7 +80,10 @@ def test_weights_in_several_files_are_read(tmp_path):
 
 def test_the_attention_asked_for_is_used(folder):
     for attention in ("eager", "sdpa"):
-        assert load_checkpoint(str(folder), attention=attention).model.config._attn_implementation == attention
+        assert (
+            load_checkpoint(str(folder), ModelSettings(attention=attention)).model.config._attn_implementation
+            == attention
+        )
     assert "no_such_attention" in refusal(folder, attention="no_such_attention")
 
 
@@ -139,7 +142,7 @@ def test_a_folder_without_a_configuration(folder):
 
 def test_a_configuration_that_is_no_json(folder):
     (folder / "config.json").write_text("{")
-    assert f"{folder / 'config.json'} is no JSON" in refusal(folder)
+    assert f"{folder / 'config.json'} is not a JSON" in refusal(folder)
 
 
 @pytest.mark.parametrize("content", ["[]", "{}", '{"model_type": "no_such_family"}', '"text"'])

@@ -3,6 +3,7 @@ import pytest
 from naive import columns_of
 from tiny_models import byte_tokenizer, tiny
 
+from assay.models import ModelSettings
 from assay.models.loading import Checkpoint
 from assay.models.long_rope import original_context
 from assay.models.transformers_backend import TransformersModel
@@ -25,7 +26,7 @@ def model(request):
 
 
 def opened(model, batch_tokens):
-    return TransformersModel(Checkpoint("long", model, byte_tokenizer(), ()), batch_tokens=batch_tokens)
+    return TransformersModel(Checkpoint("long", model, byte_tokenizer(), ()), ModelSettings(batch_tokens=batch_tokens))
 
 
 def test_a_long_text_in_the_batch_changes_nothing_for_a_short_one(model):

@@ -1,13 +1,12 @@
 import subprocess
 import sys
+from dataclasses import asdict, replace
 
 import pytest
 from tiny_models import byte_tokenizer, tiny
 
 from assay.errors import ModelError
-from assay.models import loading, open_local, open_model
-from assay.models import open as opening
-from assay.models.open import builtin_folder, located
+from assay.models import builtin_folder, loading, located, names, open_local, open_model
 
 
 def test_importing_the_package_loads_no_torch():
@@ -19,7 +18,7 @@ def test_importing_the_package_loads_no_torch():
 @pytest.fixture
 def builtin(tmp_path, monkeypatch):
     """An installation that ships one model."""
-    monkeypatch.setattr(opening, "BUILTIN", tmp_path)
+    monkeypatch.setattr(names, "BUILTIN", tmp_path)
     tiny("llama").save_pretrained(tmp_path / "tiny")
     byte_tokenizer().save_pretrained(tmp_path / "tiny")
     return tmp_path
@@ -44,7 +43,7 @@ def test_a_builtin_name_leads_nowhere_else(builtin, name):
 
 
 def test_an_installation_without_models_says_so(tmp_path, monkeypatch):
-    monkeypatch.setattr(opening, "BUILTIN", tmp_path)
+    monkeypatch.setattr(names, "BUILTIN", tmp_path)
     with pytest.raises(ModelError, match="none are installed"):
         builtin_folder("small")
 
@@ -63,9 +62,9 @@ def test_any_other_name_is_a_folder_or_a_hub_id(name):
 def test_every_setting_reaches_the_checkpoint_and_the_model(monkeypatch, checkpoint):
     asked = {}
 
-    def load(name, **settings):
-        asked.update(settings, name=name)
-        return checkpoint
+    def load(name, settings):
+        asked.update(asdict(settings), name=name)
+        return replace(checkpoint, name=name)
 
     monkeypatch.setattr(loading, "load_checkpoint", load)
     to_load = {
@@ -77,6 +76,6 @@ def test_every_setting_reaches_the_checkpoint_and_the_model(monkeypatch, checkpo
         "trust_remote_code": True,
     }
     model = open_model("someone/model", bos="always", stride=7, max_length=20, batch_tokens=99, **to_load)
-    assert asked == to_load | {"name": "someone/model"}
+    assert asked | to_load | {"name": "someone/model"} == asked
     assert (model.name, model.stride, model.context, model.budget.tokens) == ("someone/model", 7, 20, 99)
     assert model.encoder.prefix == (0,)

@@ -7,6 +7,7 @@ from hypothesis import strategies as st
 from tiny_models import CONTEXT, FAMILIES, VOCABULARY, byte_tokenizer, tiny
 from transformers import MambaConfig, MambaForCausalLM
 
+from assay.models import ModelSettings
 from assay.models.loading import Checkpoint
 from assay.models.prefixes import Prefixes, goes_on, readings_of, together
 from assay.models.transformers_backend import TransformersModel
@@ -25,7 +26,7 @@ WINDOWED = {"mistral", "gemma2", "starcoder2"}
 
 
 def opened(family, **settings):
-    return TransformersModel(Checkpoint("tiny", tiny(family), byte_tokenizer(), ()), **settings)
+    return TransformersModel(Checkpoint("tiny", tiny(family), byte_tokenizer(), ()), ModelSettings(**settings))
 
 
 def reading_whole(family, **settings):
@@ -104,7 +105,7 @@ def test_one_path_is_kept_and_no_more():
 def test_a_model_with_a_state_in_place_of_positions_reads_every_prompt_whole():
     model = mamba()
     assert not goes_on(model)
-    found = TransformersModel(Checkpoint("mamba", model, byte_tokenizer(), ()), max_length=CONTEXT)
+    found = TransformersModel(Checkpoint("mamba", model, byte_tokenizer(), ()), ModelSettings(max_length=CONTEXT))
     alone = [next(found.generate([prompt], max_new_tokens=4)) for prompt in PROMPTS[:4]]
     assert list(found.generate(PROMPTS[:4], max_new_tokens=4)) == alone
 

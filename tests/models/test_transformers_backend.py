@@ -9,7 +9,7 @@ from naive import columns_of, naive_columns
 from tiny_models import CONTEXT, TEXTS, byte_tokenizer, tiny
 
 from assay.errors import ModelError
-from assay.models import transformers_backend
+from assay.models import ModelSettings, transformers_backend
 from assay.models.loading import Checkpoint
 from assay.models.ordering import in_order
 from assay.models.transformers_backend import TransformersModel
@@ -19,7 +19,7 @@ LLAMA = tiny("llama")
 
 
 def opened(template=None, model=LLAMA, **settings):
-    return TransformersModel(Checkpoint("tiny", model, byte_tokenizer(template), ()), **settings)
+    return TransformersModel(Checkpoint("tiny", model, byte_tokenizer(template), ()), ModelSettings(**settings))
 
 
 def one(model, text):

@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from assay.models.open import open_model
+from assay.models import open_model
 from assay.scores import requests
 from assay.scoring import plan, score_samples
 from assay.types import Sample

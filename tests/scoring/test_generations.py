@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from assay.errors import MissingCapability
-from assay.models.open import open_model
+from assay.models import open_model
 from assay.models.table import TableModel
 from assay.scores import requests
 from assay.scores.continuation import StartsCut, SuffixCut

@@ -3,7 +3,7 @@
 import torch
 from transformers import LlamaConfig, LlamaForCausalLM, PreTrainedTokenizerFast, Qwen2Config, Qwen2ForCausalLM
 
-from assay.models.open import located
+from assay.models import located
 
 SIZES = {
     "vocab_size": 4352,  # 4096, and room for the specials that a family adds by itself

@@ -10,7 +10,7 @@ import pytest
 import torch
 
 from assay.errors import DataError
-from assay.models.open import open_model
+from assay.models import open_model
 from assay.training.finetuning import STATE, Task, checkpoint_folder, finetune, padded, rate_at
 from assay.training.resuming import LOG
 from assay.training.settings import TrainingSettings

@@ -3,14 +3,14 @@
 import numpy as np
 import pytest
 
+from assay.models import ModelSettings
 from assay.models.loading import load_checkpoint
-from assay.models.open import located
 from assay.training.rows import general_rows, member_rows, without_planted
 
 
 @pytest.fixture(scope="module")
 def tokenizer():
-    return load_checkpoint(located("builtin:small"), device="cpu").tokenizer
+    return load_checkpoint("builtin:small", ModelSettings(device="cpu")).tokenizer
 
 
 def test_a_member_is_one_row_from_beginning_to_end(tokenizer):

@@ -1,7 +1,7 @@
 """Options that several commands share, each described once."""
 
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass, fields, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
 
@@ -11,6 +11,7 @@ from assay.errors import CacheError
 
 if TYPE_CHECKING:  # these import numpy and more; --help does not wait for them
     from assay.datasets import Dataset
+    from assay.models import ModelSettings
     from assay.scores import Role, ScoreRequest
     from assay.scoring import Rewriter
     from assay.types import Generator, LogProbScorer
@@ -79,6 +80,12 @@ class ModelOptions:
         bool, typer.Option("--no-cache", help="Neither read nor write the statistics cache.", rich_help_panel=MODEL)
     ] = False
 
+    def settings(self) -> "ModelSettings":
+        """Return the settings that a model is opened with."""
+        from assay.models import ModelSettings
+
+        return ModelSettings(**{field.name: getattr(self, field.name) for field in fields(ModelSettings)})
+
     def open(self, name: str) -> "LogProbScorer":
         """The model of that name, behind the statistics cache unless that is switched off.
 
@@ -91,8 +98,7 @@ class ModelOptions:
         from assay.models import CachedLogProbScorer, CachedScorer, StatisticsCache, open_model
         from assay.types import LogProbScorer, TokenScorer
 
-        how = {key: value for key, value in asdict(self).items() if key != "no_cache"}
-        model = open_model(name, **how)
+        model = open_model(name, self.settings())
         if not isinstance(model, LogProbScorer):
             raise MissingCapability(f"{name} only writes: expected --access black, or a model with token probabilities")
         if self.no_cache:
@@ -114,9 +120,7 @@ class ModelOptions:
         """
         from assay.models import open_model
 
-        return self._cached(
-            open_model(name, **{key: value for key, value in asdict(self).items() if key != "no_cache"})
-        )
+        return self._cached(open_model(name, self.settings()))
 
     def _cached(self, model: "Generator") -> "Generator":
         """The model behind the cache, unless that is switched off or fails."""

@@ -16,10 +16,12 @@ from .loading import load_checkpoint as load_checkpoint
 from .loading import one_line as one_line
 from .loading import quiet as quiet
 from .loading import resolve_device as resolve_device
-from .open import builtin_folder as builtin_folder
-from .open import located as located
+from .names import builtin_folder as builtin_folder
+from .names import located as located
 from .open import open_local as open_local
 from .open import open_model as open_model
+from .settings import Bos as Bos
+from .settings import ModelSettings as ModelSettings
 from .table import TableModel as TableModel
 from .tokenizer import open_tokenizer as open_tokenizer
 from .transformers_backend import TransformersModel as TransformersModel

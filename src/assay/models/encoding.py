@@ -3,15 +3,14 @@
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Literal, get_args
+from typing import get_args
 
 import numpy as np
 from numpy.typing import NDArray
 from transformers import PreTrainedTokenizerBase
 
 from assay.errors import ModelError
-
-Bos = Literal["auto", "always", "never"]
+from assay.models.settings import Bos
 
 NO_OFFSET = -1
 """Both ends of a token's place in the text where the tokenizer (a slow one) does not know it."""

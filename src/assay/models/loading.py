@@ -22,6 +22,8 @@ from transformers.utils import logging as transformers_logging
 from transformers.utils.hub import cached_file
 
 from assay.errors import MissingExtra, ModelError
+from assay.models.names import located
+from assay.models.settings import ModelSettings
 
 DTYPES = {"float32": torch.float32, "bfloat16": torch.bfloat16, "float16": torch.float16}
 
@@ -60,79 +62,69 @@ class Checkpoint:
     folders: tuple[Path, ...]
 
 
-def load_checkpoint(
-    name: str,
-    *,
-    revision: str | None = None,
-    dtype: str = "auto",
-    device: str = "auto",
-    attention: str | None = None,
-    adapter: str | None = None,
-    trust_remote_code: bool = False,
-) -> Checkpoint:
-    """Load a model folder or a hub id. A folder never opens a network connection.
+def load_checkpoint(name: str, settings: ModelSettings = ModelSettings()) -> Checkpoint:  # noqa: B008  frozen
+    """Load a built-in model, a model folder or a hub id. A folder never opens a network connection.
 
     Args:
-        name: folder or hub id; a folder with an adapter_config.json is an adapter and names its own base
-            model.
-        revision: branch, tag or commit of a hub id.
-        dtype: "auto" (float32 on the CPU, where half precision is slow and coarse; the checkpoint's own
-            elsewhere), "float32", "bfloat16" or "float16".
-        device: "auto" (the accelerator if there is one), a torch device, or one of `DEVICE_MAPS`.
-        attention: attention implementation by transformers' name ("sdpa", "eager", "flash_attention_2"); None
-            lets transformers choose.
-        adapter: folder or hub id of a PEFT adapter to put on the model.
-        trust_remote_code: run the Python code that comes with the checkpoint.
+        name: `builtin:NAME`, a folder or a hub id; a folder with an adapter_config.json is an adapter and names its
+            own base model.
+        settings: how to load it; what concerns texts (windows, batches, BOS) does not matter here.
 
     Raises:
         ModelError: anything about the name, the files, the dtype or the device that does not work.
         MissingExtra: an adapter without peft, or several devices without accelerate.
     """
-    place = resolve_device(device)
-    if dtype != "auto" and dtype not in DTYPES:
-        raise ModelError(f"dtype {dtype!r}: expected auto, {', '.join(DTYPES)}")
-    folder = Path(name)
-    if adapter is None and (folder / "adapter_config.json").is_file():
-        adapter, name_of_base = name, _base_of_adapter(folder)
-    else:
-        name_of_base = name
-    check_folder(name_of_base)
+    device = resolve_device(settings.device)
+    if settings.dtype != "auto" and settings.dtype not in DTYPES:
+        raise ModelError(f"dtype {settings.dtype!r}: expected auto, {', '.join(DTYPES)}")
+    base, adapter = located(name), settings.adapter
+    if adapter is None and (Path(base) / "adapter_config.json").is_file():
+        base, adapter = _base_of_adapter(Path(base)), base
+    check_folder(base)
     if adapter is None or _has_no(Path(adapter), VOCABULARIES):
-        check_vocabulary(name_of_base)
+        check_vocabulary(base)
     common: dict[str, Any] = {
-        "trust_remote_code": trust_remote_code,
-        "local_files_only": Path(name_of_base).is_dir(),
+        "trust_remote_code": settings.trust_remote_code,
+        "local_files_only": Path(base).is_dir(),
     }
-    if revision is not None and not Path(name_of_base).is_dir():
-        common["revision"] = revision
-    arguments: dict[str, Any] = {
-        DTYPE_ARGUMENT: torch.float32 if dtype == "auto" and place.type == "cpu" else DTYPES.get(dtype, "auto")
-    }
-    if attention is not None:
-        arguments["attn_implementation"] = attention
-    if device in DEVICE_MAPS:
-        arguments["device_map"] = device
+    if settings.revision is not None and not Path(base).is_dir():
+        common["revision"] = settings.revision
     with quiet(), one_line(name):
-        config = AutoConfig.from_pretrained(name_of_base, **common)
-        tokenizer = _load_tokenizer(name_of_base, adapter, common)
-        loaded: Any = AutoModelForCausalLM.from_pretrained(
-            name_of_base, config=config, output_loading_info=True, **common, **arguments
-        )
-        model, report = loaded
-        folders = [_folder_of(name_of_base, common)]
-        if report["missing_keys"]:
-            some = ", ".join(sorted(report["missing_keys"])[:3])
-            raise ModelError(f"{name}: {len(report['missing_keys'])} weights are missing from the files ({some}, …)")
+        config = AutoConfig.from_pretrained(base, **common)
+        tokenizer = _load_tokenizer(base, adapter, common)
+        model = _load_weights(base, common | _weight_arguments(settings, device) | {"config": config})
+        folders = [_folder_of(base, common)]
         if adapter is not None:
             model = _with_adapter(model, adapter)
             folders.append(_folder_of(adapter, {}, file="adapter_config.json"))
-        if device not in DEVICE_MAPS:
-            model = model.to(place)
+        if settings.device not in DEVICE_MAPS:
+            model = model.to(device)
     return Checkpoint(name, model.eval(), tokenizer, tuple(folders))
 
 
+def _weight_arguments(settings: ModelSettings, device: torch.device) -> dict[str, Any]:
+    """Return the arguments of from_pretrained that concern weights alone."""
+    dtype = torch.float32 if settings.dtype == "auto" and device.type == "cpu" else DTYPES.get(settings.dtype, "auto")
+    arguments: dict[str, Any] = {DTYPE_ARGUMENT: dtype}
+    if settings.attention is not None:
+        arguments["attn_implementation"] = settings.attention
+    if settings.device in DEVICE_MAPS:
+        arguments["device_map"] = settings.device
+    return arguments
+
+
+def _load_weights(name: str, arguments: dict[str, Any]) -> Any:  # noqa: ANN401  transformers types its methods partly
+    """Load the network; weights that the files lack would be random numbers, so they are refused."""
+    loaded: Any = AutoModelForCausalLM.from_pretrained(name, output_loading_info=True, **arguments)
+    model, report = loaded
+    if report["missing_keys"]:
+        examples = ", ".join(sorted(report["missing_keys"])[:3])
+        raise ModelError(f"{name}: {len(report['missing_keys'])} weights are missing from the files ({examples}, …)")
+    return model
+
+
 def resolve_device(device: str) -> torch.device:
-    """The device of that name; of a device map, the device where a model begins.
+    """Return the device of that name; of a device map, the device where a model begins.
 
     Raises:
         ModelError: no such device here.
@@ -156,7 +148,7 @@ def resolve_device(device: str) -> torch.device:
 
 
 def check_place(name: str) -> None:
-    """That `name` is a folder, or may be a hub id.
+    """Check that `name` is a folder, or may be a hub id.
 
     Raises:
         ModelError: it is neither.
@@ -169,7 +161,7 @@ def check_place(name: str) -> None:
 
 
 def check_vocabulary(name: str) -> None:
-    """If `name` is a folder: that a tokenizer is in it.
+    """Check that a folder holds a tokenizer; any other name passes.
 
     Raises:
         ModelError: none is.
@@ -179,7 +171,7 @@ def check_vocabulary(name: str) -> None:
 
 
 def check_folder(name: str) -> None:
-    """If `name` is a local path: that it is a model folder with configuration and weights.
+    """Check that a local path is a model folder with configuration and weights.
 
     Raises:
         ModelError: it is not.
@@ -194,7 +186,7 @@ def check_folder(name: str) -> None:
     try:
         json.loads(config.read_text("utf-8"))
     except ValueError as error:
-        raise ModelError(f"{config} is no JSON: {error}") from error
+        raise ModelError(f"{config} is not a JSON file: {error}") from error
     if _has_no(folder, WEIGHTS):
         raise ModelError(f"{name}: no weights: expected model.safetensors (or its index and parts)")
 
@@ -249,7 +241,7 @@ def _base_of_adapter(folder: Path) -> str:
     try:
         base = json.loads((folder / "adapter_config.json").read_text("utf-8")).get("base_model_name_or_path")
     except (ValueError, AttributeError) as error:
-        raise ModelError(f"{folder / 'adapter_config.json'} is no JSON object: {error}") from error
+        raise ModelError(f"{folder / 'adapter_config.json'} is not a JSON object: {error}") from error
     if not isinstance(base, str) or not base:
         raise ModelError(f"{folder}: adapter_config.json names no base model: expected base_model_name_or_path")
     return base
@@ -273,8 +265,8 @@ def _with_adapter(model: PreTrainedModel, adapter: str) -> PreTrainedModel:
 def _folder_of(name: str, common: dict[str, Any], *, file: str = "config.json") -> Path:
     if Path(name).is_dir():
         return Path(name)
-    found = cached_file(name, file, revision=common.get("revision"), local_files_only=True)
-    return Path(str(found)).parent
+    path = cached_file(name, file, revision=common.get("revision"), local_files_only=True)
+    return Path(str(path)).parent
 
 
 def _has_no(folder: Path, patterns: tuple[str, ...]) -> bool:

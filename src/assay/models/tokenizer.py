@@ -11,7 +11,7 @@ from transformers import AutoTokenizer, PreTrainedTokenizerBase
 from assay.models.digest import tokenizer_digest
 from assay.models.encoding import TextEncoder
 from assay.models.loading import check_place, check_vocabulary, one_line, quiet
-from assay.models.open import located
+from assay.models.names import located
 
 BATCH = 256
 

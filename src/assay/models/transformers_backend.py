@@ -11,13 +11,14 @@ import torch
 from assay.errors import ModelError
 from assay.models.batching import TokenBudget
 from assay.models.digest import model_digest, tokenizer_digest
-from assay.models.encoding import Bos, Encoded, TextEncoder
+from assay.models.encoding import Encoded, TextEncoder
 from assay.models.forward import Forward, embedding
 from assay.models.generation import Decoding, continuations, token_continuations
 from assay.models.loading import Checkpoint
 from assay.models.long_rope import apart, original_context
 from assay.models.ordering import in_order
 from assay.models.prefixes import Prefixes, goes_on
+from assay.models.settings import ModelSettings
 from assay.models.statistics import ROWS
 from assay.models.windows import Window, resolve_stride, windows
 from assay.types import Floats, Indexed, Tokens, TokenStatistics
@@ -66,24 +67,12 @@ class TransformersModel:
         forward: the model itself.
     """
 
-    def __init__(
-        self,
-        checkpoint: Checkpoint,
-        *,
-        bos: Bos = "auto",
-        stride: int | None = None,
-        max_length: int | None = None,
-        batch_tokens: int | None = None,
-    ) -> None:
+    def __init__(self, checkpoint: Checkpoint, settings: ModelSettings = ModelSettings()) -> None:  # noqa: B008  frozen
         """Settle context, windows and batches.
 
         Args:
-            checkpoint: what `load_checkpoint` gave.
-            bos: what stands before a text, see `TextEncoder`.
-            stride: distance between windows; None means 512, or half the context where that is not longer
-                than 512.
-            max_length: context to use; None means what the configuration says.
-            batch_tokens: padded tokens in one batch; None means 4096 on the CPU, 32768 elsewhere.
+            checkpoint: a loaded model.
+            settings: BOS, windows and batches; what concerns loading has been done.
 
         Raises:
             ModelError: the model and its tokenizer do not fit together, give no finite numbers, or a setting
@@ -91,10 +80,10 @@ class TransformersModel:
         """
         self.name = checkpoint.name
         self.checkpoint = checkpoint
-        self.context = context_length(checkpoint, max_length)
-        self.stride = resolve_stride(stride, self.context)
+        self.context = context_length(checkpoint, settings.max_length)
+        self.stride = resolve_stride(settings.stride, self.context)
         try:
-            self.encoder = TextEncoder(checkpoint.tokenizer, bos=bos)
+            self.encoder = TextEncoder(checkpoint.tokenizer, bos=settings.bos)
             self.forward = Forward(checkpoint.model)
         except ModelError as error:
             raise ModelError(f"{self.name}: {error}") from error
@@ -105,7 +94,7 @@ class TransformersModel:
         if largest >= rows:
             raise ModelError(f"{self.name}: the tokenizer has token ids up to {largest}, the model {rows} embeddings")
         default = CPU_BATCH_TOKENS if checkpoint.model.device.type == "cpu" else GPU_BATCH_TOKENS
-        self.budget = TokenBudget(default if batch_tokens is None else batch_tokens)
+        self.budget = TokenBudget(default if settings.batch_tokens is None else settings.batch_tokens)
 
     @cached_property
     def digest(self) -> str:

@@ -16,6 +16,7 @@ from assay.errors import MissingExtra, ModelError
 from assay.models.digest import combined, files_digest, tokenizer_digest
 from assay.models.openai_http import SHORT, before_first, without_numbers
 from assay.models.seeding import prompt_seeds
+from assay.models.settings import ModelSettings
 from assay.types import TokenLogProbs, Unread
 
 PREFIX = "vllm:"
@@ -23,14 +24,7 @@ CHUNK = 256
 """Texts handed over at a time: many for vLLM's scheduler, few to lose where a run is killed."""
 
 
-def open_vllm(
-    name: str,
-    *,
-    revision: str | None = None,
-    dtype: str = "auto",
-    trust_remote_code: bool = False,
-    max_length: int | None = None,
-) -> "VllmModel":
+def open_vllm(name: str, settings: ModelSettings) -> "VllmModel":
     """Load the model behind `vllm:ID`, ID a folder or a hub id.
 
     Raises:
@@ -44,12 +38,16 @@ def open_vllm(
     identifier = name.removeprefix(PREFIX)
     if not identifier:
         raise ModelError(f"model {name!r}: expected vllm:ID, ID a model folder or a Hugging Face id")
-    settings = {"revision": revision, "dtype": dtype, "trust_remote_code": trust_remote_code}
+    arguments = {
+        "revision": settings.revision,
+        "dtype": settings.dtype,
+        "trust_remote_code": settings.trust_remote_code,
+    }
     try:
-        loaded = vllm.LLM(model=identifier, max_model_len=max_length, **settings)
+        loaded = vllm.LLM(model=identifier, max_model_len=settings.max_length, **arguments)
     except Exception as error:  # whatever vLLM, torch or the driver raises
         raise ModelError(f"model {name!r}: vLLM cannot load it ({_line(error)})") from error
-    return VllmModel(name, loaded, vllm.SamplingParams, settings={**settings, "max_length": max_length})
+    return VllmModel(name, loaded, vllm.SamplingParams, settings={**arguments, "max_length": settings.max_length})
 
 
 class VllmModel:

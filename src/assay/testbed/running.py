@@ -21,7 +21,7 @@ from typing import Any
 
 from assay import __version__
 from assay.errors import AssayError, DataError, MissingExtra
-from assay.models import files_digest, load_checkpoint, located
+from assay.models import ModelSettings, files_digest, load_checkpoint
 from assay.scoring import Progress as ScoringProgress
 from assay.testbed.configuration import Configuration, as_json, read_configuration
 from assay.testbed.evaluate import evaluate, filter_verdicts
@@ -143,7 +143,7 @@ def evaluate_in(out: Path, configuration: Configuration, planted: Planted, watch
 
 def task_of(configuration: Configuration, planted: Planted) -> tuple[Task, Mapping[str, object]]:
     """The rows to train on, and what the record should say of the general text."""
-    with_tokenizer = load_checkpoint(located(configuration.model), revision=configuration.revision, device="cpu")
+    with_tokenizer = load_checkpoint(configuration.model, ModelSettings(revision=configuration.revision, device="cpu"))
     context = configuration.training.context or int(
         with_tokenizer.model.config.get_text_config().max_position_embeddings
     )

@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from transformers import PreTrainedModel, PreTrainedTokenizerBase
 
 from assay.errors import DataError, MissingExtra
-from assay.models import load_checkpoint, located, quiet
+from assay.models import ModelSettings, load_checkpoint, quiet
 from assay.training.processes import Processes
 from assay.training.resuming import LOG, Progress, Record, cut_log, keep_recipe, log_step, write_state
 from assay.training.rows import Ids
@@ -172,7 +172,7 @@ def _train(out: Path, task: Task, processes: Processes, stop_after: int | None, 
 
 def _open(task: Task, device: torch.device) -> tuple[PreTrainedModel, PreTrainedTokenizerBase]:
     training = task.training
-    found = load_checkpoint(located(task.model), revision=task.revision, dtype=training.dtype, device=str(device))
+    found = load_checkpoint(task.model, ModelSettings(revision=task.revision, dtype=training.dtype, device=str(device)))
     model: Any = found.model
     model.config.use_cache = False
     with quiet():

@@ -9,7 +9,7 @@ import torch
 from safetensors.torch import load_file
 
 from assay.errors import DataError
-from assay.models.open import open_model
+from assay.models import open_model
 from assay.scores import FrequencyTable
 from assay.testbed.manifest import manifest_digest, read_manifest
 from assay.training.resuming import LOG

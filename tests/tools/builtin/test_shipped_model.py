@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from assay.models.open import builtin_folder, open_model
+from assay.models import builtin_folder, open_model
 from assay.scores import FrequencyTable
 from assay.testbed.doses import known_dose_functions, shipped_manifest
 from assay.testbed.licences import is_permissive

@@ -190,7 +190,7 @@ def test_another_recipes_run_and_a_damaged_checkpoint_are_refused(fresh):
     with pytest.raises(DataError, match="a run of another recipe"):
         train_encoder(fresh, replace(TINY_ENCODER, seed=3), HERE)
     (fresh / CHECKPOINT).write_bytes(b"x")
-    with pytest.raises(DataError, match="expected a checkpoint of `assay testbed train-encoder`"):
+    with pytest.raises(DataError, match="expected a checkpoint of `python -m builtin train-encoder`"):
         train_encoder(fresh, TINY_ENCODER, HERE)
     with pytest.raises(DataError, match="holds no run"):
         load_trained(fresh / "nothing", TINY_ENCODER)

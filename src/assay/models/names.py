@@ -1,0 +1,39 @@
+"""Names of models: which kind of model a string means, and where the built-in models are."""
+
+from pathlib import Path
+
+from assay.errors import ModelError
+
+BUILTIN = Path(__file__).parent / "builtin"
+BUILTIN_PREFIX = "builtin:"
+SERVER_PREFIXES = ("openai:", "openai-chat:")
+VLLM_PREFIX = "vllm:"
+KINDS = "builtin:NAME, a model folder or a Hugging Face id"
+
+
+def is_remote(name: str) -> bool:
+    """Return True if the name means a model behind a server or in vLLM, which gives neither weights nor a tokenizer."""
+    return name.startswith((*SERVER_PREFIXES, VLLM_PREFIX))
+
+
+def located(name: str) -> str:
+    """Return the folder or hub id behind a model's name.
+
+    Raises:
+        ModelError: there is no built-in model of that name, or the kind of model has no weights here.
+    """
+    if is_remote(name):
+        raise ModelError(f"model {name!r} gives neither weights nor a tokenizer: expected {KINDS}")
+    return str(builtin_folder(name.removeprefix(BUILTIN_PREFIX))) if name.startswith(BUILTIN_PREFIX) else name
+
+
+def builtin_folder(name: str) -> Path:
+    """Return the folder of a model that ships with assay.
+
+    Raises:
+        ModelError: there is none of that name; the line lists those that exist.
+    """
+    names = sorted(folder.parent.name for folder in BUILTIN.glob("*/config.json"))
+    if name not in names:
+        raise ModelError(f"no built-in model {name!r}: expected one of {', '.join(names) or '(none are installed)'}")
+    return BUILTIN / name

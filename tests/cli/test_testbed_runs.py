@@ -9,7 +9,7 @@ import pyarrow.parquet as pq
 import pytest
 import torch
 
-from assay.reports.evaluation_file import read_evaluation
+from assay.pages.evaluation_file import read_evaluation
 from assay.testbed.configuration import Data, Judging, as_json, scale
 from assay.testbed.detectors import chosen
 from assay.testbed.evaluate import checkpoint_scores

@@ -20,8 +20,8 @@ from assay.experiments.srdetection.null import false_positive_rates
 from assay.experiments.srdetection.sensitivity import by_variants
 from assay.experiments.table import EXPERIMENTS, experiment
 from assay.models import open_local
-from assay.reports.experiment import finding_table, heat_map, write_finding
-from assay.reports.result_tables import markdown_of
+from assay.pages.experiment import finding_table, heat_map, write_finding
+from assay.pages.result_tables import markdown_of
 from assay.testbed.configuration import Configuration, Data, Judging, Mix, scale
 from assay.testbed.detectors import chosen, with_variants
 from assay.testbed.evaluate import SCORES, STATISTICS, write_scores

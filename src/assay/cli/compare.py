@@ -30,7 +30,7 @@ def compare_command(
 
     **Example**: `assay compare runs/small-humaneval runs/large-humaneval --figure flagged`
     """
-    from assay.reports import cells, comparison, encode, markdown_of, read_run, rich_table
+    from assay.pages import cells, comparison, encode, markdown_of, read_run, rich_table
 
     if markdown and as_json:
         raise DataError("both --markdown and --json were given; expected one of them")

@@ -65,7 +65,7 @@ def live_part(out: Path) -> "Evaluation | None":
     from assay.cli.terminal import warn
     from assay.cli.testbed_runs import watchers, written
     from assay.errors import MissingExtra
-    from assay.reports import LIVE as FOLDER
+    from assay.pages import LIVE as FOLDER
     from assay.testbed import LIVE, run
 
     try:
@@ -81,7 +81,7 @@ def show_live(found: "Evaluation") -> None:
     """What was planted, trained and detected, on standard output."""
     from rich.console import Console
 
-    from assay.reports import auroc_table, rich_table
+    from assay.pages import auroc_table, rich_table
 
     console = Console()
     console.print("\nPlanted, trained and detected on this machine:", style="bold")

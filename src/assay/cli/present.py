@@ -8,7 +8,7 @@ from rich.console import Console
 from rich.text import Text
 
 from assay.leakage import Audit
-from assay.reports import confounding_warning, headline, rich_table, tables, write_report, write_run
+from assay.pages import confounding_warning, headline, rich_table, tables, write_report, write_run
 
 
 def present(audit: Audit, manifest: Mapping[str, object], folder: Path, *, as_json: bool) -> None:

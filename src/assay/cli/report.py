@@ -25,7 +25,7 @@ def report_command(
     **Example**: `assay report assay-demo`
     """
     from assay.cli.present import show
-    from assay.reports import markdown_table, read_run, write_report
+    from assay.pages import markdown_table, read_run, write_report
 
     if markdown and as_json:
         raise DataError("both --markdown and --json were given; expected one of them")

@@ -261,7 +261,7 @@ def show_experiment(
     from rich.console import Console
 
     from assay.experiments import Bench, experiment
-    from assay.reports import WIDE, finding_table, markdown_of, rich_table, write_finding
+    from assay.pages import WIDE, finding_table, markdown_of, rich_table, write_finding
     from assay.testbed import manifest_of, scale
 
     bench = Bench(out, scale(size), seeds, data, watchers())
@@ -298,7 +298,7 @@ def benchmarks_at(given: list[str]) -> dict[str, Path]:
 
 def written(folder: Path, found: "Evaluation") -> Path:
     """Write the numbers, the tables and the page of a run; returns where the page lies."""
-    from assay.reports import write_evaluation
+    from assay.pages import write_evaluation
     from assay.testbed import manifest_of
     from assay.training import LOG, TRAIN
 
@@ -311,7 +311,7 @@ def show(folder: Path, found: "Evaluation", *, as_json: bool) -> None:
     """Write the numbers, the tables and the page, and show the short tables."""
     from rich.console import Console
 
-    from assay.reports import EVALUATION, rich_table, short_tables
+    from assay.pages import EVALUATION, rich_table, short_tables
 
     page = written(folder, found)
     if as_json:

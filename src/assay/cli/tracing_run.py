@@ -25,7 +25,7 @@ def run_tracing(scale: str, folder: Path, seeds: tuple[int, ...], *, as_json: bo
     from rich.console import Console
 
     from assay.experiments import SIZES, trial_findings
-    from assay.reports import finding_table, markdown_of, write_finding
+    from assay.pages import finding_table, markdown_of, write_finding
 
     size = next((one for one in SIZES if one == scale), None)
     if size is None:

@@ -1,7 +1,10 @@
-"""What a run found, for people: tables, plots, one HTML file, and the run folder that holds the numbers.
+"""A result described once, and one renderer per format.
 
-write_run(folder, audit, manifest)    store a run            read_run(folder)     get it back
-render_report(audit, manifest)        the page as text       write_report(folder) the page of a run folder
+Report, Table, Figure …     the value that `describe` of a question returns
+print_report(report, console), render_markdown, render_latex, render_json
+
+A figure's chart comes from `assay.reports.charts`; that module is imported where a chart is drawn, since Altair takes
+half a second to load.
 """
 
 import lazy_loader

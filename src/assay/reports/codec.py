@@ -1,10 +1,11 @@
-"""Frozen dataclasses as strict JSON and back, led by their type annotations.
+"""Results as strict JSON: a report's data, and frozen dataclasses there and back, led by their type annotations.
 
 NaN is written as null and the infinities as strings, since JSON has neither; reading turns them back where the
 annotation says float.
 """
 
 import dataclasses
+import json
 import math
 from collections.abc import Mapping
 from types import NoneType, UnionType
@@ -12,11 +13,18 @@ from typing import Any, Literal, TypeVar, Union, get_args, get_origin, get_type_
 
 import numpy as np
 
+from assay.reports.report import Report
+
 T = TypeVar("T")
 
 
+def render_json(report: Report, *, sort_keys: bool = False) -> str:
+    """Return the data of a report as indented JSON, with a line break at its end."""
+    return json.dumps(encode(report.data), indent=1, sort_keys=sort_keys, ensure_ascii=False, allow_nan=False) + "\n"
+
+
 def encode(value: object) -> Any:  # noqa: ANN401  JSON has no narrower type
-    """A value as dicts, lists, strings, numbers, booleans and null."""
+    """Return a value as dicts, lists, strings, numbers, booleans and null."""
     if dataclasses.is_dataclass(value) and not isinstance(value, type):
         return {f.name: encode(getattr(value, f.name)) for f in dataclasses.fields(value)}
     if isinstance(value, Mapping):
@@ -33,7 +41,7 @@ def encode(value: object) -> Any:  # noqa: ANN401  JSON has no narrower type
 
 
 def decode(kind: type[T], data: Any) -> T:  # noqa: ANN401  JSON has no narrower type
-    """The value of type `kind` that `encode` wrote.
+    """Return the value of type `kind` that `encode` wrote.
 
     Raises:
         KeyError: a field without a default is missing.
@@ -63,8 +71,8 @@ def _decode(kind: Any, data: Any) -> Any:  # noqa: ANN401, C901, PLR0911  a tabl
         return np.array([math.nan if item is None else item for item in _expect(list, data)], dtype=element)
     if isinstance(origin, type) and issubclass(origin, Mapping):
         key, item = arguments
-        found = {_decode(key, name): _decode(item, value) for name, value in _expect(dict, data).items()}
-        return found if key is str else dict(sorted(found.items()))  # as text, "16" stands before "2"
+        entries = {_decode(key, name): _decode(item, value) for name, value in _expect(dict, data).items()}
+        return entries if key is str else dict(sorted(entries.items()))  # as text, "16" stands before "2"
     if kind is float:
         return math.nan if data is None else float(data)
     if kind is int and isinstance(data, str):  # a mapping's key
@@ -74,9 +82,10 @@ def _decode(kind: Any, data: Any) -> Any:  # noqa: ANN401, C901, PLR0911  a tabl
 
 def _decode_dataclass(kind: type, data: Any) -> Any:  # noqa: ANN401  led by annotations at run time
     hints = get_type_hints(kind)
-    given = _expect(dict, data)
-    named = [f for f in dataclasses.fields(kind) if f.name in given or f.default is dataclasses.MISSING]
-    return kind(**{f.name: _decode(hints[f.name], given[f.name]) for f in named})
+    entries = _expect(dict, data)
+    # a field with a default may be missing: a file of an earlier version has fewer
+    needed = [f for f in dataclasses.fields(kind) if f.name in entries or f.default is dataclasses.MISSING]
+    return kind(**{f.name: _decode(hints[f.name], entries[f.name]) for f in needed})
 
 
 def _expect(kind: type, data: Any) -> Any:  # noqa: ANN401  led by annotations at run time

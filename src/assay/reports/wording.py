@@ -1,49 +1,130 @@
-"""How numbers and names read in a report: shares in per cent, AUROC without the leading zero, intervals in brackets."""
+"""Numbers as reports print them: shares in per cent, areas without the leading zero, intervals in brackets."""
 
 import math
+from collections.abc import Sequence
 
-from assay.evaluation import Estimate
+from assay.reports.report import Cell, Column, Kind, Measured, Missing, Table
 
 RARE = 0.001
-"""Shares below are told as less than that."""
+"""Shares below are printed as less than that."""
 TWO_DIGITS = 0.1
 """From here on whole per cents are precise enough."""
+NOTHING = "–"
+REASONS = 3
+"""Different reasons for missing values that a caption lists; of more it names the number."""
 
 
 def percent(share: float) -> str:
-    """A share as people write it, with a space that does not break: `83 %`, `4.2 %`, `< 0.1 %`, `–` where unknown.
+    """Return a share with a space that does not break: `83 %`, `4.2 %`, `< 0.1 %`, `–` where unknown.
 
     One decimal appears below 10 % and above 99 %, where a tenth makes a difference.
     """
-    return "–" if math.isnan(share) else f"{_hundredths(share)}\u00a0%"
+    return NOTHING if math.isnan(share) else f"{_hundredths(share)}\u00a0%"
 
 
-def probability(p: float) -> str:
-    """How often something comes up: `in 3 % of cases`, `in fewer than 1 case in 1,000`."""
+def percent_interval(measured: Measured) -> str:
+    """Return `79 % to 87 %`, or `no interval`."""
+    if not measured.has_interval:
+        return "no interval"
+    return f"{percent(measured.low)} to {percent(measured.high)}"
+
+
+def percent_with_interval(measured: Measured) -> str:
+    """Return `41 % [33, 50]`, or the bare share where the data give no interval."""
+    if not measured.has_interval:
+        return percent(measured.value)
+    return f"{percent(measured.value)} [{_hundredths(measured.low)}, {_hundredths(measured.high)}]"
+
+
+def in_cases(p: float) -> str:
+    """Return how often something happens: `in 3 % of cases`, `in fewer than 1 case in 1,000`."""
     if math.isnan(p):
         return "with unknown probability"
     return f"in {percent(p)} of cases" if p >= RARE else "in fewer than 1 case in 1,000"
 
 
-def likelihood(p: float) -> str:
-    """A p-value as tables print it: `.41`, `.003`, `< .001`, `–` where unknown."""
+def short_p_value(p: float) -> str:
+    """Return `.41`, `.003`, `< .001`, `–` where unknown."""
     if math.isnan(p):
-        return "–"
+        return NOTHING
     return "< .001" if p < RARE else f"{p:.{3 if p < RARE * 10 else 2}f}".removeprefix("0")
 
 
-def percent_interval(estimate: Estimate) -> str:
-    """`79 % to 87 %`, or `no interval`."""
-    if not estimate.has_interval:
-        return "no interval"
-    return f"{percent(estimate.low)} to {percent(estimate.high)}"
+def three_decimals(value: float) -> str:
+    """Return an AUROC or a correlation without the leading zero: `.842`, `-.310`, `1.000`."""
+    if math.isnan(value):
+        return NOTHING
+    text = f"{value:.3f}"
+    text = "0.000" if text == "-0.000" else text
+    return text.replace("0.", ".", 1) if text.startswith(("0.", "-0.")) else text
 
 
-def percent_with_interval(estimate: Estimate) -> str:
-    """`41 % [33, 50]`, or the bare share where the data give no interval."""
-    if not estimate.has_interval:
-        return percent(estimate.value)
-    return f"{percent(estimate.value)} [{_hundredths(estimate.low)}, {_hundredths(estimate.high)}]"
+def area_with_interval(measured: Measured) -> str:
+    """Return `.842 [.801, .879]`, `.842 [no interval]`, or `–` where it could not be measured."""
+    if math.isnan(measured.value):
+        return NOTHING
+    bounds = f"{three_decimals(measured.low)}, {three_decimals(measured.high)}"
+    return f"{three_decimals(measured.value)} [{bounds if measured.has_interval else 'no interval'}]"
+
+
+def decimal(value: float) -> str:
+    """Return a number between 0 and 1 without the leading zero: `.6`."""
+    return f"{value:g}".removeprefix("0")
+
+
+def four_digits(value: float) -> str:
+    """Return four significant digits with a real minus sign; `–` where unknown."""
+    return NOTHING if math.isnan(value) else f"{value:.4g}".replace("-", "−")
+
+
+def number_of(amount: float, noun: str) -> str:
+    """Return `1 sample`, `12 samples`, `10,000 samples`."""
+    digits = f"{amount:,.0f}" if float(amount).is_integer() else f"{amount:g}"
+    return f"{digits} {noun}" if amount == 1 else f"{digits} {noun}s"
+
+
+def listed(parts: Sequence[str]) -> str:
+    """Return `a`, `a and b`, `a, b and c`."""
+    return " and ".join([", ".join(parts[:-1]), parts[-1]]) if len(parts) > 1 else "".join(parts)
+
+
+def cell_text(cell: Cell, kind: Kind, *, interval: bool = True) -> str:
+    """Return the text of a cell in a column of that kind; `interval=False` leaves out what stands in brackets."""
+    if isinstance(cell, Missing):
+        return NOTHING
+    if isinstance(cell, str):
+        return cell if interval else cell.partition(" [")[0]
+    if isinstance(cell, int | float):
+        return _plain(cell, kind)
+    if kind == "number":  # a number with an interval is printed as an area is, one without to four digits
+        kind = "area" if cell.has_interval else "number"
+    if not interval or kind == "number":
+        return _plain(cell.value, kind)
+    return percent_with_interval(cell) if kind == "share" else area_with_interval(cell)
+
+
+def heading(column: Column) -> str:
+    """Return a column's heading on one line: `seen 4× (n = 120)`."""
+    return f"{column.title} ({column.note})" if column.note else column.title
+
+
+def sentences(table: Table) -> tuple[str, ...]:
+    """Return the caption, and why values are missing where the table says why."""
+    reasons = list(dict.fromkeys(c.reason for row in table.rows for c in row.cells if isinstance(c, Missing)))
+    if not reasons:
+        return table.caption
+    if len(reasons) > REASONS:
+        return (*table.caption, f"{NOTHING}: no value, for {len(reasons)} different reasons.")
+    return (*table.caption, f"{NOTHING}: {'; '.join(reasons)}.")
+
+
+def _plain(value: float, kind: Kind) -> str:
+    if math.isnan(value):
+        return NOTHING
+    if kind == "count":
+        return f"{value:,.0f}"
+    formats = {"share": percent, "area": three_decimals, "p_value": short_p_value}
+    return formats.get(kind, four_digits)(value)
 
 
 def _hundredths(share: float) -> str:
@@ -52,29 +133,3 @@ def _hundredths(share: float) -> str:
     if TWO_DIGITS <= round(share, 3) <= 1 - RARE * 10:
         return f"{100 * share:.0f}"
     return f"{100 * (share if share >= 1 else min(share, 1 - RARE)):.1f}".removesuffix(".0")
-
-
-def auroc(estimate: Estimate) -> str:
-    """`.842 [.801, .879]`, or `–` where it could not be measured."""
-    return "–" if math.isnan(estimate.value) else str(estimate)
-
-
-def decimal(value: float) -> str:
-    """A number between 0 and 1 in the AUROC's spelling: `.6`."""
-    return f"{value:g}".removeprefix("0")
-
-
-def number(value: float) -> str:
-    """Four significant digits with a real minus sign; `–` where unknown."""
-    return "–" if math.isnan(value) else f"{value:.4g}".replace("-", "−")
-
-
-def count(amount: float, noun: str) -> str:
-    """`1 sample`, `12 samples`, `10,000 samples`."""
-    shown = f"{amount:,.0f}" if float(amount).is_integer() else f"{amount:g}"
-    return f"{shown} {noun}" if amount == 1 else f"{shown} {noun}s"
-
-
-def listed(parts: list[str]) -> str:
-    """`a`, `a and b`, `a, b and c`."""
-    return " and ".join([", ".join(parts[:-1]), parts[-1]]) if len(parts) > 1 else "".join(parts)

@@ -1,0 +1,316 @@
+"""The charts that figures are made of, as Altair charts: lines over a number, ROC curves, histograms.
+
+Colours are CSS variables of the page, so one picture serves light and dark mode. Every chart is about as wide as a
+phone: on a wide screen several stand side by side, and text is readable everywhere.
+"""
+
+import json
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import altair as alt
+import numpy as np
+from numpy.typing import NDArray
+
+from assay.reports.report import Measured
+
+Values = NDArray[np.float64]
+
+WIDTH, HEIGHT = 400, 320
+MOST_SERIES = 4
+"""Lines that can be distinguished by colour and dash."""
+TICKS = 12
+"""Numbers that an axis can show one by one."""
+DECADE = 10
+THOUSANDS = 10_000
+"""From here on numbers are shortened: 10k."""
+BINS = 30
+
+CHANCE_COLOUR, BASELINE_COLOUR = "var(--chance)", "var(--baseline)"
+CHANCE_DASH = [1, 4]
+
+
+@dataclass(frozen=True, slots=True)
+class Series:
+    """One line: its name, and the measured value at each x."""
+
+    name: str
+    points: Mapping[float, Measured]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Curve:
+    """One ROC curve: its name, false-positive rates and true-positive rates, both float64 [points]."""
+
+    name: str
+    fpr: Values
+    tpr: Values
+
+
+@dataclass(frozen=True, slots=True)
+class Axes:
+    """The axes of a line chart.
+
+    Attributes:
+        x, y: their titles.
+        percent: True where y is a share.
+        chance: level drawn as a dotted line; None draws none.
+        labels: x → its label; then the points stand at even distances in the order of this mapping.
+        range: (lowest, highest) of y; None: as far as the values go.
+    """
+
+    x: str
+    y: str
+    percent: bool = False
+    chance: float | None = None
+    labels: Mapping[float, str] | None = None
+    range: tuple[float, float] | None = None
+
+
+def line_chart(series: Sequence[Series], axes: Axes) -> alt.LayerChart:
+    """Return lines, with their points where these are few; the first series with its intervals.
+
+    Numbers that grow by factors, over a decade and more, stand on a logarithmic axis.
+
+    Args:
+        series: at most `MOST_SERIES`, the leading one first.
+        axes: see `Axes`.
+    """
+    places = {x: place for place, x in enumerate(axes.labels)} if axes.labels else None
+    rows = [
+        {
+            "series": line.name,
+            "x": places[x] if places else x,
+            "value": point.value,
+            "low": point.low if point.has_interval else point.value,
+            "high": point.high if point.has_interval else point.value,
+        }
+        for line in reversed(series)  # the leading series is drawn last, on top
+        for x, point in line.points.items()
+        if not math.isnan(point.value)
+    ]
+    xs = sorted({x for line in series for x, point in line.points.items() if not math.isnan(point.value)})
+    across = _labelled_axis(axes) if axes.labels else _number_axis(xs, axes.x)
+    up: dict[str, Any] = {
+        "axis": alt.Axis(title=axes.y, tickCount=6, format="~p" if axes.percent else alt.Undefined),
+        "scale": _from(axes.range),
+    }
+    style = _styles([line.name for line in series])
+    base = alt.Chart(alt.InlineData(values=rows))
+    leading = alt.Chart(alt.InlineData(values=[row for row in rows if row["series"] == series[0].name]))
+    layers: list[alt.Chart] = [] if axes.chance is None else [_level(axes.chance, up)]
+    layers += [
+        leading.mark_rule(color="var(--series-1)", strokeWidth=5, opacity=0.3).encode(
+            x=across, y=alt.Y("low:Q", **up), y2="high:Q"
+        ),
+        base.mark_line().encode(x=across, y=alt.Y("value:Q", **up), **style),
+    ]
+    if axes.labels or len(xs) <= TICKS:
+        points = base.mark_point(filled=True, size=36, opacity=1)
+        layers.append(points.encode(x=across, y=alt.Y("value:Q", **up), color=style["color"]))
+    return alt.LayerChart(layer=layers)
+
+
+def roc_chart(
+    curves: Sequence[Curve], *, baseline: str | None = None, x: str, y: str, limit: float = 1.0
+) -> alt.LayerChart:
+    """Return ROC curves and the diagonal of chance, up to a false-positive rate of `limit`.
+
+    Args:
+        curves: the leading one first.
+        baseline: name of the curve that is drawn as a baseline.
+        x: title of the horizontal axis.
+        y: title of the vertical axis.
+        limit: right edge; below 1, vertical lines mark 1 % and 5 %, and the vertical axis ends where the curves do.
+    """
+    diagonal = np.array([0.0, 1.0])
+    lines = [*curves, Curve("chance", diagonal, diagonal)]
+    rows = [
+        {"series": line.name, "fpr": float(fpr), "tpr": float(tpr), "order": i}
+        for line in lines
+        for i, (fpr, tpr) in enumerate(zip(line.fpr, line.tpr, strict=True))
+    ]
+    reached = max(float(np.interp(limit, line.fpr, line.tpr)) for line in lines)
+    height = 1.0 if limit == 1 else min(1.0, max(0.2, reached * 1.05))
+    axis: dict[str, Any] = {"format": ".0%", "tickCount": 6}
+    chart = (
+        alt.Chart(alt.InlineData(values=rows))
+        .mark_line(clip=True)
+        .encode(
+            x=alt.X("fpr:Q", scale=alt.Scale(domain=[0, limit], nice=False), axis=alt.Axis(title=x, **axis)),
+            y=alt.Y("tpr:Q", scale=alt.Scale(domain=[0, height], nice=False), axis=alt.Axis(title=y, **axis)),
+            order="order:Q",
+            **_styles([line.name for line in lines], baseline),
+        )
+    )
+    if limit == 1:
+        return alt.LayerChart(layer=[chart])
+    guides = alt.Chart(alt.InlineData(values=[{"fpr": 0.01}, {"fpr": 0.05}]))
+    rules = guides.mark_rule(color=CHANCE_COLOUR, strokeWidth=1).encode(x="fpr:Q")
+    return alt.LayerChart(layer=[rules, chart])
+
+
+def histogram(
+    classes: Mapping[str, Values],
+    x: str,
+    *,
+    edges: Values | None = None,
+    level: float | None = None,
+    colours: Mapping[str, str] | None = None,
+) -> alt.LayerChart:
+    """Return the share of each class per bin.
+
+    Args:
+        classes: name → float64 [n], finite; each sums to 1. The outermost bars hold everything beyond them.
+        x: title of the horizontal axis.
+        edges: of the bins; None: over all but the outermost hundredth of the values.
+        level: share drawn as a dotted line; None draws none.
+        colours: class → colour, of those that have one of their own.
+    """
+    edges = histogram_edges(np.concatenate(list(classes.values()))) if edges is None else edges
+    rows = [
+        {"class": name, "left": float(left), "right": float(right), "share": float(n) / len(values)}
+        for name, values in classes.items()
+        for n, left, right in zip(
+            np.histogram(np.clip(values, edges[0], edges[-1]), edges)[0], edges[:-1], edges[1:], strict=True
+        )
+    ]
+    others = iter(("var(--series-1)", "var(--series-3)", "var(--series-4)", "var(--series-2)"))
+    palette = [(colours or {}).get(name) or next(others, CHANCE_COLOUR) for name in classes]
+    scale = alt.Scale(domain=list(classes), range=palette)
+    legend = alt.Legend(title=None, orient="top", symbolType="square", offset=4) if len(classes) > 1 else None
+    share = alt.Axis(title="share of samples", format=".0%", tickCount=5)
+    domain = alt.Scale(domain=[float(edges[0]), float(edges[-1])], nice=False, zero=False)
+    bars = (
+        alt.Chart(alt.InlineData(values=rows))
+        .mark_bar(fillOpacity=0.45, strokeWidth=1, strokeOpacity=0.9, binSpacing=0)
+        .encode(
+            x=alt.X("left:Q", scale=domain, axis=alt.Axis(title=x, grid=False, tickCount=6)),
+            x2="right:Q",
+            y=alt.Y("share:Q", stack=None, axis=share),
+            y2=alt.Y2Datum(0),
+            color=alt.Color("class:N", scale=scale, legend=legend),
+            stroke=alt.Stroke("class:N", scale=scale, legend=None),
+        )
+    )
+    return alt.LayerChart(layer=[bars] if level is None else [bars, _level(level, {"axis": share})])
+
+
+def histogram_edges(values: Values) -> Values:
+    """Return the edges of at most `BINS` bins over all but the outermost half per cent on either side."""
+    low, high = np.quantile(values, [0.005, 0.995])
+    if low == high:
+        low, high = low - 0.5, high + 0.5
+    return np.linspace(low, high, min(BINS, max(8, math.ceil(2 * len(values) ** (1 / 2)))) + 1)
+
+
+def grows_by_factors(values: Sequence[float]) -> bool:
+    """Return True where ascending numbers span a decade and their logarithms are spaced more evenly than they are."""
+    if len(values) < 3 or values[0] <= 0 or values[-1] < DECADE * values[0]:  # noqa: PLR2004  two have one gap
+        return False
+    plain, logarithmic = (float(gaps.std() / gaps.mean()) for gaps in (np.diff(values), np.diff(np.log(values))))
+    return logarithmic < plain
+
+
+def theme(chart: alt.TopLevelMixin) -> dict[str, Any]:
+    """Return the Vega-Lite specification of a chart in the size, font and colours of the page.
+
+    The theme goes into the specification, not into a configured chart, since Altair allows that on no nested chart.
+    """
+    specification: dict[str, Any] = chart.to_dict(validate=False)  # tests validate; thousands of points take seconds
+    return specification | {
+        "width": WIDTH,
+        "height": HEIGHT,
+        "autosize": {"type": "fit", "contains": "padding"},
+        "padding": 2,
+        "config": CONFIG,
+    }
+
+
+CONFIG: Mapping[str, Any] = {
+    "aria": False,  # the picture has one description of its own
+    "background": None,
+    "font": "system-ui, sans-serif",
+    "view": {"stroke": None},
+    "axis": {
+        "labelColor": "var(--ink-soft)",
+        "titleColor": "var(--ink-soft)",
+        "gridColor": "var(--rule)",
+        "domainColor": "var(--ink-soft)",
+        "tickColor": "var(--ink-soft)",
+        "labelFontSize": 12,
+        "titleFontSize": 12.5,
+        "titleFontWeight": "normal",
+        "titlePadding": 8,
+        "labelFlush": False,
+    },
+    "legend": {
+        "labelColor": "var(--ink)",
+        "labelFontSize": 12.5,
+        "labelLimit": 170,
+        "columnPadding": 30,
+        "rowPadding": 4,
+        "padding": 4,
+    },
+}
+
+
+def _level(level: float, up: Mapping[str, Any]) -> alt.Chart:
+    """A dotted horizontal line."""
+    line = alt.Chart(alt.InlineData(values=[{"level": level}]))
+    dotted = line.mark_rule(color=CHANCE_COLOUR, strokeDash=CHANCE_DASH, strokeWidth=1.5)
+    chart: alt.Chart = dotted.encode(y=alt.Y("level:Q", **up))
+    return chart
+
+
+def _from(limits: tuple[float, float] | None) -> alt.Scale:
+    return alt.Scale(zero=False) if limits is None else alt.Scale(domain=list(limits), nice=False, zero=False)
+
+
+def _labelled_axis(axes: Axes) -> alt.X:
+    labels = list((axes.labels or {}).values())
+    scale = alt.Scale(domain=[-0.25, len(labels) - 0.75], nice=False, zero=False)
+    names = f"{json.dumps(labels)}[datum.value]"
+    ticks = list(range(len(labels)))
+    return alt.X("x:Q", scale=scale, axis=alt.Axis(values=ticks, labelExpr=names, title=axes.x, grid=False))
+
+
+def _number_axis(xs: Sequence[float], title: str) -> alt.X:
+    """The horizontal axis: ticks where something was measured, as long as these are few enough to be read."""
+    shown: dict[str, Any] = {"tickCount": 6}
+    if len(xs) <= TICKS:
+        # of numbers that would cover each other on a straight axis, some are left out
+        shown = {"values": list(xs), "labelOverlap": "greedy"}
+        shown["format"] = "~s" if max(xs, default=0) >= THOUSANDS else ",~f"
+    logarithmic = grows_by_factors(xs)
+    scale = alt.Scale(type="log", domain=[xs[0], xs[-1]], nice=False) if logarithmic else alt.Undefined
+    return alt.X("x:Q", axis=alt.Axis(title=title, grid=False, **shown), scale=scale)
+
+
+def _styles(names: Sequence[str], baseline: str | None = None) -> dict[str, Any]:
+    """Colour, dash and width of each series: no series is marked by colour alone."""
+    colours = iter([f"var(--series-{i})" for i in range(1, MOST_SERIES + 1)])
+    dashes = iter([[1, 0], [6, 2], [2, 2], [8, 2, 2, 2]])
+    fixed: dict[str, tuple[str, list[int], float]] = {"chance": (CHANCE_COLOUR, CHANCE_DASH, 1.5)}
+    if baseline is not None:
+        fixed[baseline] = (BASELINE_COLOUR, [10, 4], 1.75)
+    looks = [
+        fixed[name] if name in fixed else (next(colours), next(dashes), 2.5 if i == 0 else 1.75)
+        for i, name in enumerate(names)
+    ]
+    colour, dash, width = (list(values) for values in zip(*looks, strict=True))
+    legend = alt.Legend(title=None, orient="bottom", columns=2, symbolType="stroke", symbolSize=420, offset=6)
+
+    def scale(values: list[Any]) -> alt.Scale:
+        return alt.Scale(domain=list(names), range=values)
+
+    return {
+        "color": alt.Color("series:N", scale=scale(colour), legend=legend),
+        "strokeDash": alt.StrokeDash("series:N", scale=scale(dash), legend=legend),
+        # of a scale with a single width Vega makes NaN
+        "strokeWidth": alt.StrokeWidth("series:N", scale=scale(width), legend=legend)
+        if len(names) > 1
+        else alt.value(width[0]),
+    }

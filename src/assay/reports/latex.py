@@ -1,0 +1,92 @@
+r"""A report as LaTeX for a paper's appendix: `\input` it; the tables need the package booktabs."""
+
+import re
+from collections.abc import Mapping
+
+from assay.reports.report import Report, Row, Table
+from assay.reports.wording import cell_text, heading, sentences
+
+SIGNS: Mapping[str, str] = {
+    "\\": r"\textbackslash{}",
+    "{": r"\{",
+    "}": r"\}",
+    "&": r"\&",
+    "%": r"\%",
+    "$": r"\$",
+    "#": r"\#",
+    "_": r"\_",
+    "~": r"\textasciitilde{}",
+    "^": r"\textasciicircum{}",
+    "<": r"\textless{}",
+    ">": r"\textgreater{}",
+    "|": r"\textbar{}",
+    "[": "{[}",
+    "]": "{]}",
+    "\u00a0": "~",
+    "\u2009": r"\,",
+    "–": "--",
+    "…": r"\ldots{}",
+    "−": "$-$",
+    "×": r"$\times$",
+    "·": r"$\cdot$",
+    "≤": r"$\leq$",
+    "≥": r"$\geq$",
+    "→": r"$\rightarrow$",
+    "α": r"$\alpha$",
+    "λ": r"$\lambda$",
+    "†": r"$\dagger$",
+}
+"""Sign → how LaTeX writes it. Brackets are wrapped, since a row that begins with one would be read as an option."""
+
+_SIGN = re.compile("|".join(map(re.escape, SIGNS)))
+
+
+def render_latex(report: Report) -> str:
+    """Return the report as a section with its tables; figures stay in the HTML report."""
+    parts = [rf"\section*{{{escaped(report.title)}}}"]
+    if report.warning:
+        parts.append(rf"\textbf{{Warning.}} {escaped(report.warning)}")
+    if report.statement:
+        parts.append(rf"\textbf{{{escaped(report.statement)}}}")
+    parts += [escaped(sentence) for sentence in report.details]
+    parts += [latex_table(table) for table in report.tables]
+    if report.notes:
+        items = "\n".join(rf"  \item {escaped(note)}" for note in report.notes)
+        parts.append(f"\\begin{{itemize}}\n{items}\n\\end{{itemize}}")
+    return "\n\n".join(parts) + "\n"
+
+
+def latex_table(table: Table) -> str:
+    """Return one table as a float with its caption."""
+    places = "".join("l" if column.kind in ("name", "text") else "r" for column in table.columns)
+    caption = " ".join([f"{table.title.rstrip('.')}.", *sentences(table)])
+    lines = [
+        r"\begin{table}",
+        r"  \centering",
+        rf"  \caption{{{escaped(caption)}}}",
+        rf"  \label{{tab:{table.name}}}",
+        rf"  \begin{{tabular}}{{{places}}}",
+        r"    \toprule",
+        "    " + " & ".join(escaped(heading(column)) for column in table.columns) + r" \\",
+        r"    \midrule",
+    ]
+    for i, row in enumerate(table.rows):
+        if i and row.kind == "baseline" and table.rows[i - 1].kind != "baseline":
+            lines.append(r"    \midrule")
+        lines.append("    " + " & ".join(_cells(table, row)) + r" \\")
+    return "\n".join([*lines, r"    \bottomrule", r"  \end{tabular}", r"\end{table}"])
+
+
+def escaped(text: str) -> str:
+    """Return text whose every character LaTeX prints as it is."""
+    return _SIGN.sub(lambda match: SIGNS[match[0]], text)
+
+
+def _cells(table: Table, row: Row) -> list[str]:
+    texts = []
+    for cell, column in zip(row.cells, table.columns, strict=True):
+        text = escaped(cell_text(cell, column.kind))
+        if column.kind == "name" and row.kind != "baseline":
+            text = rf"\texttt{{{text}}}"
+        texts.append(rf"\textbf{{{text}}}" if row.kind == "primary" else text)
+    return texts

@@ -1,0 +1,206 @@
+"""The value that every result is described with before a format is chosen: a `Report` of tables, figures and sentences.
+
+A question (leakage, provenance, testbed …) makes the value with its own `describe`; the renderers of this package turn
+it into a terminal's text, a page, Markdown, LaTeX or JSON. Nothing here knows a question.
+"""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Literal, Protocol
+
+from assay.reports.samples import Excerpt, SampleList
+
+if TYPE_CHECKING:
+    import altair as alt
+
+Kind = Literal["name", "text", "number", "count", "share", "area", "p_value"]
+"""Of a column: how its values read. "name": in typewriter face. "number": four significant digits. "count": a whole
+number. "share": per cent. "area": three decimals without the leading zero, as AUROC and correlations are printed.
+"p_value": `.03`, `< .001`."""
+
+
+class Measured(Protocol):
+    """A measured value with its interval; `assay.evaluation.Estimate` is one."""
+
+    @property
+    def value(self) -> float:
+        """The estimate; NaN where it could not be computed."""
+
+    @property
+    def low(self) -> float:
+        """Lower end of the interval; NaN without one."""
+
+    @property
+    def high(self) -> float:
+        """Upper end of the interval; NaN without one."""
+
+    @property
+    def level(self) -> float:
+        """Confidence level of the interval."""
+
+    @property
+    def has_interval(self) -> bool:
+        """True where the data gave an interval."""
+
+
+@dataclass(frozen=True, slots=True)
+class Missing:
+    """A cell without a value.
+
+    Attributes:
+        reason: why there is none, as a clause: "the run has no labels".
+    """
+
+    reason: str
+
+
+Cell = str | int | float | Measured | Missing
+
+
+@dataclass(frozen=True, slots=True)
+class Column:
+    """The heading of a column and how its values read.
+
+    Attributes:
+        title: one line.
+        kind: format of its values; a cell that holds text is printed as it is.
+        note: second line of the heading, such as "n = 120"; a narrow terminal leaves it out.
+        optional: True where a narrow terminal may leave the column out (it says so).
+        plot: (from, to, chance) of the small interval plot that the page draws beside the column; None draws none.
+    """
+
+    title: str
+    kind: Kind = "text"
+    note: str = ""
+    optional: bool = False
+    plot: tuple[float, float, float] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """One line of a table.
+
+    Attributes:
+        cells: one per column, the row's name first.
+        kind: "primary" stands out; "baseline" is set apart from the rows above.
+        tag: a word or two beside the name, on the page only.
+    """
+
+    cells: tuple[Cell, ...]
+    kind: Literal["plain", "primary", "baseline"] = "plain"
+    tag: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Table:
+    """A table before it is text.
+
+    Attributes:
+        name: unique within the report, letters, digits and hyphens.
+        title: one line.
+        columns: the first one holds the rows' names.
+        rows: top to bottom.
+        caption: how to read it, in sentences.
+        section: heading that it shares with other tables and figures; "" where it stands alone.
+    """
+
+    name: str
+    title: str
+    columns: tuple[Column, ...]
+    rows: tuple[Row, ...]
+    caption: tuple[str, ...] = ()
+    section: str = ""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Figure:
+    """One picture, drawn only by a renderer that shows pictures.
+
+    Attributes:
+        name: unique within the report, letters, digits and hyphens.
+        title: one line.
+        description: everything that a reader who cannot see the picture should know, with the numbers.
+        chart: makes the chart; see `assay.reports.charts`.
+        caption: how to read it.
+        section: see `Table.section`.
+        choice: label in the list of pictures of this section from which a reader chooses; "" is always shown.
+    """
+
+    name: str
+    title: str
+    description: str
+    chart: Callable[[], "alt.TopLevelMixin"]
+    caption: str = ""
+    section: str = ""
+    choice: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Fact:
+    """A main figure: its name, its value as text, and its interval or chance level."""
+
+    name: str
+    value: str
+    note: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Method:
+    """A method explained.
+
+    Attributes:
+        title: the field's term.
+        summary: a sentence or two.
+        formula: one line, with the parameters used.
+        reference: publication.
+        name: as tables print it, so that they link here; "" where no table does.
+        needs: what it needs besides one pass over the text; "" where that is all.
+        link: address of the publication, or None.
+    """
+
+    title: str
+    summary: str
+    formula: str
+    reference: str
+    name: str = ""
+    needs: str = ""
+    link: str | None = None
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Report:
+    """A result described.
+
+    Attributes:
+        title: the question that it answers.
+        statement: the answer in one or two sentences that stand alone.
+        tables: the most important first.
+        figures: the first one stands beside the statement.
+        notes: what a reader must know of the data and the run, one sentence each.
+        data: the whole result for programs; the JSON renderer prints it.
+        kind: what sort of report this is, for the line above the title.
+        warning: what forbids to take the statement at its word; "" where nothing does.
+        details: the sentences that a careful reader needs right after the statement.
+        facts: the main figures.
+        methods: how scores and figures are defined.
+        samples: the samples for the page's list; None without one.
+        excerpts: texts shown side by side, each token shaded.
+        sections: section heading → a sentence that introduces it.
+        manifest: how the result was made; an entry "command" is printed first.
+    """
+
+    title: str
+    statement: str
+    tables: tuple[Table, ...] = ()
+    figures: tuple[Figure, ...] = ()
+    notes: tuple[str, ...] = ()
+    data: Mapping[str, object] = field(default_factory=dict)
+    kind: str = ""
+    warning: str = ""
+    details: tuple[str, ...] = ()
+    facts: tuple[Fact, ...] = ()
+    methods: tuple[Method, ...] = ()
+    samples: SampleList | None = None
+    excerpts: tuple[Excerpt, ...] = ()
+    sections: Mapping[str, str] = field(default_factory=dict)
+    manifest: Mapping[str, object] = field(default_factory=dict)

@@ -9,9 +9,10 @@ import pytest
 
 from assay.errors import AssayError, MissingCapability, ModelError
 from assay.models import CachedLogProbScorer, StatisticsCache, TableModel, open_model
-from assay.models.endpoint import Endpoint, Patience
+from assay.models.endpoint import Endpoint
 from assay.models.openai_http import OpenAIChat, OpenAICompletions
 from assay.models.openai_names import openai_name
+from assay.retrying import Patience
 from assay.types import Generator, LogProbScorer, TokenLogProbs, TokenScorer, Unread
 from support.openai_server import answer, completion, served, table_replies, with_context
 
@@ -39,14 +40,14 @@ def pauses():
 @pytest.fixture
 def model(server, pauses):
     """Completions, without a real wait."""
-    endpoint = Endpoint(server.url, key=KEY, patience=Patience(timeout=5), pause=pauses.append)
+    endpoint = Endpoint(server.url, key=KEY, patience=Patience(timeout=5), sleep=pauses.append)
     yield OpenAICompletions("m", endpoint)
     endpoint.close()
 
 
 @pytest.fixture
 def chat(server, pauses):
-    endpoint = Endpoint(server.url, patience=Patience(timeout=5), pause=pauses.append)
+    endpoint = Endpoint(server.url, patience=Patience(timeout=5), sleep=pauses.append)
     yield OpenAIChat("m", endpoint)
     endpoint.close()
 
@@ -300,7 +301,7 @@ def test_a_busy_server_is_asked_again(model, server, pauses, table):
 
 def test_a_server_that_stays_busy_is_given_up_on(model, server, pauses):
     server.script = [(500, {"error": {"message": "out of order"}}, {})] * 9
-    with pytest.raises(ModelError, match=r"given up after 6 attempts: HTTP 500: out of order"):
+    with pytest.raises(ModelError, match=r"gave up after 6 attempts: HTTP 500: out of order"):
         generated(model)
     assert len(pauses) == 5
     assert pauses == sorted(pauses)
@@ -308,7 +309,7 @@ def test_a_server_that_stays_busy_is_given_up_on(model, server, pauses):
 
 def test_a_pause_longer_than_the_budget_is_not_waited_for(model, server, pauses):
     server.script = [(429, b"", {"retry-after": "3600"})]
-    with pytest.raises(ModelError, match="given up after 1 attempts: HTTP 429"):
+    with pytest.raises(ModelError, match="gave up after 1 attempts: HTTP 429"):
         generated(model)
     assert pauses == []
 
@@ -339,8 +340,8 @@ def test_a_refusal_is_not_repeated(model, server, pauses):
 
 def test_a_slow_server_counts_as_lost(server, pauses):
     server.gate = threading.Event()
-    endpoint = Endpoint(server.url, patience=Patience(attempts=2, timeout=0.05), pause=pauses.append)
-    with pytest.raises(ModelError, match=r"given up after 2 attempts: no reply within 0\.05 s"):
+    endpoint = Endpoint(server.url, patience=Patience(attempts=2, timeout=0.05), sleep=pauses.append)
+    with pytest.raises(ModelError, match=r"gave up after 2 attempts: no reply within 0\.05 s"):
         generated(OpenAIChat("m", endpoint))
     endpoint.close()
 
@@ -348,7 +349,7 @@ def test_a_slow_server_counts_as_lost(server, pauses):
 def test_a_server_that_is_not_there_is_told_at_once(pauses):
     with socket.socket() as held:
         held.bind(("127.0.0.1", 0))  # bound and not listening: nobody else can listen there meanwhile
-        endpoint = Endpoint(f"http://127.0.0.1:{held.getsockname()[1]}/v1", pause=pauses.append)
+        endpoint = Endpoint(f"http://127.0.0.1:{held.getsockname()[1]}/v1", sleep=pauses.append)
         with pytest.raises(ModelError, match="no server answers there"):
             generated(OpenAIChat("m", endpoint))
         endpoint.close()
@@ -357,7 +358,7 @@ def test_a_server_that_is_not_there_is_told_at_once(pauses):
 
 def test_after_trouble_no_further_request_is_begun(server, pauses):
     server.reply = lambda *_: {}
-    endpoint = Endpoint(server.url, concurrency=2, pause=pauses.append)
+    endpoint = Endpoint(server.url, concurrency=2, sleep=pauses.append)
     with pytest.raises(ModelError):
         generated(OpenAIChat("m", endpoint), ["p"] * 50)
     endpoint.close()

@@ -5,7 +5,6 @@ import logging
 import os
 import sqlite3
 import sys
-import time
 import weakref
 import zlib
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -15,6 +14,7 @@ from typing import Self, TypeVar
 
 import numpy as np
 
+from assay.database import connect, run_script, size_on_disk, transaction
 from assay.errors import CacheError
 from assay.models.ordering import in_order
 from assay.types import Indexed, LogProbScorer, TokenLogProbs, TokenScorer, TokenStatistics, Unread
@@ -23,9 +23,6 @@ FORMAT = 1
 """Version of tables and blobs; a file of another version is refused, never guessed at."""
 
 FILE_NAME = "statistics.sqlite"
-
-BUSY_SECONDS = 60.0
-"""How long a writer waits for another process's transaction: longer than any batch takes to write."""
 
 LOG = logging.getLogger("assay")
 
@@ -117,10 +114,7 @@ class StatisticsCache:
         self.path = default_cache_path() if path is None else Path(path)
         try:
             self.path.parent.mkdir(parents=True, exist_ok=True)
-            # the last reference may end in any thread that collects garbage, and the file is closed there
-            self._connection = sqlite3.connect(
-                self.path, timeout=BUSY_SECONDS, isolation_level=None, check_same_thread=False
-            )
+            self._connection = connect(self.path)
         except (OSError, sqlite3.Error) as error:
             raise self._problem("cannot be opened", error) from error
         weakref.finalize(self, self._connection.close)
@@ -203,19 +197,13 @@ class StatisticsCache:
             CacheError: nothing of this call was written.
         """
         try:
-            self._connection.execute("BEGIN IMMEDIATE")
-            try:
+            with transaction(self._connection):
                 self._connection.execute("INSERT OR IGNORE INTO models (digest, name) VALUES (?, ?)", (model, name))
                 (number,) = self._connection.execute("SELECT id FROM models WHERE digest = ?", (model,)).fetchone()
                 self._connection.executemany(
                     "INSERT OR REPLACE INTO statistics (model, text, value) VALUES (?, ?, ?)",
                     [(number, key, value) for key, value in rows],
                 )
-                self._connection.execute("COMMIT")
-            except BaseException:
-                if self._connection.in_transaction:
-                    self._connection.execute("ROLLBACK")
-                raise
         except sqlite3.Error as error:
             raise self._problem("cannot be written", error) from error
 
@@ -233,7 +221,7 @@ class StatisticsCache:
         except sqlite3.Error as error:
             raise self._problem("cannot be read", error) from error
         models = tuple(CachedModel(*row) for row in rows)
-        return CacheInfo(self.path, sum(model.entries for model in models), self._size(), models)
+        return CacheInfo(self.path, sum(model.entries for model in models), size_on_disk(self.path), models)
 
     def clear(self, model: str | None = None) -> int:
         """Drop everything, or what is held of one model (its name, or six or more first digits of its digest).
@@ -251,18 +239,12 @@ class StatisticsCache:
             " OR (length(?1) >= 6 AND substr(digest, 1, length(?1)) = ?1)"
         )
         try:
-            self._connection.execute("BEGIN IMMEDIATE")
-            try:
+            with transaction(self._connection):
                 dropped = self._connection.execute(
                     f"DELETE FROM statistics WHERE model IN ({chosen})",  # noqa: S608  a constant
                     (model,),
                 ).rowcount
                 self._connection.execute(f"DELETE FROM models WHERE id IN ({chosen})", (model,))  # noqa: S608  a constant
-                self._connection.execute("COMMIT")
-            except BaseException:
-                if self._connection.in_transaction:
-                    self._connection.execute("ROLLBACK")
-                raise
             self._connection.execute("VACUUM")
             self._connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
         except sqlite3.Error as error:
@@ -270,7 +252,7 @@ class StatisticsCache:
         return dropped
 
     def _prepare(self) -> None:
-        self._retry_while_busy("PRAGMA journal_mode = WAL")
+        run_script(self._connection, "PRAGMA journal_mode = WAL")
         # Transactions survive the death of the process; a power cut may take the last ones, never the file.
         self._connection.execute("PRAGMA synchronous = NORMAL")
         (version,) = self._connection.execute("PRAGMA user_version").fetchone()
@@ -281,27 +263,7 @@ class StatisticsCache:
             (foreign,) = self._connection.execute("SELECT COUNT(*) FROM sqlite_master").fetchone()
             if foreign and not tables:
                 raise CacheError(f"cache {self.path} is another program's database: name another file")
-            self._retry_while_busy(f"BEGIN IMMEDIATE; {_SCHEMA} PRAGMA user_version = {FORMAT}; COMMIT;")
-
-    def _retry_while_busy(self, script: str) -> None:
-        """Two processes that create one file meet in ways for which SQLite's own waiting does not hold."""
-        deadline = time.monotonic() + BUSY_SECONDS
-        while True:
-            try:
-                self._connection.executescript(script)
-            except sqlite3.OperationalError as error:
-                if self._connection.in_transaction:
-                    self._connection.execute("ROLLBACK")
-                busy = error.sqlite_errorcode & 0xFF in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED)
-                if not busy or time.monotonic() > deadline:
-                    raise
-                time.sleep(0.02)
-            else:
-                return
-
-    def _size(self) -> int:
-        files = (self.path.with_name(self.path.name + suffix) for suffix in ("", "-wal", "-shm"))
-        return sum(file.stat().st_size for file in files if file.exists())
+            run_script(self._connection, f"BEGIN IMMEDIATE; {_SCHEMA} PRAGMA user_version = {FORMAT}; COMMIT;")
 
     def _problem(self, what: str, error: Exception) -> CacheError:
         return CacheError(f"cache {self.path} {what}: {error}".replace("\n", " "))

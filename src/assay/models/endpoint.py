@@ -1,18 +1,17 @@
 """One HTTP end point that takes and gives JSON: many requests at a time, and patience with a busy server."""
 
 import json
-import random
 import threading
 import time
 import weakref
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
-from dataclasses import dataclass
 
 import httpx
 
 from assay.errors import ModelError
+from assay.retrying import Busy, Patience, with_retries
 
 Json = Mapping[str, object]
 _BUSY = frozenset({408, 409, 425, 429, 500, 502, 503, 504, 529})
@@ -20,24 +19,6 @@ _DENIED = frozenset({401, 403})
 _OF_REQUEST = frozenset({400, 413, 422})
 """What is wrong may be the one request: its text is too long, say."""
 _SHOWN = 200
-_LONGEST_PAUSE = 60.0
-
-
-@dataclass(frozen=True, slots=True)
-class Patience:
-    """How long one request is tried.
-
-    Attributes:
-        attempts: requests in all, the first one included.
-        seconds: of pauses in all; a server that asks for more (Retry-After) is given up on.
-        first_pause: upper end of the first pause in seconds; each further one is up to twice as long.
-        timeout: seconds without a byte of the reply before a request counts as lost.
-    """
-
-    attempts: int = 6
-    seconds: float = 180.0
-    first_pause: float = 1.0
-    timeout: float = 300.0
 
 
 class Refused(ModelError):  # noqa: N818  as MissingCapability
@@ -73,7 +54,7 @@ class Endpoint:
         key: str | None = None,
         concurrency: int = 8,
         patience: Patience | None = None,
-        pause: Callable[[float], None] = time.sleep,
+        sleep: Callable[[float], None] = time.sleep,
     ) -> None:
         """Take note of the server.
 
@@ -82,14 +63,13 @@ class Endpoint:
             key: sent as a bearer token; it stands in no message, log or digest.
             concurrency: requests at a time.
             patience: with a server that is busy or silent.
-            pause: what waits between attempts.
+            sleep: waits the given number of seconds between attempts.
         """
         self.url = url
         self._key = key
         self._concurrency = max(1, concurrency)
         self._patience = patience or Patience()
-        self._pause = pause
-        self._random = random.Random()  # noqa: S311  spreads requests in time; no result depends on it
+        self._sleep = sleep
         self._lock = threading.Lock()
         self._opened: httpx.Client | None = None
         self._answered = False
@@ -99,20 +79,12 @@ class Endpoint:
 
         Raises:
             Refused: the server says no.
-            ModelError: it is not there, stays busy, or answers something that is no JSON object.
+            ModelError: it is not there, stays busy, or answers something that is not a JSON object.
         """
-        waited = 0.0
-        for attempt in range(1, self._patience.attempts + 1):
-            response, trouble = self._attempt(path, body)
-            if response is not None and response.status_code not in _BUSY:
-                return self._read(path, response)
-            pause = self._random.uniform(0.5, 1.0) * self._patience.first_pause * 2 ** (attempt - 1)
-            pause = max(min(pause, _LONGEST_PAUSE), retry_after(response))
-            if attempt == self._patience.attempts or waited + pause > self._patience.seconds:
-                break
-            waited += pause
-            self._pause(pause)
-        raise ModelError(f"{self.url}{path}: given up after {attempt} attempts: {trouble}")
+        try:
+            return with_retries(lambda: self._attempt(path, body), self._patience, sleep=self._sleep)
+        except Busy as busy:
+            raise ModelError(f"{self.url}{path}: gave up after {busy.attempts} attempts: {busy}") from busy
 
     def outcome(self, path: str, body: Json) -> Json | Refused:
         """The reply to one request, or a refusal for which the request itself may be the reason.
@@ -146,8 +118,8 @@ class Endpoint:
                     if not running:
                         return
                     done, _ = wait(running, return_when=FIRST_COMPLETED)
-                    for one in done:
-                        yield running.pop(one), one.result()
+                    for request in done:
+                        yield running.pop(request), request.result()
             finally:
                 pool.shutdown(wait=False, cancel_futures=True)
 
@@ -172,48 +144,50 @@ class Endpoint:
             finally:
                 pool.shutdown(wait=False, cancel_futures=True)
 
-    def _attempt(self, path: str, body: Json) -> tuple[httpx.Response | None, str]:
-        """A response, or what came instead of one."""
+    def _attempt(self, path: str, body: Json) -> Json:
+        """Send one request; raise Busy where another attempt may help."""
         try:
             response = self._client().post(self.url + path, json=body)
-        except httpx.TimeoutException:
-            return None, f"no reply within {self._patience.timeout:g} s"
+        except httpx.TimeoutException as error:
+            raise Busy(f"no reply within {self._patience.timeout:g} s") from error
         except httpx.ConnectError as error:
-            if not self._answered:  # one that was never there is not worth the wait
+            if not self._answered:  # a server that never answered is not worth the wait
                 raise ModelError(f"{self.url}: no server answers there ({first_line(str(error))})") from None
-            return None, "the server is gone"
+            raise Busy("the server is gone") from error
         except httpx.TransportError as error:
-            return None, f"the connection broke ({first_line(str(error)) or type(error).__name__})"
+            raise Busy(f"the connection broke ({first_line(str(error)) or type(error).__name__})") from error
         except (httpx.InvalidURL, UnicodeEncodeError) as error:
             raise ModelError(f"{self.url}: cannot be asked ({first_line(str(error))})") from None
         self._answered = True
-        return response, f"HTTP {response.status_code}{self._said(response)}"
+        if response.status_code in _BUSY:
+            raise Busy(f"HTTP {response.status_code}{self._error_text(response)}", wait=retry_after(response))
+        return self._read(path, response)
 
     def _read(self, path: str, response: httpx.Response) -> Json:
         place = f"{self.url}{path}"
         if response.status_code in _DENIED:
-            given = "the key in OPENAI_API_KEY was not accepted" if self._key else "OPENAI_API_KEY is not set"
-            raise Refused(place, response.status_code, f", {given}{self._said(response)}")
+            reason = "the key in OPENAI_API_KEY was not accepted" if self._key else "OPENAI_API_KEY is not set"
+            raise Refused(place, response.status_code, f", {reason}{self._error_text(response)}")
         if not response.is_success:
-            raise Refused(place, response.status_code, self._said(response))
+            raise Refused(place, response.status_code, self._error_text(response))
         try:
-            found = response.json()
+            reply = response.json()
         except ValueError:
             raise ModelError(f"{place}: expected JSON, received {self._shown(response.text)!r}") from None
-        if not isinstance(found, dict):
+        if not isinstance(reply, dict):
             raise ModelError(f"{place}: expected a JSON object, received {self._shown(response.text)!r}")
-        return found
+        return reply
 
-    def _said(self, response: httpx.Response) -> str:
-        """What the server says of an error: OpenAI's form, FastAPI's, or the text as it stands."""
+    def _error_text(self, response: httpx.Response) -> str:
+        """Return the server's error message: OpenAI's form, FastAPI's, or the text as it is."""
         try:
-            found = response.json()
+            content = response.json()
         except ValueError:
-            found = response.text
+            content = response.text
         for name in ("error", "message", "detail"):
-            found = found.get(name, found) if isinstance(found, dict) else found
-        said = found if isinstance(found, str) else json.dumps(found, ensure_ascii=False)
-        return f": {self._shown(said)}" if said.strip() else ""
+            content = content.get(name, content) if isinstance(content, dict) else content
+        message = content if isinstance(content, str) else json.dumps(content, ensure_ascii=False)
+        return f": {self._shown(message)}" if message.strip() else ""
 
     def _shown(self, text: str) -> str:
         line = " ".join(text.split())
@@ -240,10 +214,10 @@ class Endpoint:
                 self._opened = None
 
 
-def retry_after(response: httpx.Response | None) -> float:
-    """Seconds that the server asks to wait; 0 where it asks for none, or for a date."""
+def retry_after(response: httpx.Response) -> float:
+    """Return the seconds that the server asks to wait; 0 where it asks for none, or for a date."""
     try:
-        return max(0.0, float(response.headers.get("retry-after", 0))) if response is not None else 0.0
+        return max(0.0, float(response.headers.get("retry-after", 0)))
     except ValueError:
         return 0.0
 

@@ -17,12 +17,12 @@ from dataclasses import astuple
 from pathlib import Path
 from typing import Any
 
+from assay.database import connect
 from assay.errors import CorpusIndexError
 from assay.provenance.document import Document, Origin
 from assay.provenance.stored import SeenFile, StoredDocument, storable, told
 
 FORMAT = 1
-BUSY_SECONDS = 60.0
 CACHE_KIB = 64 * 1024
 DEFLATE_LEVEL = 1
 LAST_PATH = "\U0010ffff"
@@ -109,7 +109,7 @@ class Catalogue:
     @classmethod
     def create(cls, path: Path) -> None:
         """Make an empty catalogue in a new file."""
-        connection = sqlite3.connect(path, isolation_level=None)
+        connection = connect(path)
         try:
             with told(path):
                 connection.execute("PRAGMA journal_mode = WAL")
@@ -329,9 +329,7 @@ class Catalogue:
 def _connected(path: Path, *, writable: bool) -> sqlite3.Connection:
     if not path.is_file():
         raise CorpusIndexError(f"{path}: the catalogue of the index is missing")
-    mode = "rw" if writable else "ro"
-    address = f"{path.absolute().as_uri()}?mode={mode}"
-    connection = sqlite3.connect(address, uri=True, timeout=BUSY_SECONDS, isolation_level=None, check_same_thread=False)
+    connection = connect(path, "rw" if writable else "ro")
     try:
         connection.execute("SELECT count(*) FROM sqlite_schema").fetchone()
     except sqlite3.OperationalError:
@@ -339,7 +337,7 @@ def _connected(path: Path, *, writable: bool) -> sqlite3.Connection:
         if writable or path.with_name(path.name + "-wal").exists():
             raise
         # a folder that cannot be written, as on read-only media: nobody else changes it either
-        connection = sqlite3.connect(f"{address}&immutable=1", uri=True, isolation_level=None, check_same_thread=False)
+        connection = connect(path, "ro", immutable=True)
     connection.execute(f"PRAGMA cache_size = -{CACHE_KIB}")
     if writable:
         connection.execute("PRAGMA synchronous = FULL")

@@ -17,6 +17,7 @@ from qdrant_client.common.client_exceptions import ResourceExhaustedResponse
 from qdrant_client.http.exceptions import ResponseHandlingException, UnexpectedResponse
 
 from assay.errors import CorpusIndexError
+from assay.retrying import Busy, Patience, with_retries
 
 KEY = "QDRANT_API_KEY"
 """The environment variable of the API key; it is never stored, nor shown."""
@@ -29,9 +30,7 @@ PORT = 6333
 TIMEOUT = 60
 """Seconds for one request."""
 
-ATTEMPTS = 6
-FIRST_PAUSE, LONGEST_PAUSE = 0.5, 30.0
-"""Seconds before the second attempt, doubled before each further one."""
+PATIENCE = Patience(attempts=6, first_pause=1.0, longest_pause=30.0)
 
 REFUSED = {401, 403}
 BUSY = {408, 429, 500, 502, 503, 504}
@@ -123,7 +122,7 @@ class Calls:
         name: str,
         *,
         owned: bool = True,
-        attempts: int = ATTEMPTS,
+        patience: Patience = PATIENCE,
         sleep: Callable[[float], None] = time.sleep,
     ) -> None:
         """Requests through a client.
@@ -132,13 +131,13 @@ class Calls:
             client: the connection.
             name: of the server, for errors.
             owned: `close` closes the client.
-            attempts: of one request.
-            sleep: waits so many seconds.
+            patience: with a server that is busy or away.
+            sleep: waits the given number of seconds.
         """
         self.client = client
         self.name = name
         self._owned = owned
-        self._attempts = attempts
+        self._patience = patience
         self._answered = False
         self._sleep = sleep
 
@@ -157,48 +156,45 @@ class Calls:
             raise
 
     def __call__(self, request: Callable[[QdrantClient], T]) -> T:
-        """What the request gives.
+        """Return what the request returns.
 
         Raises:
             CorpusIndexError: the server is not there, refuses, or does not take the request.
         """
-        pause = FIRST_PAUSE
-        for attempt in range(1, self._attempts + 1):
-            wait = pause
-            try:
-                answer = request(self.client)
-            except ResourceExhaustedResponse as error:
-                told = f"{self.name}: the server asks to wait ({error})"
-                cause: Exception = error
-                wait = max(pause, float(error.retry_after_s))
-            except UnexpectedResponse as error:
-                told, cause = self._told(error), error
-                if error.status_code not in BUSY:
-                    raise CorpusIndexError(told) from error
-            except ResponseHandlingException as error:
-                if not isinstance(error.source, httpx.TransportError):
-                    raise CorpusIndexError(f"{self.name}: answers, but not as Qdrant does") from error
-                reason = str(error.source) or type(error.source).__name__
-                told, cause = f"{self.name}: no Qdrant server answers there: {reason}", error
-            except JSONDecodeError as error:
-                raise CorpusIndexError(f"{self.name}: answers, but not as Qdrant does") from error
-            else:
-                self._answered = True
-                return answer
-            # a server that never answered is not there: a typing error in the address need not wait
-            never = isinstance(cause, ResponseHandlingException) and not self._answered
-            if attempt == self._attempts or never:
-                raise CorpusIndexError(told) from cause
-            self._sleep(wait)
-            pause = min(2 * pause, LONGEST_PAUSE)
-        raise AssertionError  # the last attempt has returned or raised
-
-    def _told(self, error: UnexpectedResponse) -> str:
-        if error.status_code in REFUSED:
-            given = "the API key given was not taken" if os.environ.get(KEY) else f"expected an API key in {KEY}"
-            return f"{self.name}: refused (HTTP {error.status_code}): {given}"
         try:
-            said = str(error.structured()["status"]["error"])
+            return with_retries(lambda: self._attempt(request), self._patience, sleep=self._sleep)
+        except Busy as busy:
+            raise CorpusIndexError(busy.reason) from busy
+
+    def _attempt(self, request: Callable[[QdrantClient], T]) -> T:
+        """Send one request; raise Busy where another attempt may help."""
+        try:
+            reply = request(self.client)
+        except ResourceExhaustedResponse as error:
+            raise Busy(f"{self.name}: the server asks to wait ({error})", wait=float(error.retry_after_s)) from error
+        except UnexpectedResponse as error:
+            if error.status_code in BUSY:
+                raise Busy(self._error_line(error)) from error
+            raise CorpusIndexError(self._error_line(error)) from error
+        except ResponseHandlingException as error:
+            if not isinstance(error.source, httpx.TransportError):
+                raise CorpusIndexError(f"{self.name}: answers, but not as Qdrant does") from error
+            reason = str(error.source) or type(error.source).__name__
+            line = f"{self.name}: no Qdrant server answers there: {reason}"
+            if not self._answered:  # a server that never answered: a typing error in the address need not wait
+                raise CorpusIndexError(line) from error
+            raise Busy(line) from error
+        except JSONDecodeError as error:
+            raise CorpusIndexError(f"{self.name}: answers, but not as Qdrant does") from error
+        self._answered = True
+        return reply
+
+    def _error_line(self, error: UnexpectedResponse) -> str:
+        if error.status_code in REFUSED:
+            reason = "the API key was not accepted" if os.environ.get(KEY) else f"expected an API key in {KEY}"
+            return f"{self.name}: refused (HTTP {error.status_code}): {reason}"
+        try:
+            message = str(error.structured()["status"]["error"])
         except (ValueError, KeyError, TypeError):
-            said = error.content.decode("utf-8", "replace")
-        return f"{self.name}: HTTP {error.status_code}: {' '.join(said.split())[:200] or error.reason_phrase}"
+            message = error.content.decode("utf-8", "replace")
+        return f"{self.name}: HTTP {error.status_code}: {' '.join(message.split())[:200] or error.reason_phrase}"

@@ -27,7 +27,7 @@ from assay.evaluation.calibration import MINIMUM_UNSEEN, conformal_p_values, wil
 from assay.evaluation.permutation_test import set_test
 from assay.evaluation.ranking import auroc
 from assay.experiments.bench import Bench
-from assay.models.cache import CachedScorer, StatisticsCache
+from assay.models import CachedScorer, StatisticsCache
 from assay.testbed.configuration import Configuration, scale
 from assay.testbed.detectors import chosen, with_variants
 from assay.testbed.evaluate import checkpoint_scores, open_checkpoint

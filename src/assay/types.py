@@ -8,7 +8,7 @@ first token has no prediction and is not scored, unless a beginning-of-sequence 
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Protocol, Self, runtime_checkable
+from typing import Literal, Protocol, Self, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
@@ -149,6 +149,35 @@ class TokenScorer(Protocol):
 
     def token_statistics(self, texts: Sequence[str]) -> Iterator[TokenStatistics]:
         """Statistics in the order of `texts`, as early as that order allows."""
+        ...
+
+
+Pooling = Literal["last", "mean"]
+"""How the hidden states of a text become one vector: that of its last token, or the mean over its tokens."""
+
+
+@runtime_checkable
+class Embedder(Protocol):
+    """A model whose hidden states can be read."""
+
+    @property
+    def name(self) -> str:
+        """What the user called the model."""
+        ...
+
+    @property
+    def digest(self) -> str:
+        """Hexadecimal digest of all that can change a hidden state."""
+        ...
+
+    def hidden_states(self, texts: Sequence[str], *, layer: int = -1, pooling: Pooling = "last") -> Floats:
+        """Return one vector per text, float32 [texts, d], in the order of `texts`.
+
+        Args:
+            texts: of a text longer than the context, its end counts.
+            layer: 0 is the embedding, -1 the last layer, as in the list of hidden states of transformers.
+            pooling: how the tokens of a text become one vector.
+        """
         ...
 
 

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from naive import columns_of
 
 from assay.errors import CacheError
-from assay.models import CachedScorer, StatisticsCache, TableModel, cache, default_cache_path
+from assay.models import CachedScorer, StatisticsCache, TableModel, cached_models, default_cache_path
 from assay.models.cache import pack, text_digest, unpack
 from assay.types import TokenScorer, TokenStatistics
 
@@ -85,7 +85,8 @@ def test_equal_texts_run_once_and_all_get_their_values(opened):
 
 
 def test_more_texts_than_one_query_looks_up(opened, monkeypatch):
-    monkeypatch.setattr(cache, "LOOKUP", 7)
+    monkeypatch.setattr(cached_models, "LOOKUP", 7)
+    monkeypatch.setattr("assay.models.cache.LOOKUP", 7)
     scored(model(), opened, TEXTS[::2])
     inner = model()
     same(scored(inner, opened, TEXTS), list(model().token_statistics(TEXTS)))
@@ -113,16 +114,16 @@ def test_what_the_cache_holds_comes_before_the_model_runs(opened):
 
 def test_what_is_held_does_not_pile_up_behind_what_is_missing(opened, monkeypatch):
     """In order, the first block is given before the second is looked up, and a text of both blocks runs once."""
-    monkeypatch.setattr(cache, "BLOCK", 4)
+    monkeypatch.setattr(cached_models, "BLOCK", 4)
     scored(model(), opened, TEXTS[1:])
     looked_up = []
-    lookup = opened.lookup
-    monkeypatch.setattr(opened, "lookup", lambda digest, texts: looked_up.extend(texts) or lookup(digest, texts))
+    rows = opened.rows
+    monkeypatch.setattr(opened, "rows", lambda digest, keys, read: looked_up.extend(keys) or rows(digest, keys, read))
     inner = model()
     texts = [*TEXTS, TEXTS[0]]
     found = CachedScorer(inner, opened).token_statistics(texts)
     first = [next(found) for _ in range(4)]
-    assert looked_up == TEXTS[:4]
+    assert looked_up == [text_digest(text) for text in TEXTS[:4]]
     same([*first, *found], list(model().token_statistics(texts)))
     assert inner.scored == [TEXTS[0]]
 

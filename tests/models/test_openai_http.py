@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from assay.errors import AssayError, MissingCapability, ModelError
-from assay.models import CachedLogProbScorer, StatisticsCache, TableModel, open_model
+from assay.models import StatisticsCache, TableModel, cached_scorer, open_model
 from assay.models.endpoint import Endpoint
 from assay.models.openai_http import OpenAIChat, OpenAICompletions
 from assay.models.openai_names import openai_name
@@ -200,7 +200,7 @@ def test_what_the_server_wrote_behind_the_text_does_not_count(model, server):
 
 def test_log_probabilities_once_given_are_not_asked_for_again(model, server, tmp_path):
     with StatisticsCache(tmp_path / "cache.sqlite") as cache:
-        scorer = CachedLogProbScorer(model, cache)
+        scorer = cached_scorer(model, cache)
         first = dict(pair for batch in scorer.completed(TEXTS) for pair in batch)
         asked = len(server.asked)
         again = dict(pair for batch in scorer.completed(TEXTS) for pair in batch)
@@ -281,7 +281,7 @@ def test_what_is_said_of_key_or_model_is_no_matter_of_one_text(model, server, st
 def test_that_a_text_is_not_taken_is_not_remembered(model, server, tmp_path):
     whole, server.reply = server.reply, with_context(server.reply, 14)
     with StatisticsCache(tmp_path / "cache.sqlite") as cache:
-        scorer = CachedLogProbScorer(model, cache)
+        scorer = cached_scorer(model, cache)
         first = dict(pair for batch in scorer.completed(TEXTS) for pair in batch)
         server.reply = whole
         again = dict(pair for batch in scorer.completed(TEXTS) for pair in batch)

@@ -95,8 +95,8 @@ class ModelOptions:
         """
         from assay.cli.terminal import warn
         from assay.errors import MissingCapability
-        from assay.models import CachedLogProbScorer, CachedScorer, StatisticsCache, open_model
-        from assay.types import LogProbScorer, TokenScorer
+        from assay.models import StatisticsCache, cached_scorer, open_model
+        from assay.types import LogProbScorer
 
         model = open_model(name, self.settings())
         if not isinstance(model, LogProbScorer):
@@ -104,10 +104,7 @@ class ModelOptions:
         if self.no_cache:
             return model
         try:
-            cache = StatisticsCache()
-            if isinstance(model, TokenScorer):
-                return CachedScorer(model, cache, on_problem=warn)
-            return CachedLogProbScorer(model, cache, on_problem=warn)
+            return cached_scorer(model, StatisticsCache(), on_problem=warn)
         except CacheError as error:  # a cache is a convenience: its want costs time, not the run
             warn(f"{error}; going on without the cache")
             return model

@@ -1,8 +1,9 @@
 from .batching import TokenBudget as TokenBudget
-from .cache import CachedLogProbScorer as CachedLogProbScorer
-from .cache import CachedScorer as CachedScorer
 from .cache import StatisticsCache as StatisticsCache
 from .cache import default_cache_path as default_cache_path
+from .cached_models import CachedEmbedder as CachedEmbedder
+from .cached_models import CachedScorer as CachedScorer
+from .cached_models import cached_scorer as cached_scorer
 from .digest import combined as combined
 from .digest import files_digest as files_digest
 from .digest import tokenizer_digest as tokenizer_digest

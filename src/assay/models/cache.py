@@ -7,7 +7,7 @@ import sqlite3
 import sys
 import weakref
 import zlib
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Self, TypeVar
@@ -16,8 +16,7 @@ import numpy as np
 
 from assay.database import connect, run_script, size_on_disk, transaction
 from assay.errors import CacheError
-from assay.models.ordering import in_order
-from assay.types import Indexed, LogProbScorer, TokenLogProbs, TokenScorer, TokenStatistics, Unread
+from assay.types import TokenLogProbs, TokenStatistics
 
 FORMAT = 1
 """Version of tables and blobs; a file of another version is refused, never guessed at."""
@@ -267,121 +266,6 @@ class StatisticsCache:
 
     def _problem(self, what: str, error: Exception) -> CacheError:
         return CacheError(f"cache {self.path} {what}: {error}".replace("\n", " "))
-
-
-class CachedLogProbScorer:
-    """A `LogProbScorer` that asks the cache first and runs the model for what is missing, each text once.
-
-    Every batch is in the cache before anyone sees it, so a killed run starts again where it stopped. A cache
-    that fails (disk full, file damaged) is told once to `on_problem` and no longer used: scoring goes on.
-
-    Attributes:
-        scorer: the model that computes.
-        cache: where its statistics are kept.
-    """
-
-    def __init__(
-        self,
-        scorer: LogProbScorer,
-        cache: StatisticsCache,
-        *,
-        on_problem: Callable[[str], None] = LOG.warning,
-    ) -> None:
-        self.scorer = scorer
-        self.cache = cache
-        self._on_problem = on_problem
-        self._usable = True
-
-    @property
-    def name(self) -> str:
-        """The model's name."""
-        return self.scorer.name
-
-    @property
-    def digest(self) -> str:
-        """The model's digest."""
-        return self.scorer.digest
-
-    @property
-    def tokenizer_digest(self) -> str | None:
-        """The tokenizer's digest."""
-        return self.scorer.tokenizer_digest
-
-    def completed(self, texts: Sequence[str]) -> Iterator[Sequence[tuple[int, TokenLogProbs | Unread]]]:
-        """What is known of the texts, batch by batch: first what the cache holds, then what the model computes.
-
-        That a text is not taken is not kept: the next server, or the same one with a longer context, may take it.
-        """
-        indexes: dict[str, list[int]] = {}
-        for index, text in enumerate(texts):
-            indexes.setdefault(text, []).append(index)
-        distinct = list(indexes)
-        missing: list[str] = []
-        for start in range(0, len(distinct), LOOKUP):
-            some = distinct[start : start + LOOKUP]
-            found = self._lookup(some)
-            missing.extend(text for text in some if text not in found)
-            if found:
-                yield [(index, value) for text, value in found.items() for index in indexes[text]]
-        for batch in self.scorer.completed(missing) if missing else ():
-            self._store([(missing[at], value) for at, value in batch if not isinstance(value, Unread)])
-            yield [(index, value) for position, value in batch for index in indexes[missing[position]]]
-
-    def _lookup(self, texts: Sequence[str]) -> Mapping[str, TokenLogProbs]:
-        if not self._usable:
-            return {}
-        try:
-            return self.cache.lookup(self.digest, texts)
-        except CacheError as error:
-            self._give_up(error)
-            return {}
-
-    def _store(self, statistics: Sequence[tuple[str, TokenLogProbs]]) -> None:
-        if not self._usable:
-            return
-        try:
-            self.cache.store(self.digest, self.name, statistics)
-        except CacheError as error:
-            self._give_up(error)
-
-    def _give_up(self, error: CacheError) -> None:
-        self._usable = False
-        self._on_problem(f"{error}; going on without the cache")
-
-
-class CachedScorer(CachedLogProbScorer):
-    """A `TokenScorer` behind the cache: as `CachedLogProbScorer`, with whole statistics."""
-
-    scorer: TokenScorer
-
-    def __init__(
-        self,
-        scorer: TokenScorer,
-        cache: StatisticsCache,
-        *,
-        on_problem: Callable[[str], None] = LOG.warning,
-    ) -> None:
-        super().__init__(scorer, cache, on_problem=on_problem)
-
-    @property
-    def tokenizer_digest(self) -> str:
-        """The tokenizer's digest."""
-        return self.scorer.tokenizer_digest
-
-    @property
-    def vocabulary_size(self) -> int:
-        """Number of token ids, V."""
-        return self.scorer.vocabulary_size
-
-    def completed(self, texts: Sequence[str]) -> Iterator[Sequence[Indexed]]:
-        """Statistics batch by batch: first what the cache holds, then what the model computes."""
-        for batch in super().completed(texts):
-            yield [(index, value) for index, value in batch if isinstance(value, TokenStatistics)]
-
-    def token_statistics(self, texts: Sequence[str]) -> Iterator[TokenStatistics]:
-        """Statistics in the order of `texts`; no more than `BLOCK` of them are held."""
-        for start in range(0, len(texts), BLOCK):
-            yield from in_order(self.completed(texts[start : start + BLOCK]))
 
 
 def pack(statistics: TokenLogProbs) -> bytes:

@@ -7,8 +7,8 @@ import zlib
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 
-from assay.errors import CacheError
 from assay.models.cache import StatisticsCache
+from assay.models.model_store import ModelStore
 from assay.types import Generator, TokenGenerator, Tokens, Unread
 
 LOG = logging.getLogger("assay")
@@ -29,7 +29,6 @@ class CachedGenerator:
 
     Attributes:
         model: the model that writes.
-        cache: where its continuations are kept.
     """
 
     def __init__(
@@ -41,10 +40,8 @@ class CachedGenerator:
         on_problem: Callable[[str], None] = LOG.warning,
     ) -> None:
         self.model = model
-        self.cache = cache
         self.digest = digest
-        self._on_problem = on_problem
-        self._usable = True
+        self._entries = ModelStore(cache, digest, model.name, on_problem=on_problem)
 
     @property
     def name(self) -> str:
@@ -88,7 +85,7 @@ class CachedGenerator:
         their number.
         """
         keys = {one: entry_key(one[0], [*settings, one[1]] if one[1] else settings) for one in asked}
-        held = self._lookup(keys.values())
+        held = self._entries.lookup(keys.values(), unpack_answer)
         again = {prompt for (prompt, _), key in keys.items() if key not in held}
         found: dict[Asked, Answer] = {one: held[key] for one, key in keys.items() if one[0] not in again}
         missing = [one for one in keys if one[0] in again]
@@ -97,30 +94,9 @@ class CachedGenerator:
             while wanted not in found:
                 one, said = next(new)
                 if not isinstance(said, Unread):
-                    self._store([(keys[one], pack_answer(said))])
+                    self._entries.write([(keys[one], pack_answer(said))])
                 found[one] = said
             yield found[wanted]
-
-    def _lookup(self, keys: Iterable[bytes]) -> dict[bytes, Prompt]:
-        if not self._usable:
-            return {}
-        try:
-            return self.cache.rows(self.digest, keys, unpack_answer)
-        except CacheError as error:
-            self._give_up(error)
-            return {}
-
-    def _store(self, rows: Sequence[tuple[bytes, bytes]]) -> None:
-        if not self._usable:
-            return
-        try:
-            self.cache.write_rows(self.digest, self.name, rows)
-        except CacheError as error:
-            self._give_up(error)
-
-    def _give_up(self, error: CacheError) -> None:
-        self._usable = False
-        self._on_problem(f"{error}; going on without the cache")
 
 
 class CachedTokenGenerator(CachedGenerator):

@@ -11,6 +11,7 @@ import torch
 from assay.errors import ModelError
 from assay.models.batching import TokenBudget
 from assay.models.digest import model_digest, tokenizer_digest
+from assay.models.embedding import hidden_states
 from assay.models.encoding import Encoded, TextEncoder
 from assay.models.forward import Forward, embedding
 from assay.models.generation import Decoding, continuations, token_continuations
@@ -21,7 +22,7 @@ from assay.models.prefixes import Prefixes, goes_on
 from assay.models.settings import ModelSettings
 from assay.models.statistics import ROWS
 from assay.models.windows import Window, resolve_stride, windows
-from assay.types import Floats, Indexed, Tokens, TokenStatistics
+from assay.types import Floats, Indexed, Pooling, Tokens, TokenStatistics
 
 BUFFER_TEXTS = 4096
 BUFFER_CHARACTERS = 2**23
@@ -135,6 +136,26 @@ class TransformersModel:
     def token_statistics(self, texts: Sequence[str]) -> Iterator[TokenStatistics]:
         """Statistics in the order of `texts`, as early as that order allows."""
         return in_order(self.completed(texts))
+
+    def hidden_states(self, texts: Sequence[str], *, layer: int = -1, pooling: Pooling = "last") -> Floats:
+        """Return one vector per text, float32 [texts, d]; of a text longer than the context, its end counts.
+
+        Args:
+            texts: each of at least one token.
+            layer: 0 is the embedding, -1 the last layer.
+            pooling: "last" token, or "mean" over the tokens.
+
+        Raises:
+            ModelError: a text has no token, there is no such layer, or one text does not fit into memory.
+        """
+        ids = [text.ids[-self.context :] for text in self.encoder.encode(texts)]
+        empty = [index for index, row in enumerate(ids) if not len(row)]
+        if empty:
+            raise ModelError(f"{self.name}: text {empty[0]} has no token, so it has no hidden state")
+        try:
+            return hidden_states(self.checkpoint.model, ids, self.budget, layer=layer, pooling=pooling)
+        except ModelError as error:
+            raise ModelError(f"{self.name}: {error}") from error
 
     def generate(
         self,

@@ -1,0 +1,182 @@
+"""A scorer, or a model whose hidden states are read, behind the cache."""
+
+import hashlib
+import json
+import logging
+import zlib
+from collections.abc import Callable, Iterator, Mapping, Sequence
+
+import numpy as np
+
+from assay.models.cache import LOOKUP, StatisticsCache, pack, text_digest, unpack
+from assay.models.model_store import ModelStore
+from assay.models.ordering import in_order
+from assay.types import (
+    Embedder,
+    Floats,
+    Indexed,
+    LogProbScorer,
+    Pooling,
+    TokenLogProbs,
+    TokenScorer,
+    TokenStatistics,
+    Unread,
+)
+
+LOG = logging.getLogger("assay")
+
+BLOCK = 4096
+"""Texts put in order at a time: what the cache gives at once must not pile up behind one text that is missing."""
+
+
+def cached_scorer(
+    model: LogProbScorer, cache: StatisticsCache, *, on_problem: Callable[[str], None] = LOG.warning
+) -> LogProbScorer:
+    """Return the model behind the cache, with the capabilities that it has."""
+    kind = CachedScorer if isinstance(model, TokenScorer) else CachedLogProbScorer
+    return kind(model, cache, on_problem=on_problem)
+
+
+class CachedLogProbScorer:
+    """A `LogProbScorer` that asks the cache first and runs the model for what is missing, each text once.
+
+    Every batch is in the cache before anyone sees it, so a killed run starts again where it stopped. A cache that
+    fails (disk full, file damaged) is reported once to `on_problem` and no longer used: scoring goes on.
+
+    Attributes:
+        scorer: the model that computes.
+    """
+
+    def __init__(
+        self,
+        scorer: LogProbScorer,
+        cache: StatisticsCache,
+        *,
+        on_problem: Callable[[str], None] = LOG.warning,
+    ) -> None:
+        self.scorer = scorer
+        self._entries = ModelStore(cache, scorer.digest, scorer.name, on_problem=on_problem)
+
+    @property
+    def name(self) -> str:
+        """The model's name."""
+        return self.scorer.name
+
+    @property
+    def digest(self) -> str:
+        """The model's digest."""
+        return self.scorer.digest
+
+    @property
+    def tokenizer_digest(self) -> str | None:
+        """The tokenizer's digest."""
+        return self.scorer.tokenizer_digest
+
+    def completed(self, texts: Sequence[str]) -> Iterator[Sequence[tuple[int, TokenLogProbs | Unread]]]:
+        """Yield statistics batch by batch: first what the cache holds, then what the model computes.
+
+        That a text is not taken is not kept: the next server, or the same one with a longer context, may take it.
+        """
+        indexes: dict[str, list[int]] = {}
+        for index, text in enumerate(texts):
+            indexes.setdefault(text, []).append(index)
+        distinct = list(indexes)
+        missing: list[str] = []
+        for start in range(0, len(distinct), LOOKUP):
+            block = distinct[start : start + LOOKUP]
+            entries = self._lookup(block)
+            missing.extend(text for text in block if text not in entries)
+            if entries:
+                yield [(index, value) for text, value in entries.items() for index in indexes[text]]
+        for batch in self.scorer.completed(missing) if missing else ():
+            self._entries.write(
+                [(text_digest(missing[at]), pack(value)) for at, value in batch if not isinstance(value, Unread)]
+            )
+            yield [(index, value) for position, value in batch for index in indexes[missing[position]]]
+
+    def _lookup(self, texts: Sequence[str]) -> Mapping[str, TokenLogProbs]:
+        keys = {text_digest(text): text for text in texts}
+        return {keys[key]: value for key, value in self._entries.lookup(keys, unpack).items()}
+
+
+class CachedScorer(CachedLogProbScorer):
+    """A `TokenScorer` behind the cache: as `CachedLogProbScorer`, with whole statistics."""
+
+    scorer: TokenScorer
+
+    @property
+    def tokenizer_digest(self) -> str:
+        """The tokenizer's digest."""
+        return self.scorer.tokenizer_digest
+
+    @property
+    def vocabulary_size(self) -> int:
+        """Number of token ids, V."""
+        return self.scorer.vocabulary_size
+
+    def completed(self, texts: Sequence[str]) -> Iterator[Sequence[Indexed]]:
+        """Statistics batch by batch: first what the cache holds, then what the model computes."""
+        for batch in super().completed(texts):
+            yield [(index, value) for index, value in batch if isinstance(value, TokenStatistics)]
+
+    def token_statistics(self, texts: Sequence[str]) -> Iterator[TokenStatistics]:
+        """Statistics in the order of `texts`; no more than `BLOCK` of them are held."""
+        for start in range(0, len(texts), BLOCK):
+            yield from in_order(self.completed(texts[start : start + BLOCK]))
+
+
+class CachedEmbedder:
+    """An `Embedder` that asks the cache first and runs the model for what is missing, each text once."""
+
+    def __init__(
+        self, embedder: Embedder, cache: StatisticsCache, *, on_problem: Callable[[str], None] = LOG.warning
+    ) -> None:
+        self.embedder = embedder
+        self._entries = ModelStore(cache, embedder.digest, embedder.name, on_problem=on_problem)
+
+    @property
+    def name(self) -> str:
+        """The model's name."""
+        return self.embedder.name
+
+    @property
+    def digest(self) -> str:
+        """The model's digest."""
+        return self.embedder.digest
+
+    def hidden_states(self, texts: Sequence[str], *, layer: int = -1, pooling: Pooling = "last") -> Floats:
+        """Return one vector per text, float32 [texts, d]; see `assay.types.Embedder`."""
+        keys = {text: vector_key(text, layer, pooling) for text in texts}
+        vectors = self._entries.lookup(keys.values(), unpack_vector)
+        missing = [text for text, key in keys.items() if key not in vectors]
+        for start in range(0, len(missing), BLOCK):
+            block = missing[start : start + BLOCK]
+            rows = self.embedder.hidden_states(block, layer=layer, pooling=pooling)
+            self._entries.write([(keys[text], pack_vector(row)) for text, row in zip(block, rows, strict=True)])
+            vectors |= {keys[text]: row for text, row in zip(block, rows, strict=True)}
+        if not texts:
+            return self.embedder.hidden_states([], layer=layer, pooling=pooling)
+        return np.stack([vectors[keys[text]] for text in texts])
+
+
+def vector_key(text: str, layer: int, pooling: Pooling) -> bytes:
+    """Return the SHA-256 of a text and of how its vector is read; no other entry can have the same key."""
+    return hashlib.sha256(json.dumps(["hidden", layer, pooling, text]).encode("ascii")).digest()
+
+
+def pack_vector(vector: Floats) -> bytes:
+    """Return a CRC-32 of four bytes, then the numbers, little-endian."""
+    body = np.ascontiguousarray(vector, "<f4").tobytes()
+    return zlib.crc32(body).to_bytes(4, "little") + body
+
+
+def unpack_vector(blob: bytes) -> Floats:
+    """Return the vector of `pack_vector`.
+
+    Raises:
+        ValueError: the blob is not as it was written.
+    """
+    body = blob[4:]
+    if zlib.crc32(body).to_bytes(4, "little") != blob[:4]:
+        raise ValueError(f"an entry of {len(blob)} bytes does not agree with its checksum")
+    return np.frombuffer(body, "<f4").astype("f4")

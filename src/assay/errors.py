@@ -9,6 +9,7 @@ AssayError                bad input or a broken environment: one line, exit code
 ├── CacheError            the statistics cache cannot be read or written
 ├── CorpusIndexError      an index of code is damaged, locked, of another version, or cannot be written
 ├── SandboxUnavailable    this machine cannot run other people's code safely, so it was not run
+├── PlugInError           an installed plug-in cannot be used
 └── MissingExtra          an optional dependency is not installed
 Unscorable                not an error: one sample cannot be scored, for a stated reason
 """
@@ -52,6 +53,10 @@ class CorpusIndexError(AssayError):
 
 class SandboxUnavailable(AssayError):  # noqa: N818  see UnknownBenchmark
     """Bubblewrap is absent, or the kernel or a container forbids what it needs. Nothing was run unprotected."""
+
+
+class PlugInError(AssayError):
+    """A plug-in of another distribution cannot be imported, is not what it has to be, or uses a name twice."""
 
 
 class MissingExtra(AssayError):  # noqa: N818  see UnknownBenchmark

@@ -86,7 +86,7 @@ def written(bench):
         planted = plant_in(folder, configuration)
         random = np.random.default_rng(seed)
         member = np.array([one.metadata["part"] in ("member", "calibration-member") for one in planted.samples])
-        names = [one.name for one in with_variants(chosen(black_box.DETECTORS), configuration.judging.variants)]
+        names = [one.name for one in with_variants(chosen(black_box.detectors()), configuration.judging.variants)]
         for epoch in (0, 1, 2):
             if epoch:
                 checkpoint_folder(folder / TRAIN, epoch).mkdir(parents=True)

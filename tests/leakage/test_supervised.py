@@ -7,11 +7,13 @@ import pytest
 import torch
 
 from assay.errors import DataError
-from assay.leakage import dpdllm, veil_probe
+from assay.leakage.detectors import dpdllm, veil_probe
 from assay.leakage.labelled import NOTHING, Taught, continued
-from assay.leakage.supervised import SUPERVISED, fit_all
+from assay.leakage.supervised import fit_all
+from assay.scores import FittedDetector, detectors_of
 from assay.types import Sample, Unread
 
+FITTED = detectors_of(FittedDetector)
 NAMES = ("apple", "river", "stone", "cloud", "table", "chair", "glass", "paper", "light", "house", "plant", "bread")
 
 
@@ -56,10 +58,10 @@ def parrot(texts):
     return Parrot([one.text for i, one in enumerate(texts) if i % 2])
 
 
-@pytest.fixture(scope="module", params=sorted(SUPERVISED))
+@pytest.fixture(scope="module", params=sorted(FITTED))
 def fitted(request, texts, parrot):
     """Each detector, fitted on the first 32."""
-    return SUPERVISED[request.param](texts[:32], [bool(i % 2) for i in range(32)], parrot, epochs=2)
+    return FITTED[request.param](texts[:32], [bool(i % 2) for i in range(32)], parrot, epochs=2)
 
 
 def test_members_are_told_apart_on_texts_of_other_groups(fitted, texts):
@@ -147,11 +149,11 @@ def test_texts_without_labels_teach_nothing(texts, parrot):
         fit_all(texts, parrot)
 
 
-@pytest.mark.parametrize("name", sorted(SUPERVISED))
+@pytest.mark.parametrize("name", sorted(FITTED))
 def test_texts_too_short_to_be_cut_teach_nothing(name, parrot):
     short = [Sample(str(i), f"x{i}", "python") for i in range(8)]
     with pytest.raises(DataError, match="0 of 4 labelled texts can teach the classifier"):
-        SUPERVISED[name](short, [True, False] * 4, parrot, epochs=1)
+        FITTED[name](short, [True, False] * 4, parrot, epochs=1)
 
 
 def test_one_group_cannot_be_halved():

@@ -2,28 +2,29 @@
 
 import pytest
 
-from assay.errors import ScoreError
-from assay.leakage.supervised import SUPERVISED
-from assay.scores.registry import SCORES
-from assay.testbed.detectors import DETECTORS, chosen, with_variants
+from assay.errors import DataError, ScoreError
+from assay.scores import SCORES, FittedDetector, detectors_of
+from assay.testbed.detectors import chosen, sample_detectors, with_variants
 
 
 def test_every_score_is_a_detector():
-    names = {one.request.definition.name for one in DETECTORS.values() if one.access != "labelled"}
+    names = {one.request.definition.name for one in sample_detectors().values() if one.access != "labelled"}
     assert names == set(SCORES)
 
 
 def test_every_detector_that_learns_from_labels_is_in_the_table():
-    assert {one.name for one in DETECTORS.values() if one.access == "labelled"} == set(SUPERVISED)
+    assert {one.name for one in sample_detectors().values() if one.access == "labelled"} == set(
+        detectors_of(FittedDetector)
+    )
 
 
 def test_only_the_papers_own_detectors_have_a_rule_and_those_that_learn_one():
-    ruled = {one.name.split(":")[0] for one in DETECTORS.values() if one.rule is not None}
-    assert ruled == {"sr_gray", "sr_black", *SUPERVISED}
+    ruled = {one.name.split(":")[0] for one in sample_detectors().values() if one.rule is not None}
+    assert ruled == {"sr_gray", "sr_black", *detectors_of(FittedDetector)}
 
 
 def test_without_names_all_that_read_probabilities_are_chosen_and_with_names_those():
-    assert chosen([]) == tuple(one for one in DETECTORS.values() if one.access in ("gray", "two models"))
+    assert chosen([]) == tuple(one for one in sample_detectors().values() if one.access in ("gray", "two models"))
     assert [one.name for one in chosen(["zlib", "mid_pit", "zlib"])] == ["zlib", "mid_pit"]
 
 
@@ -38,8 +39,8 @@ def test_black_names_all_that_need_only_what_the_model_writes():
         "sr_black",
         "sr_black_rank",
         "ngram_generation",
-        "veil_probe",
         "dpdllm",
+        "veil_probe",
     ]
     assert chosen(["ngram_generation:n=3"])[0].access == "black"
 
@@ -47,6 +48,11 @@ def test_black_names_all_that_need_only_what_the_model_writes():
 def test_a_detector_that_is_none_is_refused():
     with pytest.raises(ScoreError, match="no score is called"):
         chosen(["nonsense"])
+
+
+def test_a_detector_of_whole_datasets_is_refused():
+    with pytest.raises(DataError, match="judges whole datasets"):
+        chosen(["set_test"])
 
 
 def test_fewer_variants_cut_the_series_short():

@@ -5,7 +5,7 @@ import pytest
 
 from assay.errors import DataError
 from assay.testbed.configuration import Configuration, Judging
-from assay.testbed.detectors import Detector
+from assay.testbed.detectors import ComparedDetector
 from assay.testbed.evaluate import judged, passes_filter, read_scores, write_scores
 from assay.testbed.evaluation_result import Evaluation
 from assay.testbed.judge import cells
@@ -13,7 +13,7 @@ from assay.testbed.plant import PARTS, Planted
 from assay.types import Sample
 
 SIZES = {"member": 60, "nonmember": 60, "calibration-member": 40, "calibration-nonmember": 100, "unseen": 200}
-DETECTORS = (Detector("mid_pit", "Mid-PIT"), Detector("sr_gray", "SrDetection"))
+DETECTORS = (ComparedDetector.of("mid_pit"), ComparedDetector.of("sr_gray"))
 
 
 @pytest.fixture(scope="module")
@@ -118,6 +118,6 @@ def test_scores_of_other_texts_are_refused(tmp_path):
 
 def test_a_detector_that_learned_says_from_how_many_labels_and_decides_at_0(planted):
     column = np.where(np.char.startswith(part_of(planted), "calibration"), np.nan, values(planted, 1.5))
-    found = cell_of(planted, column, Detector("dpdllm", "DPDLLM", "labelled"))
+    found = cell_of(planted, column, ComparedDetector.of("dpdllm"))
     assert (found.decided.threshold, found.decided.fitted_on) == (0, 140)
     assert found.nulls == ()

@@ -35,7 +35,8 @@ def planted():
 @pytest.mark.parametrize("spared", [True, False])
 def test_only_the_calibration_split_teaches_and_all_others_are_judged(planted, monkeypatch, spared):
     made = []
-    monkeypatch.setattr(supervised, "SUPERVISED", {"it": lambda *a, **k: made.append(Remembering(*a, **k)) or made[0]})
+    detectors = {"it": lambda *a, **k: made.append(Remembering(*a, **k)) or made[0]}
+    monkeypatch.setattr(supervised, "detectors_of", lambda _: detectors)
     found = supervised_values(planted, ["it"], "the model", spare_unseen=spared, seed=7)["it"]
     assert made[0].given == [
         ("calibration-member/0", True),

@@ -35,7 +35,10 @@ def audit_command(
     scores: Scores = None,
     access: Access = "gray",
     primary: Annotated[
-        str | None, typer.Option(metavar="SCORE", help="Score of the headline (mid_pit).", rich_help_panel=SCORES)
+        str | None,
+        typer.Option(
+            metavar="SCORE", help="Score of the headline, instead of the declared one.", rich_help_panel=SCORES
+        ),
     ] = None,
     variants: Variants = 0,
     variant_engine: VariantEngine = "deterministic",
@@ -62,7 +65,7 @@ def audit_command(
         typer.Option(
             metavar="DATA",
             help="With --access black: other texts of known membership (columns as --text, --group and --label, else "
-            "`label`), from which veil_probe and dpdllm learn.",
+            "`label`), from which the detectors that are fitted learn.",
             rich_help_panel=SCORES,
         ),
     ] = None,

@@ -12,8 +12,6 @@ if TYPE_CHECKING:
     from assay.testbed import Evaluation
 
 MODEL = "builtin:small"
-SCORES = "one-pass,lowercase"
-"""What costs at most two passes a sample."""
 
 
 def demo_command(
@@ -44,11 +42,12 @@ def demo_command(
     from assay.cli.present import present
     from assay.cli.requested import planned, specified
     from assay.cli.terminal import progress_bar
+    from assay.scores import flagged
     from assay.testbed import demo_audit, demo_functions
 
     watch = Stopwatch()
     functions = demo_functions(per_dose)
-    specs = specified(SCORES if access == "gray" else None, access, variants)
+    specs = specified(",".join(("one-pass", *flagged("demo"))) if access == "gray" else None, access, variants)
     todo, _ = planned(specs, access, ModelOptions(no_cache=no_cache), MODEL, None, None)
     with progress_bar(f"scoring {len(functions)} functions") as report:
         found = demo_audit(functions, todo, progress=report)

@@ -241,12 +241,14 @@ Access = Annotated[
     ),
 ]
 Reference = Annotated[
-    str | None, typer.Option(metavar="MODEL", help="Second model, for the score `reference`.", rich_help_panel=SCORES)
+    str | None, typer.Option(metavar="MODEL", help="Second model, for scores that compare two.", rich_help_panel=SCORES)
 ]
 Frequencies = Annotated[
     Path | None,
     typer.Option(
-        metavar="FILE", help="Token frequencies for dc_pdd (`assay frequencies build`).", rich_help_panel=SCORES
+        metavar="FILE",
+        help="Token frequencies, for scores that need them (`assay frequencies build`).",
+        rich_help_panel=SCORES,
     ),
 ]
 Variants = Annotated[
@@ -255,7 +257,7 @@ Variants = Annotated[
         min=0,
         metavar="N",
         help="Rewrite each sample N times, under other names unless --variant-kinds says otherwise, and score it "
-        "against them (sr_gray, sr_z …); with --access black 10 unless stated.",
+        "against them; with --access black 10 unless stated.",
         rich_help_panel=SCORES,
     ),
 ]

@@ -4,14 +4,23 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
 from assay.errors import ScoreError
-from assay.scores import SCORES, FrequencyTable, ScoreDefinition, ScoreRequest, requests
+from assay.scores import (
+    SCORES,
+    FrequencyTable,
+    ScoreDefinition,
+    ScoreRequest,
+    default_scores,
+    headline,
+    requests,
+)
 from assay.scoring import Plan, Rewriter, plan
 from assay.types import LogProbScorer, TokenScorer
 
 if TYPE_CHECKING:
     from assay.cli.options import ModelOptions
 
-Access = Literal["gray", "black"]
+Tier = Literal["gray", "black"]
+"""What a command can ask of a model: its token probabilities, or only the text that it generates."""
 
 
 def frequencies_for(scorer: LogProbScorer, path: Path | None) -> FrequencyTable | None:
@@ -28,14 +37,14 @@ def frequencies_for(scorer: LogProbScorer, path: Path | None) -> FrequencyTable 
     return shipped if shipped.tokenizer_digest == scorer.tokenizer_digest else None
 
 
-def specified(scores: str | None, access: Access, variants: int) -> str:
+def specified(scores: str | None, access: Tier, variants: int) -> str:
     """The scores asked for, or those that an access has by itself; and those that compare rewritings, if wanted.
 
     Raises:
         ScoreError: a score does not exist, or needs the other access.
     """
-    n = variants if scores or variants or access == "gray" else SCORES["sr_black"].defaults["n"]
-    asked = scores or ("one-pass" if access == "gray" else "ngram_generation")
+    n = variants if scores or variants or access == "gray" else headline("black").variants()
+    asked = scores or ("one-pass" if access == "gray" else ",".join(default_scores(access)))
     compared = [name for name, found in SCORES.items() if found.needs_variants and tier(found) == access] if n else []
     listed = [asked, *(f"{name}:n={n}" if SCORES[name].defaults["n"] != n else name for name in compared)]
     explicit = {spec.strip() for spec in asked.split(",")}
@@ -45,14 +54,14 @@ def specified(scores: str | None, access: Access, variants: int) -> str:
     return ",".join(listed)
 
 
-def tier(score: ScoreDefinition) -> Access:
+def tier(score: ScoreDefinition) -> Tier:
     """Which access of a model, or of each of two, a score needs."""
     return "black" if score.access == "black" else "gray"
 
 
 def planned(  # noqa: PLR0917  what a command line says of scores and models
     scores: str,
-    access: Access,
+    access: Tier,
     how: "ModelOptions",
     model: str,
     reference: str | None,
@@ -86,7 +95,7 @@ def planned(  # noqa: PLR0917  what a command line says of scores and models
 
 def computable(
     scores: str,
-    access: Access,
+    access: Tier,
     *,
     frequencies: bool,
     reference: bool,

@@ -168,7 +168,7 @@ def evaluate_command(
 ) -> None:
     """Hold every detector on every checkpoint against the truth; thresholds come from the calibration split.
 
-    **Example**: `assay testbed evaluate runs/planted --detectors mid_pit,min_k_plus_plus,sr_gray`
+    **Example**: `assay testbed evaluate runs/planted --detectors black`
     """
     from assay.testbed import FOLDER, check, configuration_in, evaluate_in, read_planted, reconfigure
 

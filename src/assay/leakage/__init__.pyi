@@ -1,4 +1,3 @@
-from .auditing import PRIMARY as PRIMARY
 from .auditing import audit as audit
 from .calibration_file import UnseenScores as UnseenScores
 from .fail_on import FIGURES as FIGURES
@@ -9,5 +8,4 @@ from .results import Calibration as Calibration
 from .results import Distribution as Distribution
 from .results import SampleTokens as SampleTokens
 from .results import ScoreSummary as ScoreSummary
-from .supervised import SUPERVISED as SUPERVISED
 from .supervised import fit_all as fit_all

@@ -22,21 +22,17 @@ from assay.evaluation import (
     flag_rate,
     null_share,
     rank_all,
-    set_test,
     unseen_note,
     wilson,
 )
 from assay.leakage.calibration_file import UnseenScores
+from assay.leakage.detectors.set_test import whole_benchmark
 from assay.leakage.heat_map import TokenKeeper
-from assay.leakage.labelled import Fitted
 from assay.leakage.results import Audit, Calibration, Distribution, ScoreSummary
+from assay.scores import DatasetInputs, Fitted, ScoreRequest
 from assay.scoring import Plan, Progress, ScoreTable, score_samples
 from assay.types import MEMBER, NONMEMBER, Sample
 
-PRIMARY = "mid_pit"
-"""The score in the headline, declared before any data is looked at."""
-PRIMARY_BLACK = "sr_black"
-"""The same where the model only writes."""
 Ties = Literal["strict", "inclusive"]
 LABELLED: Mapping[str, str] = {MEMBER: "members", NONMEMBER: "non-members"}
 TWO_MODELS = (
@@ -89,8 +85,7 @@ def audit(
         calibration: instead of `unseen`: scores of such text, from a file.
         learned: name → a detector that was fitted on other texts of known membership, see `assay.leakage.supervised`.
         alpha: nominal false-positive rate of the calibrated decisions.
-        primary: score of the headline; `PRIMARY` or `PRIMARY_BLACK` where that was asked for, else the first score
-            asked for.
+        primary: score of the headline; see `headline_of`.
         ties: whether a paper's own rule calls a sample leaked that only equals its best variant: SrDetection's
             equations are strict, its Algorithm 1 is inclusive.
         kind: "demo" for the built-in experiment.
@@ -110,8 +105,7 @@ def audit(
     if not 0 < alpha < 1:
         raise DataError(f"alpha = {alpha}: expected a rate between 0 and 1")
     names = [one.name for one in plan.requests]
-    headline = [one.name for one in plan.requests if one.definition.name in (PRIMARY, PRIMARY_BLACK)]
-    primary = primary or next(iter([*(name for name in headline if name == PRIMARY), *headline, *names]))
+    primary = primary or headline_of(plan.requests)
     draws = Draws(seed=seed, resamples=resamples)
     audited = tuple(samples)
     fresh, overlap = without(unseen, audited)
@@ -127,8 +121,7 @@ def audit(
     source = calibration.source if calibration else unseen_source
     calibrated = {name: calibrate(values[name], known[name], audited, alpha, source) for name in known}
     if fresh and all(sample.label not in LABELLED for sample in audited):
-        groups = ([sample.group for sample in texts] for texts in (audited, fresh))
-        whole = set_test(values[primary], known[primary], *groups, seed=seed)
+        whole = whole_benchmark(DatasetInputs(audited, values[primary], fresh, known[primary], seed))
         calibrated[primary] = replace(calibrated[primary], whole=whole)
     blind, compares = blind_check(audited, fresh, draws)
     return Audit(
@@ -153,6 +146,12 @@ def audit(
             *calibration_notes(len(known[primary]) if known else 0, calibration),
         ),
     )
+
+
+def headline_of(requests: Sequence[ScoreRequest]) -> str:
+    """Return the score of the headline: one that is declared for it, token probabilities first; else the first one."""
+    declared = [entry for entry in requests if "headline" in entry.definition.flags]
+    return min(declared or requests[:1], key=lambda entry: entry.definition.access == "black").name
 
 
 def with_learned(table: ScoreTable, learned: Mapping[str, Fitted], samples: Sequence[Sample]) -> ScoreTable:

@@ -1,4 +1,4 @@
-"""Rules for use in CI: `flagged.low>0.05`, `mid_pit.discoveries>0`, `coverage<0.9`.
+"""Rules for use in CI: `flagged.low>0.05`, `SCORE.discoveries>0`, `coverage<0.9`.
 
 A rule is [SCORE.]FIGURE[.low|.high] then > or < and a number. Without a score it speaks of the headline's. `low` and
 `high` are the ends of the figure's interval: `flagged.low>0.05` fires only where the whole interval lies above.

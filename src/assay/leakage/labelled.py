@@ -8,7 +8,6 @@ of texts to be judged; and a text whose group was among either is refused.
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,30 +15,13 @@ from numpy.typing import NDArray
 from assay.errors import DataError
 from assay.scores import SuffixCut
 from assay.scoring import Answer, Piece, answers, pieces
-from assay.types import Generator, Sample, Score, Unread
+from assay.types import Generator, Sample, Unread
 
 CUT = SuffixCut(0.5, "line", "lexical")
-"""As `sr_black` cuts, so that all of them put the same questions."""
+"""As SrDetection cuts a text, so that every detector of generated text asks the same questions."""
 NOTHING = "the model wrote nothing behind its first half"
 FEWEST = 4
 """Labelled texts of each class at least: two in each half."""
-
-
-class Fitted(Protocol):
-    """A fitted detector; a value above 0 says member.
-
-    Attributes:
-        labels: how many labelled texts it was fitted on.
-    """
-
-    @property
-    def labels(self) -> int:
-        """How many labelled texts it was fitted on."""
-        ...
-
-    def scores(self, samples: Sequence[Sample]) -> list[Score]:
-        """One score a sample, oriented: higher is more like the members."""
-        ...
 
 
 @dataclass(frozen=True, slots=True)

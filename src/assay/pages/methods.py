@@ -38,7 +38,7 @@ class MethodNote:
 
 
 def named(score: str) -> str:
-    """A score as sentences name it: what the field calls it, and its column; `Mid-PIT (mid_pit)`."""
+    """A score as sentences name it: what the field calls it, and its column, `title (name)`."""
     note = _note(score)
     return f"{note.title} ({score})" if note else score
 

@@ -13,10 +13,11 @@ from assay.pages.html import asset, command_line, environment, told
 from assay.pages.series import Series, line_figure
 from assay.pages.testbed_tables import testbed_tables
 from assay.pages.wording import listed
+from assay.scores import flagged
 from assay.testbed import Cell, Evaluation, View
 
-DRAWN = ("mid_pit", "min_k_plus_plus", "sr_gray", "sr_z")
-"""Four lines can be told apart; the tables have all detectors."""
+DRAWN = 4
+"""As many lines can be told apart; the tables have all detectors."""
 SHORT = 200
 """Points of the loss curve: as many as a screen shows."""
 
@@ -74,8 +75,8 @@ def _by_epoch(found: Evaluation) -> list[Figure]:
 
 
 def _drawn(found: Evaluation) -> list[str]:
-    known = [name for name in DRAWN if name in found.detectors]
-    return known or list(found.detectors[: len(DRAWN)])
+    known = [name for name in flagged("figure") if name in found.detectors]
+    return known or list(found.detectors[:DRAWN])
 
 
 def _aurocs(found: Evaluation, name: str, view: View) -> dict[float, Estimate]:

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from assay.errors import ScoreError, Unscorable
 from assay.scores.continuation import Continuation, StartsCut, SuffixCut, Units
 from assay.scores.definition import Continuations, VariantContinuations, score
+from assay.scores.detector import SRDETECTION
 from assay.scores.variant_scores import SR_DETECTION, rank_p_value
 
 At = Literal["line", "token"]
@@ -64,6 +65,8 @@ def starts_cut(*, n: int, stride: int) -> StartsCut:
     reference=SR_DETECTION,
     rule=0.0,
     cut=suffix_cut,
+    flags={"headline", "verdict"},
+    names_in={SRDETECTION: "SrDetection"},
 )
 def sr_black(
     own: Continuations,
@@ -85,6 +88,7 @@ def sr_black(
     formula="-(1 + #{i : NGO(x_i) ≥ NGO(x_0)}) / (n + 1)",
     reference=f"ours, after {SR_DETECTION}",
     cut=suffix_cut,
+    flags={"ours", "verdict"},
 )
 def sr_black_rank(
     own: Continuations,
@@ -106,6 +110,7 @@ def sr_black_rank(
     formula="share of starts from which the next n tokens are written",
     reference="Xu et al. 2024, arXiv:2404.18824",
     cut=starts_cut,
+    flags={"default"},
 )
 def ngram_generation(own: Continuations, *, n: int = 5, stride: int = 512) -> float:  # noqa: ARG001  of the cut
     """Share of five evenly spaced starts from which the model writes the next n tokens exactly."""

@@ -2,6 +2,7 @@
 
 from assay.errors import Unscorable
 from assay.scores.definition import LogProbs, LowercasedLogProbs, ReferenceLogProbs, score
+from assay.scores.detector import SRDETECTION
 from assay.scores.token_scores import mean
 
 LEAST_NLL = 1e-10
@@ -11,6 +12,8 @@ LEAST_NLL = 1e-10
     title="Lower-case ratio",
     formula="NLL(lower(x)) / NLL(x)",
     reference="Carlini et al. 2021, arXiv:2012.07805",
+    flags={"figure", "demo"},
+    names_in={SRDETECTION: "Lowercase"},
 )
 def lowercase(target: LogProbs, lowercased: LowercasedLogProbs) -> float:
     """How much harder the text becomes when it is lower-cased: seen text loses more."""
@@ -24,6 +27,7 @@ def lowercase(target: LogProbs, lowercased: LowercasedLogProbs) -> float:
     title="Reference model",
     formula="mean l_target - mean l_reference",
     reference="Carlini et al. 2021, arXiv:2012.07805",
+    flags={"contender", "verdict"},
 )
 def reference(target: LogProbs, reference: ReferenceLogProbs) -> float:
     """Log-likelihood against that of a second model which has not seen the text."""

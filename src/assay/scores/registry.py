@@ -1,32 +1,131 @@
-"""The table of all scores, and how a user asks for them.
+"""The detector registry: every detector by name, and how a user asks for scores.
 
-A score is asked for by name, with parameters behind colons: `loss,min_k:k=0.1,ngram_accuracy:n=7:starts=paper`.
+- `SCORES` holds the sample-level scores, `DETECTORS` the detectors of every kind. A fitted or dataset-level detector is
+  a module of `DETECTOR_PACKAGE` that has the detector's name; it is imported when the detector is asked for.
+- Other distributions add detectors through entry points of the group `assay.scores`.
+- A score is asked for by name, with parameters behind colons: `loss,min_k:k=0.1,ngram_accuracy:n=7:starts=paper`.
 """
 
 import difflib
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from types import MappingProxyType
+from functools import cache
+from importlib import import_module
+from pkgutil import iter_modules
+from typing import TypeVar
 
 from assay.errors import ScoreError
+from assay.plug_ins import PlugIns
 from assay.scores import generation_scores, pair_scores, token_scores, variant_scores
 from assay.scores.continuation import Cut
 from assay.scores.definition import Inputs, ScoreDefinition
+from assay.scores.detector import Access, Detector, Flag
 
-SCORES: Mapping[str, ScoreDefinition] = MappingProxyType(
-    {
-        found.name: found
-        for module in (token_scores, pair_scores, variant_scores, generation_scores)
-        for found in vars(module).values()
-        if isinstance(found, ScoreDefinition)
-    }
+DETECTOR_PACKAGE = "assay.leakage.detectors"
+Kind = TypeVar("Kind", bound=Detector)
+
+_BUILT_IN: Mapping[str, ScoreDefinition] = {
+    definition.name: definition
+    for module in (token_scores, pair_scores, variant_scores, generation_scores)
+    for definition in vars(module).values()
+    if isinstance(definition, ScoreDefinition)
+}
+
+
+@cache
+def _modules() -> tuple[str, ...]:
+    """Names of the fitted and dataset-level detectors; their modules are not imported."""
+    return tuple(module.name for module in iter_modules(import_module(DETECTOR_PACKAGE).__path__))
+
+
+_PLUG_INS = PlugIns(
+    "assay.scores", Detector, "a detector, made by a decorator of assay.scores", lambda: (*_BUILT_IN, *_modules())
 )
-ALIASES: Mapping[str, str] = MappingProxyType({"log_likelihood": "loss"})
+
+
+class _Scores(Mapping[str, ScoreDefinition]):
+    """The sample-level scores by name, those of plug-ins last."""
+
+    def __getitem__(self, name: str) -> ScoreDefinition:
+        detector = _PLUG_INS[name] if name in _PLUG_INS else _BUILT_IN[name]
+        if not isinstance(detector, ScoreDefinition):
+            raise KeyError(name)
+        return detector
+
+    def __iter__(self) -> Iterator[str]:
+        yield from _BUILT_IN
+        yield from (name for name, detector in _PLUG_INS.items() if isinstance(detector, ScoreDefinition))
+
+    def __len__(self) -> int:
+        return sum(1 for _ in self)
+
+
+class _Detectors(Mapping[str, Detector]):
+    """The detectors of every kind by name, those of plug-ins last."""
+
+    def __getitem__(self, name: str) -> Detector:
+        if name in _PLUG_INS:
+            return _PLUG_INS[name]
+        if name not in _modules():
+            return _BUILT_IN[name]
+        module = import_module(f"{DETECTOR_PACKAGE}.{name}")
+        return next(value for value in vars(module).values() if isinstance(value, Detector) and value.name == name)
+
+    def __iter__(self) -> Iterator[str]:
+        return iter((*_BUILT_IN, *_modules(), *_PLUG_INS))
+
+    def __len__(self) -> int:
+        return len(_BUILT_IN) + len(_modules()) + len(_PLUG_INS)
+
+
+SCORES: Mapping[str, ScoreDefinition] = _Scores()
+DETECTORS: Mapping[str, Detector] = _Detectors()
+
+
+def detectors_of(kind: type[Kind]) -> dict[str, Kind]:
+    """Return the detectors of one type by name; the modules of all detectors that are no scores are imported."""
+    return {name: detector for name, detector in DETECTORS.items() if isinstance(detector, kind)}
+
+
+def flagged(flag: Flag) -> tuple[str, ...]:
+    """Return the sample-level scores that carry a flag, as requests: a name, or a name with the parameters of a preset.
+
+    They stand in the order of the registry.
+    """
+    requests = []
+    for name, definition in SCORES.items():
+        requests += [name] * (flag in definition.flags)
+        requests += [f"{name}:{preset.parameters}" for preset in definition.presets if flag in preset.flags]
+    return tuple(requests)
+
+
+def headline(access: Access) -> ScoreDefinition:
+    """Return the score of the headline where that access is all there is."""
+    return next(score for score in SCORES.values() if score.access == access and "headline" in score.flags)
+
+
+def one_pass() -> tuple[str, ...]:
+    """Return the names of the scores that one forward pass of the target model gives."""
+    return tuple(name for name, definition in SCORES.items() if definition.passes == 1)
+
+
+def black_box() -> tuple[str, ...]:
+    """Return the names of the scores of a model that only generates text."""
+    return tuple(name for name, definition in SCORES.items() if definition.access == "black")
+
+
+def default_scores(access: Access) -> tuple[str, ...]:
+    """Return the names of the scores that are computed where the user names none: those that cost least."""
+    return tuple(
+        name
+        for name, definition in SCORES.items()
+        if definition.access == access and (definition.passes == 1 or "default" in definition.flags)
+    )
 
 
 @dataclass(frozen=True, slots=True)
 class ScoreRequest:
-    """A score with the parameters it is to be computed with.
+    """A score with the parameters that it is to be computed with.
 
     Attributes:
         name: as the user wrote it; the column in every output.
@@ -40,27 +139,17 @@ class ScoreRequest:
 
     @property
     def variants(self) -> int:
-        """How many rewritings of each text the score compares."""
+        """The number of rewritings of each text that the score compares."""
         return self.definition.variants(**self.parameters)
 
     @property
     def cut(self) -> Cut | None:
-        """Where the score cuts a text for a model that writes on; None where it needs none."""
+        """Where the score cuts a text for a model that continues it; None for any other score."""
         return self.definition.cut(**self.parameters)
 
     def __call__(self, inputs: Inputs) -> float:
-        """The oriented value of one sample; raises Unscorable."""
+        """Return the oriented value of one sample; raises Unscorable."""
         return self.definition(inputs, **self.parameters)
-
-
-def one_pass() -> tuple[str, ...]:
-    """Names of the scores that one forward pass of the target model gives."""
-    return tuple(name for name, found in SCORES.items() if found.passes == 1)
-
-
-def black_box() -> tuple[str, ...]:
-    """Names of the scores of a model that only writes."""
-    return tuple(name for name, found in SCORES.items() if found.access == "black")
 
 
 def request(spec: str) -> ScoreRequest:
@@ -68,13 +157,10 @@ def request(spec: str) -> ScoreRequest:
 
     Raises:
         ScoreError: no such score or parameter, or a value of the wrong kind.
+        PlugInError: the score is that of a plug-in that cannot be used.
     """
     name, *settings = spec.strip().split(":")
-    definition = SCORES.get(ALIASES.get(name, name))
-    if definition is None:
-        close = difflib.get_close_matches(name, [*SCORES, *ALIASES], n=3)
-        hint = f"did you mean {', '.join(close)}?" if close else f"expected one of {', '.join(SCORES)}"
-        raise ScoreError(f"no score is called {name!r}; {hint}")
+    definition = _definition(name)
     parameters: dict[str, object] = {}
     for setting in settings:
         key, equals, value = setting.partition("=")
@@ -91,19 +177,31 @@ def request(spec: str) -> ScoreRequest:
     return ScoreRequest(":".join([name, *settings]), definition, parameters)
 
 
+def _definition(name: str) -> ScoreDefinition:
+    if name in SCORES:
+        return SCORES[name]
+    aliases = {alias: definition for definition in SCORES.values() for alias in definition.aliases}
+    if name in aliases:
+        return aliases[name]
+    close = difflib.get_close_matches(name, [*SCORES, *aliases], n=3)
+    hint = f"did you mean {', '.join(close)}?" if close else f"expected one of {', '.join(SCORES)}"
+    raise ScoreError(f"no score is called {name!r}; {hint}")
+
+
 def requests(specs: str | Iterable[str]) -> tuple[ScoreRequest, ...]:
-    """Read a comma-separated list or an iterable of specifications; a score asked for twice counts once.
+    """Read a comma-separated list or an iterable of specifications; a score that is asked for twice counts once.
 
     `all` stands for every score, `one-pass` for those that one forward pass gives, `black` for those of a model that
-    only writes.
+    only generates text.
 
     Raises:
         ScoreError: see `request`; also when nothing is asked for.
+        PlugInError: see `request`.
     """
-    wanted = specs.split(",") if isinstance(specs, str) else list(specs)
-    named = {"all": tuple(SCORES), "one-pass": one_pass(), "black": black_box()}
-    expanded = [name for spec in wanted if spec.strip() for name in named.get(spec.strip(), (spec,))]
+    lists = {"all": lambda: tuple(SCORES), "one-pass": one_pass, "black": black_box}
+    parts = specs.split(",") if isinstance(specs, str) else list(specs)
+    names = [part.strip() for part in parts if part.strip()]
+    expanded = [name for part in names for name in (lists[part]() if part in lists else (part,))]
     if not expanded:
         raise ScoreError(f"no score was asked for; expected one or more of {', '.join(SCORES)}, all, one-pass, black")
-    found = {one.name: one for one in map(request, expanded)}
-    return tuple(found.values())
+    return tuple({entry.name: entry for entry in map(request, expanded)}.values())

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from assay.errors import ScoreError, Unscorable
 from assay.scores.definition import LogProbs, Statistics, Text, score
+from assay.scores.detector import SRDETECTION, Preset
 from assay.scores.frequency import FrequencyTable
 from assay.types import TokenStatistics
 
@@ -47,6 +48,8 @@ def deviation(target: TokenStatistics) -> NDArray[np.float64]:
     title="LOSS, log-likelihood",
     formula="mean l",
     reference="Yeom et al. 2018, arXiv:1709.01604",
+    flags={"demo"},
+    aliases=("log_likelihood",),
 )
 def loss(target: LogProbs) -> float:
     """Mean log-probability: text that was trained on is likelier."""
@@ -57,6 +60,7 @@ def loss(target: LogProbs) -> float:
     title="Perplexity",
     formula="-exp(-mean l)",
     reference="Li 2023, arXiv:2309.10677; dataset mean as Kernel Divergence Score, Eq. 8",
+    names_in={SRDETECTION: "PPL"},
 )
 def perplexity(target: LogProbs) -> float:
     """Negated perplexity; over a data set, the arithmetic mean of the samples' values."""
@@ -68,6 +72,8 @@ def perplexity(target: LogProbs) -> float:
     title="zlib ratio",
     formula="mean l / bytes(zlib(text))",
     reference="Carlini et al. 2021, arXiv:2012.07805",
+    flags={"demo"},
+    names_in={SRDETECTION: "Zlib"},
 )
 def zlib(target: LogProbs, text: Text) -> float:
     """Log-likelihood against how well a compressor does that never saw the training data."""
@@ -78,6 +84,8 @@ def zlib(target: LogProbs, text: Text) -> float:
     title="Min-K%",
     formula="mean of the lowest max(1, ⌊k n⌋) l",
     reference="Shi et al. 2024, arXiv:2310.16789",
+    flags={"demo"},
+    names_in={SRDETECTION: "Min-K% Prob"},
 )
 def min_k(target: LogProbs, *, k: float = 0.2) -> float:
     """Mean log-probability of the least likely tokens: unseen text has outliers, seen text fewer."""
@@ -89,6 +97,9 @@ def min_k(target: LogProbs, *, k: float = 0.2) -> float:
     formula="mean of the lowest max(1, ⌊k n⌋) (l + H) / √V",
     reference="Zhang et al. 2025, arXiv:2404.02936",
     counts={"tokens with floored variance": floored_tokens},
+    flags={"baseline", "verdict", "figure", "demo"},
+    presets=(Preset("k=1.0", "Min-K%++ of all tokens", {"contender"}),),
+    names_in={SRDETECTION: "Min-K%++ Prob"},
 )
 def min_k_plus_plus(target: Statistics, *, k: float = 0.2) -> float:
     """Min-K% over log-probabilities standardised by the model's own distribution at each token."""
@@ -100,6 +111,7 @@ def min_k_plus_plus(target: Statistics, *, k: float = 0.2) -> float:
     title="DC-PDD",
     formula="mean over first occurrences of min(p · ln(1/f), a)",
     reference="Zhang et al. 2024, arXiv:2409.14781",
+    names_in={SRDETECTION: "DC-PDD"},
 )
 def dc_pdd(target: LogProbs, frequencies: FrequencyTable, *, a: float = 0.01) -> float:
     """Token probability against the token's frequency in a reference corpus, rare tokens counting more."""
@@ -171,6 +183,7 @@ def lrr(target: Statistics) -> float:
     title="Mid-PIT",
     formula="mean ln max(u, 10⁻⁶)",
     reference="assay; the mid probability-integral transform of each prediction",
+    flags={"ours", "contender", "headline", "verdict", "figure", "demo"},
 )
 def mid_pit(target: Statistics) -> float:
     """Mean log tail mass: how much of the model's distribution lies below the true token."""
@@ -182,6 +195,7 @@ def mid_pit(target: Statistics) -> float:
     formula="mean of the lowest max(1, ⌊k n'⌋) moving averages of (l - l_max) / √V",
     reference="Gap-K% 2026, arXiv:2601.19936",
     counts={"tokens with floored variance": floored_tokens},
+    flags={"contender", "demo"},
 )
 def gap_k(target: Statistics, *, k: float = 0.2, window: int = 3) -> float:
     """How far the true token falls behind the most likely one, smoothed over neighbouring tokens."""
@@ -197,6 +211,7 @@ def gap_k(target: Statistics, *, k: float = 0.2, window: int = 3) -> float:
     title="Fast-DetectGPT (analytic)",
     formula="(Σ l + Σ H) / √(Σ V)",
     reference="Bao et al. 2024, arXiv:2310.05130",
+    flags={"contender"},
 )
 def fast_detect_gpt(target: Statistics) -> float:
     """Log-likelihood of the text against what the model expects of its own samples, in standard deviations."""

@@ -11,11 +11,13 @@ from numpy.typing import NDArray
 
 from assay.errors import ScoreError, Unscorable
 from assay.scores.definition import LogProbs, Variants, score
+from assay.scores.detector import SRDETECTION, Preset
 from assay.scores.token_scores import mean
 from assay.types import TokenLogProbs
 
 REACH = 24
 """How many tokens a replaced name may have before the search for what follows it is given up."""
+FEWER_VARIANTS = tuple(Preset(f"n={n}", f"SrDetection, gray-box, {n} variant{'s' * (n > 1)}") for n in (1, 3, 5))
 SR_DETECTION = "Li et al., SrDetection: A Self-Referential Framework for Data Leakage Detection in Code LLMs"
 
 
@@ -70,6 +72,9 @@ def shared_tokens(one: NDArray[np.int32], other: NDArray[np.int32]) -> tuple[NDA
     formula="min_i PPL(x_i) - PPL(x_0)",
     reference=SR_DETECTION,
     rule=0.0,
+    flags={"baseline", "verdict", "filter", "figure"},
+    presets=FEWER_VARIANTS,
+    names_in={SRDETECTION: "SrDetection"},
 )
 def sr_gray(target: LogProbs, variants: Variants, *, n: int = 10) -> float:
     """How much easier the text is than the easiest of its n variants; the paper calls more than 0 a leak."""
@@ -80,6 +85,7 @@ def sr_gray(target: LogProbs, variants: Variants, *, n: int = 10) -> float:
     title="SrDetection, standardised",
     formula="(mean_i NLL(x_i) - NLL(x_0)) / std_i NLL(x_i)",
     reference=f"ours, after {SR_DETECTION}",
+    flags={"ours", "contender", "verdict"},
 )
 def sr_z(target: LogProbs, variants: Variants, *, n: int = 10) -> float:
     """How many standard deviations of its n variants the text is easier than their mean."""
@@ -93,6 +99,7 @@ def sr_z(target: LogProbs, variants: Variants, *, n: int = 10) -> float:
     title="SrDetection, rank p-value",
     formula="-(1 + #{i : PPL(x_i) ≤ PPL(x_0)}) / (n + 1)",
     reference=f"ours, after {SR_DETECTION}",
+    flags={"ours", "verdict"},
 )
 def sr_rank(target: LogProbs, variants: Variants, *, n: int = 10) -> float:
     """Negated p-value of the text's rank among its n variants, by perplexity."""
@@ -103,6 +110,7 @@ def sr_rank(target: LogProbs, variants: Variants, *, n: int = 10) -> float:
     title="SrDetection, shared tokens",
     formula="mean_i mean_{t in x_0 and x_i} (l_t(x_0) - l_t(x_i))",
     reference=f"ours, after {SR_DETECTION}",
+    flags={"ours", "verdict"},
 )
 def sr_shared(target: LogProbs, variants: Variants, *, n: int = 10) -> float:
     """How much likelier the tokens that no renaming touched are in the text than in its n variants."""

@@ -153,7 +153,7 @@ def check_frequencies(name: str, model: LogProbScorer, frequencies: FrequencyTab
     if model.tokenizer_digest is None:
         raise MissingCapability(
             f"score {name} counts the token ids of a tokenizer, and {model.name} does not show its own: expected the "
-            "model opened from its weights, or scores of log-probabilities alone, such as min_k or zlib"
+            "model opened from its weights, or scores that need no token frequencies (`assay score --list`)"
         )
     if frequencies is None:
         raise ScoreError(

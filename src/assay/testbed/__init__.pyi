@@ -7,8 +7,7 @@ from .configuration import scale as scale
 from .demo import LIVE as LIVE
 from .demo import demo_audit as demo_audit
 from .demo import demo_functions as demo_functions
-from .detectors import BLACK as BLACK
-from .detectors import DETECTORS as DETECTORS
+from .detectors import writing_detectors as writing_detectors
 from .evaluate import SCORES as SCORES
 from .evaluate import STATISTICS as STATISTICS
 from .evaluate import open_checkpoint as open_checkpoint

@@ -2,6 +2,7 @@
 
 from assay.datasets import Dataset, split_by_group
 from assay.leakage import Audit, audit
+from assay.scores import flagged, one_pass
 from assay.scoring import Plan, Progress
 from assay.testbed.configuration import Configuration, Data, Judging
 from assay.testbed.doses import known_dose_functions
@@ -12,7 +13,7 @@ LIVE = Configuration(
     name="live",
     data=Data(members=60, calibration_members=20, calibration_nonmembers=100, unseen=60, characters=(200, 900)),
     training=TrainingSettings(method="full", rate=1e-3, batch=8, epochs=3, checkpoints=(1, 3)),
-    judging=Judging(detectors=("mid_pit", "min_k_plus_plus", "gap_k", "min_k", "loss", "zlib")),
+    judging=Judging(detectors=tuple(name for name in flagged("demo") if name in one_pass())),
 )
 """Planted, trained and detected on the spot: never-seen functions, one-pass scores, full fine-tuning."""
 

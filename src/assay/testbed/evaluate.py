@@ -15,10 +15,10 @@ from numpy.typing import NDArray
 
 from assay.errors import DataError
 from assay.models import CachedScorer, StatisticsCache, builtin_folder, cached_generator, open_local, open_tokenizer
-from assay.scores import FrequencyTable, Role, request
+from assay.scores import FrequencyTable, Role, flagged, request
 from assay.scoring import Progress, plan, score_samples
 from assay.testbed.configuration import Configuration, Judging
-from assay.testbed.detectors import Detector, chosen, with_variants
+from assay.testbed.detectors import ComparedDetector, chosen, with_variants
 from assay.testbed.evaluation_result import Blind, Cell, Contest, Evaluation, View
 from assay.testbed.judge import blind, cells, contests
 from assay.testbed.plant import PARTS, Planted
@@ -67,7 +67,7 @@ def evaluate(
 def judged(
     configuration: Configuration,
     planted: Planted,
-    detectors: Sequence[Detector],
+    detectors: Sequence[ComparedDetector],
     scored: Mapping[int, Values],
 ) -> Evaluation:
     """What the values of all checkpoints are worth."""
@@ -108,7 +108,7 @@ def checkpoint_scores(
     out: Path,
     configuration: Configuration,
     planted: Planted,
-    detectors: Sequence[Detector],
+    detectors: Sequence[ComparedDetector],
     *,
     epoch: int,
     progress: Progress | None = None,
@@ -151,7 +151,7 @@ def checkpoint_scores(
 
 def values_of(
     planted: Planted,
-    detectors: Sequence[Detector],
+    detectors: Sequence[ComparedDetector],
     models: Mapping[Role, TokenScorer],
     table: FrequencyTable,
     judging: Judging,
@@ -216,7 +216,8 @@ def passes_filter(base: Values) -> NDArray[np.bool_] | None:
 
     None where the base model was not asked. A text without variants does not pass: the filter cannot look at it.
     """
-    name = max((n for n in base if n.startswith("sr_gray")), key=_variants_of, default=None)
+    rule = flagged("filter")[0]
+    name = max((n for n in base if n.split(":")[0] == rule), key=_variants_of, default=None)
     if name is None:
         return None
     return np.array([value < 0 for value in base[name]], np.bool_)  # NaN is not below 0
@@ -229,7 +230,8 @@ def filter_verdicts(
 
     None where it has too few variants for that to be told.
     """
-    name = f"sr_gray:n={configuration.judging.variants}"
+    rule = flagged("filter")[0]
+    name = f"{rule}:n={configuration.judging.variants}"
     todo = plan([request(name)], {"target": open_checkpoint(Path(), configuration, 0)})
     values = score_samples(samples, todo, progress=progress).values[name]
     return [None if np.isnan(value) else bool(value >= 0) for value in values]

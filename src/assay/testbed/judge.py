@@ -19,14 +19,13 @@ from assay.evaluation import (
     rank_all,
     wilson,
 )
-from assay.testbed.detectors import Detector
+from assay.scores import flagged
+from assay.testbed.detectors import ComparedDetector
 from assay.testbed.evaluation_result import Blind, Cell, Contest, Decided, Null, View
 from assay.testbed.plant import Planted
 from assay.types import MEMBER, Sample
 
 ALPHAS = (0.05, 0.1)
-CANDIDATES = ("mid_pit", "gap_k", "sr_z", "min_k_plus_plus:k=1.0", "reference")
-RIVALS = ("sr_gray", "min_k_plus_plus")
 
 Values = NDArray[np.float64]
 Chosen = NDArray[np.bool_]
@@ -35,7 +34,7 @@ Chosen = NDArray[np.bool_]
 def cells(
     planted: Planted,
     values: Mapping[str, Values],
-    detectors: Sequence[Detector],
+    detectors: Sequence[ComparedDetector],
     *,
     epoch: int,
     view: View,
@@ -132,8 +131,8 @@ def contests(
     judged = kept & np.isin(part, ("member", "nonmember"))
     truths = np.array([sample.label == MEMBER for sample in planted.samples])[judged]
     groups = groups_of(planted.samples, judged)
-    for candidate in CANDIDATES:
-        for rival in RIVALS:
+    for candidate in flagged("contender"):
+        for rival in flagged("baseline"):
             if candidate not in values or rival not in values:
                 continue
             first, second = values[candidate][judged], values[rival][judged]
@@ -166,7 +165,7 @@ def groups_of(samples: Sequence[Sample], chosen: Chosen) -> list[str | None]:
     return [sample.group for sample, wanted in zip(samples, chosen, strict=True) if wanted]
 
 
-def _threshold(detector: Detector, column: Values, truths: Chosen) -> tuple[float | None, int]:
+def _threshold(detector: ComparedDetector, column: Values, truths: Chosen) -> tuple[float | None, int]:
     """The detector's threshold, and how many labelled texts it, or the detector itself, was fitted on."""
     if detector.access == "labelled":
         return 0.0, len(truths)

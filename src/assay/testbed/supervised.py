@@ -5,7 +5,7 @@ from collections.abc import Iterable
 import numpy as np
 from numpy.typing import NDArray
 
-from assay.leakage import SUPERVISED
+from assay.scores import FittedDetector, detectors_of
 from assay.testbed.plant import Planted
 from assay.types import MEMBER, Generator
 
@@ -25,8 +25,9 @@ def supervised_values(
     teach = [sample for sample, one in zip(planted.samples, part, strict=True) if one in TEACHES]
     places = [i for i, one in enumerate(part) if one not in TEACHES and not (spare_unseen and one == "unseen")]
     values = {}
+    detectors = detectors_of(FittedDetector)
     for name in names:
-        fitted = SUPERVISED[name](teach, [one.label == MEMBER for one in teach], generator, seed=seed)
+        fitted = detectors[name](teach, [one.label == MEMBER for one in teach], generator, seed=seed)
         values[name] = np.full(len(part), np.nan)
         values[name][places] = [one.value for one in fitted.scores([planted.samples[i] for i in places])]
     return values

@@ -8,15 +8,16 @@ from assay.datasets import load
 from assay.evaluation import Estimate, wilson
 from assay.experiments.bench import Bench
 from assay.experiments.finding import Finding, Line, over_seeds, seeds_note
+from assay.experiments.srdetection.detection import in_paper
 from assay.leakage import Audit, audit
 from assay.models import CachedScorer, StatisticsCache
-from assay.scores import requests
+from assay.scores import SRDETECTION, headline, requests
 from assay.scoring import plan
 from assay.testbed import STATISTICS, Configuration, open_checkpoint
 from assay.types import Sample
 
 PLANTED = {"planted": "member", "held out": "nonmember"}
-CALIBRATED = "mid_pit"
+CALIBRATED = headline("gray").name
 Sets = Mapping[str, Sequence[Sample]]
 
 
@@ -109,7 +110,7 @@ def shares(found: Audit, configuration: Configuration) -> tuple[Estimate | None,
 
 def rule_of(configuration: Configuration) -> str:
     """SrDetection's score with as many variants as the run makes."""
-    return f"sr_gray:n={configuration.judging.variants}"
+    return f"{in_paper('gray')[SRDETECTION]}:n={configuration.judging.variants}"
 
 
 def sizes(audits: Mapping[str, Audit]) -> dict[str, str]:

@@ -16,13 +16,12 @@ from assay.evaluation import Estimate, wilson
 from assay.experiments.bench import Bench
 from assay.experiments.finding import Drawn, Finding, Line, Value, over_seeds
 from assay.experiments.paper_values import MEASURES, TABLE_2, TABLE_9, TABLE_11
-from assay.experiments.srdetection.detection import epochs_of, measured, setting, views, whose_columns
+from assay.experiments.srdetection.detection import epochs_of, in_paper, measured, setting, views, whose_columns
 from assay.experiments.srdetection.sensitivity import by_variants
 from assay.models import StatisticsCache, cached_generator
-from assay.scores import requests
+from assay.scores import SRDETECTION, default_scores, flagged, requests
 from assay.scoring import plan, score_samples
 from assay.testbed import (
-    BLACK,
     FOLDER,
     SCORES,
     STATISTICS,
@@ -33,17 +32,15 @@ from assay.testbed import (
     read_planted,
     read_scores,
     write_scores,
+    writing_detectors,
 )
 
-DETECTORS = ("sr_gray", "black", "sr_black:n=1", "sr_black:n=3", "sr_black:n=5")
-"""`sr_gray` is the paper's filter."""
 FEW = {"members": 40, "calibration_members": 20, "calibration_nonmembers": 40}
 """At most so many texts where `builtin:small` writes."""
-PAPER_ORDER = ("dpdllm", "veil_probe", "sr_black")
 F1 = 3
 ALPHA = 0.05
 BENCHMARKS = ("HumanEval", "MBPP", "BigCodeBench")
-CALIBRATED = "ngram_generation"
+CALIBRATED = default_scores("black")[0]
 Runs = dict[str, tuple[Evaluation, ...]]
 
 
@@ -51,11 +48,12 @@ def table_2(bench: Bench) -> Finding:
     """Accuracy, precision, recall and macro-F1 of the black-box detectors after 1, 3 and 5 epochs."""
     black = writing(bench)
     runs = runs_of(black)
-    titles = {one.name: one.paper for one in BLACK}
+    papers = {name: paper for paper, name in in_paper("black", "labelled").items()}
+    compared = dict.fromkeys((*papers, *(one.name for one in writing_detectors())))
     lines = []
     for epoch in epochs_of(runs):
-        for detector in (*PAPER_ORDER, *(name for name in titles if name not in PAPER_ORDER)):
-            paper = titles[detector]
+        for detector in compared:
+            paper = papers.get(detector)
             printed = TABLE_2.get(epoch, {}).get(paper or "")
             values: list[Value] = []
             for place, _ in enumerate(MEASURES):
@@ -153,7 +151,7 @@ def table_11(bench: Bench) -> Finding:
     black = writing(bench)
     runs = runs_of(black)
     made = min(one.judging.variants for one in black.configurations)
-    lines = by_variants("sr_black", TABLE_11, runs)
+    lines = by_variants(in_paper("black")[SRDETECTION], TABLE_11, runs)
     return Finding(
         name="table-11",
         title="Macro-F1 of SrDetection, black-box, by number of variants (SrDetection, Table 11)",
@@ -192,8 +190,14 @@ def judged_by_writing(configuration: Configuration) -> Configuration:
         configuration,
         name=f"{configuration.name}-black",
         data=replace(configuration.data, **fewer),
-        judging=replace(configuration.judging, detectors=DETECTORS),
+        judging=replace(configuration.judging, detectors=detectors()),
     )
+
+
+def detectors() -> tuple[str, ...]:
+    """The paper's filter, all that need no more than generated text, and SrDetection with fewer variants."""
+    own = in_paper("black")[SRDETECTION]
+    return (*flagged("filter"), "black", *(f"{own}:n={n}" for n in TABLE_11 if n != max(TABLE_11)))
 
 
 def runs_of(bench: Bench) -> Runs:
@@ -218,7 +222,7 @@ def drawn(runs: Runs) -> tuple[Drawn, ...]:
     """Macro-F1 by epoch on the first model."""
     found, view = next(iter(runs.values())), views(runs)[0]
     lines = []
-    for name in (*PAPER_ORDER, CALIBRATED):
+    for name in (*in_paper("black", "labelled").values(), CALIBRATED):
         points = {float(epoch): measured(found, name, epoch, view)[F1] for epoch in epochs_of(runs)}
         known = {epoch: value for epoch, value in points.items() if value is not None}
         if known:
@@ -265,7 +269,8 @@ def benchmark_rate(bench: Bench, configuration: Configuration, epoch: int, name:
 def rule_of(configuration: Configuration) -> str:
     """The column of SrDetection's rule with as many variants as the run makes, at most the paper's ten."""
     most = configuration.judging.variants
-    return "sr_black" if most >= max(TABLE_11) else f"sr_black:n={most}"
+    own = in_paper("black")[SRDETECTION]
+    return own if most >= max(TABLE_11) else f"{own}:n={most}"
 
 
 def share(column: NDArray[np.float64]) -> Estimate | None:

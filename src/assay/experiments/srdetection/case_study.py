@@ -8,8 +8,9 @@ from assay.errors import DataError
 from assay.experiments.bench import Bench
 from assay.experiments.finding import Case, Finding, Line, Value
 from assay.experiments.paper_values import TABLE_4
-from assay.experiments.srdetection.detection import cell_of, rows
+from assay.experiments.srdetection.detection import cell_of, in_paper, rows
 from assay.leakage import SampleTokens
+from assay.scores import SRDETECTION
 from assay.scoring import rewritten
 from assay.testbed import FOLDER, SCORES, Configuration, Evaluation, open_checkpoint, read_planted, read_scores
 from assay.types import Sample, TokenStatistics
@@ -32,7 +33,7 @@ class Chosen:
     def found(self, detector: str) -> bool:
         """Whether the detector calls it a member."""
         value, threshold = self.values[detector], self.thresholds[detector]
-        return value > threshold if detector == "sr_gray" else value >= threshold
+        return value > threshold if detector == in_paper("gray")[SRDETECTION] else value >= threshold
 
 
 def table_4(bench: Bench) -> Finding:
@@ -118,7 +119,7 @@ def choose(bench: Bench, configuration: Configuration, evaluation: Evaluation) -
     epoch, folder = configuration.training.checkpoints[0], bench.folder(configuration)
     planted = read_planted(folder / FOLDER)
     values = read_scores(folder / SCORES / f"epoch-{epoch}.parquet", [sample.id for sample in planted.samples])
-    names, thresholds = {}, {}
+    names, thresholds, own = {}, {}, in_paper("gray")[SRDETECTION]
     for detector, _ in rows():
         cell = cell_of(evaluation, detector, epoch, evaluation.cells[0].view)
         if cell is not None and cell.decided is not None and cell.detector in values:
@@ -126,10 +127,10 @@ def choose(bench: Bench, configuration: Configuration, evaluation: Evaluation) -
             thresholds[detector] = cell.decided.threshold if cell.decided.fitted_on else 0.0  # strictly above
     best: tuple[float, float, int] | None = None
     for i, sample in enumerate(planted.samples):
-        if sample.metadata["part"] != "member" or not names["sr_gray"][i] > 0:
+        if sample.metadata["part"] != "member" or not names[own][i] > 0:
             continue
-        others = sum(bool(column[i] >= thresholds[n]) for n, column in names.items() if n != "sr_gray")
-        best = max(filter(None, (best, (-others, float(names["sr_gray"][i]), i))))
+        others = sum(bool(column[i] >= thresholds[n]) for n, column in names.items() if n != own)
+        best = max(filter(None, (best, (-others, float(names[own][i]), i))))
     if best is None:
         raise DataError(f"{folder}: SrDetection finds no member after epoch {epoch}; expected one for the case study")
     return Chosen(planted.samples[best[2]], {n: float(c[best[2]]) for n, c in names.items()}, thresholds)

@@ -5,13 +5,10 @@ from collections.abc import Sequence
 from assay.evaluation import Estimate
 from assay.experiments.bench import Bench
 from assay.experiments.finding import Drawn, Finding, Line, Value, over_seeds, seeds_note
-from assay.experiments.paper_values import MEASURES, MODELS, TABLE_1
-from assay.testbed import DETECTORS, Cell, Evaluation, View
+from assay.experiments.paper_values import MEASURES, MODELS, TABLE_1, TABLE_2
+from assay.scores import DETECTORS, SRDETECTION, Access, flagged, request
+from assay.testbed import Cell, Evaluation, View
 
-OURS = ("sr_z", "mid_pit", "gap_k", "min_k_plus_plus:k=1.0", "reference")
-"""Detectors beside the paper's."""
-SERIES = ("sr_gray", "sr_z", "sr_black", "sr_black_rank")
-"""Detectors whose column names the number of variants where fewer were made than they ask for."""
 VIEWS: tuple[View, ...] = ("filtered", "all")
 
 
@@ -47,8 +44,18 @@ def table_1(bench: Bench) -> Finding:
 
 def rows() -> list[tuple[str, str | None]]:
     """Detector → its name in the paper, the paper's first."""
-    known = [(one.name, one.paper) for one in DETECTORS.values() if one.paper and one.access == "gray"]
-    return [*known, *((name, None) for name in OURS)]
+    return [
+        *((name, paper) for paper, name in in_paper("gray").items()),
+        *((name, None) for name in flagged("contender")),
+    ]
+
+
+def in_paper(*accesses: Access) -> dict[str, str]:
+    """The paper's name of each detector of some access → ours, in the order of its tables."""
+    order = list({**TABLE_2[1], **TABLE_1[1]})
+    entries = [entry for entry in DETECTORS.values() if SRDETECTION in entry.names_in and entry.access in accesses]
+    entries.sort(key=lambda entry: order.index(entry.names_in[SRDETECTION]))
+    return {entry.names_in[SRDETECTION]: entry.name for entry in entries}
 
 
 def epochs_of(runs: dict[str, tuple[Evaluation, ...]]) -> list[int]:
@@ -85,7 +92,7 @@ def cell_of(found: Evaluation, detector: str, epoch: int, view: View) -> Cell | 
     cell = found.cell(detector, epoch, view)
     if cell is not None:
         return cell
-    series = [name for name in found.detectors if name.split(":")[0] == detector and detector in SERIES]
+    series = [name for name in found.detectors if name.split(":")[0] == detector and request(name).variants]
     most = max(series, key=lambda name: int(name.rpartition("=")[2]), default=None)
     return found.cell(most, epoch, view) if most else None
 
@@ -95,7 +102,7 @@ def drawn(runs: dict[str, tuple[Evaluation, ...]]) -> tuple[Drawn, ...]:
     found = next(iter(runs.values()))
     view = views(runs)[0]
     lines = []
-    for name in ("sr_gray", "min_k_plus_plus", "mid_pit", "lowercase"):
+    for name in flagged("figure"):
         points = {float(epoch): measured(found, name, epoch, view)[3] for epoch in epochs_of(runs)}
         known = {epoch: value for epoch, value in points.items() if value is not None}
         if known:

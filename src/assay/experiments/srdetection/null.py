@@ -9,13 +9,11 @@ from numpy.typing import NDArray
 from assay.evaluation import MINIMUM_UNSEEN, Estimate, conformal_p_values
 from assay.experiments.bench import Bench
 from assay.experiments.finding import Finding, Line, Value, over_seeds
-from assay.experiments.srdetection.detection import cell_of, epochs_of, setting, views
-from assay.testbed import ALPHAS, FOLDER, SCORES, Evaluation, Planted, View, passes_filter, read_planted, read_scores
+from assay.experiments.srdetection.detection import cell_of, epochs_of, in_paper, setting, views
+from assay.scores import SCORES, SRDETECTION, flagged, request
+from assay.testbed import ALPHAS, FOLDER, Evaluation, Planted, View, passes_filter, read_planted, read_scores
+from assay.testbed import SCORES as SCORE_FOLDER
 
-CONTENDERS = (
-    *("mid_pit", "gap_k", "min_k_plus_plus", "min_k_plus_plus:k=1.0", "fast_detect_gpt", "sr_gray", "sr_z"),
-    "reference",
-)
 SPLITS = 200
 CALIBRATION_SHARE = 0.4
 WITHIN = (0.05, 0.95)
@@ -38,13 +36,13 @@ def honest_null(bench: Bench) -> Finding:
             folder = bench.folder(bench.configured(configuration, seed))
             planted = read_planted(folder / FOLDER)
             sizes.append(len(planted.part("nonmember", "calibration-nonmember", "unseen")))
-            base = read_scores(folder / SCORES / "epoch-0.parquet", [s.id for s in planted.samples])
+            base = read_scores(folder / SCORE_FOLDER / "epoch-0.parquet", [s.id for s in planted.samples])
             for epoch in epochs:
-                scores = read_scores(folder / SCORES / f"epoch-{epoch}.parquet", [s.id for s in planted.samples])
+                scores = read_scores(folder / SCORE_FOLDER / f"epoch-{epoch}.parquet", [s.id for s in planted.samples])
                 for view, kept in kept_in(planted, base).items():
                     for name, found in false_positive_rates(planted, scores, seed, kept).items():
                         rates.setdefault((f"{name}{view}", epoch), []).append(found)
-                rule = cell_of(evaluation, "sr_gray", epoch, "all")
+                rule = cell_of(evaluation, in_paper("gray")[SRDETECTION], epoch, "all")
                 if rule is not None and rule.rule_on_unseen is not None:
                     rules[epoch].append(rule.rule_on_unseen)
         for name in dict.fromkeys(name for name, _ in rates):
@@ -52,7 +50,7 @@ def honest_null(bench: Bench) -> Finding:
             lines.append(Line(f"{configuration.name} · {name}", tuple(values)))
         ruled = tuple(over_seeds(rules[epoch], share=True) for epoch in epochs)
         lines.append(
-            Line(f"{configuration.name} · strict sr_gray, the paper's rule", (*ruled, *(None for _ in epochs)))
+            Line(f"{configuration.name} · strict SrDetection, the paper's rule", (*ruled, *(None for _ in epochs)))
         )
     shown = [0, *epochs_of(runs)]
     return Finding(
@@ -88,7 +86,10 @@ def every_cell(bench: Bench) -> Finding:
     runs = {one.name: bench.evaluations(one) for one in bench.configurations}
     epochs = epochs_of(runs)
     cells: list[tuple[str, View, int]] = [(m, v, e) for m in runs for v in views(runs) for e in epochs]
-    lines = [Line(name, tuple(_auroc(runs[m], name, e, v) for m, v, e in cells)) for name in CONTENDERS]
+    lines = [
+        Line(name, tuple(_auroc(runs[m], name, e, v) for m, v, e in cells))
+        for name in (*flagged("baseline"), *flagged("contender"))
+    ]
     verdicts = []
     for candidate, rival in dict.fromkeys(
         (c.candidate, c.rival) for r in runs.values() for one in r for c in one.contests
@@ -164,12 +165,13 @@ def _verdict(verdicts: list[tuple[str, str, list[float]]]) -> list[str]:
     """Which candidate is above both rivals in every cell."""
     candidates = dict.fromkeys(candidate for candidate, _, _ in verdicts)
     above = [c for c in candidates if all(min(d, default=-1) > 0 for name, _, d in verdicts if name == c)]
+    two = [c for c in candidates if request(c).definition.access == "two models"]
     level = [c for c in candidates if all(min(d, default=-1) >= 0 for name, _, d in verdicts if name == c)]
     return [
         (
             f"Above both SrDetection and Min-K%++ in every cell, by the mean over seeds: {', '.join(above) or 'none'}; "
             f"never below either, ties at the ceiling counted: {', '.join(level) or 'none'}. "
-            "`reference` reads two models, the one before the training as well."
+            f"{', '.join(two)}: reads two models, the one before the training as well."
         )
     ]
 
@@ -177,16 +179,17 @@ def _verdict(verdicts: list[tuple[str, str, list[float]]]) -> list[str]:
 def _intervals(runs: dict[str, tuple[Evaluation, ...]]) -> str:
     """In how many single runs the difference is sure."""
     told = []
+    rival = next(name for name in flagged("baseline") if name != in_paper("gray")[SRDETECTION])
     for candidate in dict.fromkeys(c.candidate for r in runs.values() for one in r for c in one.contests):
         of = [
             c.difference.estimate.low
             for r in runs.values()
             for one in r
             for c in one.contests
-            if c.candidate == candidate and c.epoch and c.rival == "min_k_plus_plus"
+            if c.candidate == candidate and c.epoch and c.rival == rival
         ]
         told.append(f"{candidate} {sum(low > 0 for low in of)} of {len(of)}")
-    return f"Cells of single runs whose paired interval lies above 0 against Min-K%++: {', '.join(told)}."
+    return f"Cells of single runs whose paired interval lies above 0 against {SCORES[rival].title}: {', '.join(told)}."
 
 
 def _after(epoch: int) -> str:

@@ -5,7 +5,8 @@ from collections.abc import Mapping
 from assay.experiments.bench import Bench
 from assay.experiments.finding import Drawn, Finding, Line, Value
 from assay.experiments.paper_values import TABLE_3, TABLE_10
-from assay.experiments.srdetection.detection import epochs_of, measured, rows, setting, views, whose_columns
+from assay.experiments.srdetection.detection import epochs_of, in_paper, measured, rows, setting, views, whose_columns
+from assay.scores import SRDETECTION, flagged
 from assay.testbed import Evaluation
 
 F1 = 3
@@ -18,7 +19,7 @@ DEFAULT_VARIANTS = 10
 def table_3(bench: Bench) -> Finding:
     """Macro-F1 of SrDetection, gray-box, by number of variants and epoch."""
     runs = {one.name: bench.evaluations(one) for one in bench.configurations}
-    lines = by_variants("sr_gray", TABLE_3, runs)
+    lines = by_variants(in_paper("gray")[SRDETECTION], TABLE_3, runs)
     return Finding(
         name="table-3",
         title="Macro-F1 of SrDetection by number of variants (SrDetection, Table 3)",
@@ -43,7 +44,7 @@ def by_variants(
     """Macro-F1 of SrDetection for each number of variants and epoch, the paper's beside ours where it has the epoch.
 
     Args:
-        score: "sr_gray" or "sr_black".
+        score: SrDetection with gray-box or black-box access.
         table: number of variants → for each model of the paper the percentages after its epochs.
         runs: configuration → evaluations, one a seed.
     """
@@ -94,7 +95,7 @@ def figure_3(bench: Bench) -> Finding:
     runs = found[RATIOS[0]]
     view = views(runs)[0]
     name = next(iter(runs))
-    shown = ("sr_gray", "min_k_plus_plus", "mid_pit", "lowercase")
+    shown = flagged("figure")
     values = {one: {r: measured(found[r][name], one, 1, view)[F1] for r in RATIOS} for one in shown}
     drawn = [Drawn(one, {float(r): v for r, v in by.items() if v is not None}) for one, by in values.items()]
     return Finding(

@@ -27,6 +27,7 @@ from transformers import (
 
 from assay.leakage.labelled import Continued, Taught, check_classes, continued
 from assay.models import located, one_line, quiet
+from assay.scores import SRDETECTION, fitted
 from assay.scoring import rewritten
 from assay.types import Generator, Sample, Score
 
@@ -115,6 +116,13 @@ class VeilProbe:
         ]
 
 
+@fitted(
+    name=NAME,
+    title="VeilProbe",
+    formula="squared distance to the prototype of the non-members - that to the prototype of the members",
+    reference="Hu et al., IJCAI 2025",
+    names_in={SRDETECTION: "VeilProbe"},
+)
 def fit(
     samples: Sequence[Sample],
     labels: Sequence[bool],

@@ -16,6 +16,7 @@ from sklearn.naive_bayes import GaussianNB
 
 from assay.leakage.labelled import NOTHING, Continued, Taught, check_classes, continued
 from assay.models import TransformersModel, open_local
+from assay.scores import SRDETECTION, fitted
 from assay.types import Generator, Sample, Score
 
 NAME = "dpdllm"
@@ -64,6 +65,13 @@ class DPDLLM:
         return found
 
 
+@fitted(
+    name=NAME,
+    title="DPDLLM",
+    formula="ln p(features of the generated text, member) - ln p(features, non-member)",
+    reference="Zhou et al., Findings of ACL 2024",
+    names_in={SRDETECTION: "DPDLLM"},
+)
 def fit(
     samples: Sequence[Sample],
     labels: Sequence[bool],

@@ -1,0 +1,97 @@
+"""Plug-ins: objects that other distributions add through entry points (`importlib.metadata`).
+
+Looking for plug-ins reads the metadata of installed distributions only; the code of a plug-in is imported when the
+object is asked for. A plug-in never replaces a name: two of one name are refused.
+"""
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from functools import cached_property
+from importlib.metadata import EntryPoint, entry_points
+from typing import Generic, TypeVar
+
+from assay.errors import PlugInError
+
+Plugged = TypeVar("Plugged")
+
+
+class PlugIns(Mapping[str, Plugged], Generic[Plugged]):
+    """The plug-ins of one entry-point group by name, each imported when it is asked for.
+
+    Args:
+        group: of the entry points.
+        expected: the type of the objects; for a function any callable.
+        description: of that type, for messages.
+        reserved: returns the names that assay itself uses, which no plug-in may have.
+    """
+
+    def __init__(
+        self, group: str, expected: type[Plugged], description: str, reserved: Callable[[], Iterable[str]]
+    ) -> None:
+        self._group = group
+        self._expected = expected
+        self._description = description
+        self._reserved = reserved
+        self._loaded: dict[str, Plugged] = {}
+
+    def __getitem__(self, name: str) -> Plugged:
+        """Return the plug-in of that name.
+
+        Raises:
+            KeyError: there is none.
+            PlugInError: it cannot be imported, or it is not what the group holds.
+        """
+        if name not in self._loaded:
+            self._loaded[name] = self._load(self._entries[name])
+        return self._loaded[name]
+
+    def __contains__(self, name: object) -> bool:
+        return name in self._entries
+
+    def __iter__(self) -> Iterator[str]:
+        """Iterate over the names in alphabetical order; nothing is imported.
+
+        Raises:
+            PlugInError: a name is used twice.
+        """
+        return iter(self._entries)
+
+    def __len__(self) -> int:
+        return len(self._entries)
+
+    @cached_property
+    def _entries(self) -> Mapping[str, EntryPoint]:
+        entries: dict[str, EntryPoint] = {}
+        for entry in sorted(entry_points(group=self._group), key=lambda entry: entry.name):
+            other = entries.setdefault(entry.name, entry)
+            # one distribution is seen twice where two folders of the path hold its metadata
+            if (other.value, _distribution(other)) != (entry.value, _distribution(entry)):
+                raise PlugInError(f"{describe(other)} and {describe(entry)} have one name; expected different names")
+        clashes = [entries[name] for name in self._reserved() if name in entries]
+        if clashes:
+            raise PlugInError(f"{describe(clashes[0])}: assay itself uses this name; expected another name")
+        return entries
+
+    def _load(self, entry: EntryPoint) -> Plugged:
+        try:
+            loaded = entry.load()
+        except Exception as error:  # importing a plug-in runs code of others, which may raise anything
+            message = " ".join(f"{type(error).__name__}: {error}".split())
+            raise PlugInError(
+                f"{describe(entry)} cannot be imported ({message}); expected a plug-in that works: "
+                "repair or uninstall it"
+            ) from error
+        if not isinstance(loaded, self._expected):
+            raise PlugInError(f"{describe(entry)} is of type {type(loaded).__name__}; expected {self._description}")
+        name = getattr(loaded, "name", entry.name)
+        if name != entry.name:
+            raise PlugInError(f"{describe(entry)} has the name {name!r}; expected that of its entry point")
+        return loaded
+
+
+def describe(entry: EntryPoint) -> str:
+    """Return the entry point and its distribution in words."""
+    return f"plug-in {entry.name!r} of {_distribution(entry)} ({entry.group}: {entry.value})"
+
+
+def _distribution(entry: EntryPoint) -> str:
+    return f"{entry.dist.name} {entry.dist.version}" if entry.dist else "an unknown distribution"

@@ -1,6 +1,7 @@
 """Continued pre-training: it learns what it is shown, and a killed run ends as one that was not."""
 
 import json
+import shutil
 import subprocess
 import sys
 from dataclasses import replace
@@ -10,9 +11,11 @@ import pytest
 import torch
 
 from assay.errors import DataError
-from assay.models import open_model
-from assay.training.finetuning import STATE, Task, checkpoint_folder, finetune, padded, rate_at
-from assay.training.resuming import LOG
+from assay.models import ModelSettings, load_checkpoint, open_model
+from assay.training.causal import padded, tune
+from assay.training.finetuning import Task, checkpoint_folder, finetune
+from assay.training.loop import trapezoid
+from assay.training.resuming import LOG, STATE
 from assay.training.settings import TrainingSettings
 from support.architectures import ARCHITECTURES, saved
 
@@ -83,7 +86,7 @@ def test_a_killed_run_ends_with_the_weights_of_one_that_was_not(training, task, 
         assert same(weights(checkpoint_folder(whole, epoch)), weights(checkpoint_folder(broken, epoch)))
     losses = [[json.loads(x)["loss"] for x in (out / LOG).read_text().splitlines()] for out in (whole, broken)]
     assert losses[0] == losses[1]
-    assert len(losses[0]) == asked.steps
+    assert len(losses[0]) == asked.batches.per_epoch * 2
 
 
 def test_a_checkpoint_is_what_a_shorter_run_gives(task, tmp_path):
@@ -110,14 +113,14 @@ def test_gradient_checkpointing_changes_memory_and_nothing_else(task, tmp_path):
 
 
 def test_every_epoch_shows_every_row_once(task):
-    orders = [task.order(epoch).tolist() for epoch in range(3)]
+    orders = [task.batches.order(epoch).tolist() for epoch in range(3)]
     assert all(sorted(order) == list(range(13)) for order in orders)
     assert len({tuple(order) for order in orders}) == 3
 
 
 def test_the_rate_rises_and_stays():
-    training = replace(FULL, rate=1.0, warm_up=4)
-    assert [rate_at(step, training) for step in (0, 1, 3, 4, 900)] == [0.25, 0.5, 1.0, 1.0, 1.0]
+    schedule = trapezoid(1000, warm_up=4)
+    assert [schedule(step) for step in (0, 1, 3, 4, 900)] == [0.25, 0.5, 1.0, 1.0, 1.0]
 
 
 def test_padding_is_not_trained_on():
@@ -133,10 +136,49 @@ def test_a_folder_that_holds_another_training_is_refused(task, tmp_path):
         finetune(tmp_path, replace(task, seed=6))
 
 
+def test_other_rows_or_another_base_model_in_the_same_folder_are_refused(task, bases, tmp_path):
+    """As many rows of as many tokens, and a folder of the same name."""
+    finetune(tmp_path / "out", task, stop_after=1)
+    swapped = [row[::-1].copy() for row in task.members]
+    with pytest.raises(DataError, match="different in rows_sha256"):
+        finetune(tmp_path / "out", replace(task, members=swapped))
+    shutil.copytree(task.model, tmp_path / "base")
+    other = replace(task, model=str(tmp_path / "base"))
+    finetune(tmp_path / "moved", other, stop_after=1)
+    shutil.copyfile(checkpoint_model(tmp_path / "moved", other), tmp_path / "base" / "model.safetensors")
+    with pytest.raises(DataError, match="different in base_sha256"):
+        finetune(tmp_path / "moved", other)
+
+
+def checkpoint_model(out, task):
+    """The weights file of another model of the same shape."""
+    finetune(out.with_name("elsewhere"), replace(task, training=replace(FULL, epochs=1, checkpoints=(1,))))
+    return checkpoint_folder(out.with_name("elsewhere"), 1) / "model.safetensors"
+
+
+@pytest.mark.parametrize(
+    "training",
+    [FULL, replace(FULL, method="lora", optimiser="sgd", clip=None, targets=("q_proj", "v_proj"), rate=1.0)],
+    ids=["full", "lora on two layers with SGD"],
+)
+def test_a_loaded_model_is_tuned_in_place(training, bases):
+    """The loss falls, and random numbers outside stay as they were."""
+    model = load_checkpoint(bases["Qwen2.5"], ModelSettings(device="cpu", dtype="float32")).model
+    state, losses = torch.random.get_rng_state(), []
+    tuned = tune(model, rows(1, 6), replace(training, epochs=8), seed=0, progress=lambda r, _: losses.append(r["loss"]))
+    assert len(losses) == 16
+    assert sum(losses[-4:]) < sum(losses[:4])
+    assert not tuned.training
+    assert not any(parameter.requires_grad for parameter in tuned.parameters())
+    assert torch.equal(torch.random.get_rng_state(), state)
+    layers = {name.split(".lora_")[0].split(".")[-1] for name, _ in tuned.named_parameters() if ".lora_" in name}
+    assert layers == set(training.targets)
+
+
 def test_a_state_cut_short_is_refused_in_one_line(task, tmp_path):
     finetune(tmp_path, task, stop_after=1)
     (tmp_path / STATE).write_bytes((tmp_path / STATE).read_bytes()[:100])
-    with pytest.raises(DataError, match="expected the state of this training"):
+    with pytest.raises(DataError, match="expected a state of `assay testbed train`"):
         finetune(tmp_path, task)
 
 

@@ -46,13 +46,19 @@ def test_a_corpus_is_made_once_and_is_there_only_when_it_is_whole(tmp_path):
 
 def test_the_last_state_is_whole_or_the_one_before(tmp_path):
     path = tmp_path / "state"
-    write_state(path, {"step": 1})
+    state = {"step": 1, "seconds": 2.0, "inputs": "a", "parameters": {}, "optimisers": []}
+    write_state(path, state)
     with pytest.raises(AttributeError):
         write_state(path, {"step": lambda: 2})  # cannot be pickled
-    assert read_state(path, "train") == {"step": 1}
+    assert read_state(path, "train", "a") == state
+    with pytest.raises(DataError, match="was trained on other texts"):
+        read_state(path, "train", "b")
+    write_state(path, {"step": 1, "seconds": 2.0, "trained": {}, "optimiser": {}})
+    with pytest.raises(DataError, match="expected a state of `train`"):
+        read_state(path, "train", "a")
     path.write_bytes(b"x")
-    with pytest.raises(DataError, match="expected a checkpoint of `train`"):
-        read_state(path, "train")
+    with pytest.raises(DataError, match="expected a state of `train`"):
+        read_state(path, "train", "a")
 
 
 def test_steps_behind_the_last_state_leave_the_log(tmp_path):

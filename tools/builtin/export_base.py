@@ -22,7 +22,7 @@ from assay.testbed.manifest import PACKAGE_FILE, manifest_digest, read_manifest
 from assay.training.resuming import LOG
 from builtin import prepared
 from builtin.base_tokenizer import load_tokenizer
-from builtin.train_base import CORPUS, TrainingRecipe, load_checkpoint, mean_loss, step_count
+from builtin.train_base import CORPUS, TrainingRecipe, load_trained, mean_loss, step_count
 from builtin.training_record import CURVE, loss_curve, versions, write_record
 
 Floats = NDArray[np.float64]
@@ -104,7 +104,7 @@ def export_base(out: Path, folder: Path, recipe: TrainingRecipe, *, hardware: st
     Raises:
         DataError: `out` holds no run of this recipe with a checkpoint.
     """
-    model, step, seconds = load_checkpoint(out, recipe)
+    model, step, seconds = load_trained(out, recipe)
     folder.mkdir(parents=True, exist_ok=True)
     with quiet():
         model.bfloat16().save_pretrained(folder)

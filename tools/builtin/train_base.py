@@ -1,15 +1,15 @@
 """Training of `builtin:small`: a small Llama from scratch, on one device or on several processes of a CPU.
 
-Everything that training reads in order (rows, doses, schedule) is fixed before the first step, so a run that is killed
-and started again ends with the same weights as one that was not.
+Rows, doses and schedule are fixed before the first step, so a run that is killed and started again ends with the
+weights of an unbroken one.
 """
 
+import hashlib
 import math
 import os
 import shutil
 import tempfile
-import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 
@@ -21,21 +21,19 @@ from torch.multiprocessing.spawn import ProcessException, spawn
 from transformers import LlamaConfig, LlamaForCausalLM
 
 from assay.errors import DataError
+from assay.training import RunFolder, Training, accumulate, train, trapezoid
+from assay.training.loop import Schedule
 from assay.training.muon import Muon
 from assay.training.packing import Tokens
-from assay.training.processes import training_device
+from assay.training.processes import Processes, training_device
 from assay.training.resuming import (
-    CHECKPOINT,
-    LOG,
     RECIPE,
+    STATE,
     Progress,
-    Record,
-    cut_log,
     keep_recipe,
-    log_step,
     read_state,
     require_recipe,
-    write_state,
+    restore_parameters,
 )
 from builtin import prepared
 from builtin.base_corpus import CorpusRecipe
@@ -55,7 +53,7 @@ class TrainingRecipe:
     """All choices that decide the weights, up to the rounding of the machine.
 
     Attributes:
-        corpus: what is trained on.
+        corpus: of the training texts.
         hidden_size, layers, heads, intermediate_size: of the Llama; embeddings are tied.
         batch_rows: rows of `corpus.context` predictions in one step.
         muon_rate: learning rate of the hidden matrices.
@@ -82,15 +80,15 @@ class TrainingRecipe:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Machine:
-    """How to compute; none of it changes what is learnt, beyond rounding.
+    """Hardware settings; none of them changes the weights beyond rounding.
 
     Attributes:
         device: "cpu", "cuda" or "auto" (cuda where there is one).
         processes: data-parallel processes, one thread each, on a CPU; `batch_rows` is a multiple of it.
         micro_rows: rows in one forward pass; None chooses by device.
         compile: whether to use torch.compile (on a CPU it needs a C++ compiler).
-        checkpoint_seconds: least time between two checkpoints.
-        stop_after: stop after so many steps of this call, as if killed after a checkpoint; None runs to the end.
+        checkpoint_seconds: least time between two saved states.
+        stop_after: stop after so many steps of this call, with the state saved; None runs to the end.
     """
 
     device: str = "auto"
@@ -102,20 +100,20 @@ class Machine:
 
 
 def train_base(out: Path, recipe: TrainingRecipe, machine: Machine, progress: Progress | None = None) -> bool:
-    """Trains, or goes on training, in the folder `out`; returns whether the last step is done.
+    """Train in the folder `out`, or continue the training there; return whether the last step is done.
 
-    `out` then holds the corpus as rows, the last checkpoint and the loss curve.
+    `out` then holds the corpus as rows, the last state and the loss curve.
 
     Args:
         out: folder of the run, made if it is not there.
-        recipe: what is trained on what.
-        machine: how it is computed.
-        progress: told after each step; a module's function, so that it reaches other processes.
+        recipe: of corpus, model and training.
+        machine: hardware settings.
+        progress: called after each step; a module's function, so that it reaches other processes.
 
     Raises:
         DataError: `out` holds a run of another recipe or a damaged one, the batch cannot be shared among the processes,
-            or the machine lacks what it is told to use.
-        OSError: `out` cannot be written; the last checkpoint stays.
+            or the machine lacks a device or compiler.
+        OSError: `out` cannot be written; the last state stays.
     """
     _check_machine(machine)
     if recipe.batch_rows % machine.processes:
@@ -131,14 +129,14 @@ def train_base(out: Path, recipe: TrainingRecipe, machine: Machine, progress: Pr
                 spawn(_worker, (run,), nprocs=machine.processes)
             except ProcessException as error:
                 fault = Path(meeting, FAULT)
-                if fault.exists():  # what stopped one process; the other may have died of the first one's silence
+                if fault.exists():  # the error of one process; the others may only have lost their connection to it
                     raise OSError(fault.read_text("utf-8")) from error
                 raise
-    return int(read_state(out / CHECKPOINT, COMMAND)["step"]) == step_count(out, recipe)
+    return int(read_state(out / STATE, COMMAND, _inputs(out))["step"]) == step_count(out, recipe)
 
 
 def build_model(recipe: TrainingRecipe) -> LlamaForCausalLM:
-    """The untrained model; weights depend on the recipe's seed alone."""
+    """Return the untrained model; its weights depend on the recipe's seed alone."""
     torch.manual_seed(recipe.seed)
     config = LlamaConfig(
         vocab_size=recipe.corpus.vocabulary_size,
@@ -161,38 +159,36 @@ def build_model(recipe: TrainingRecipe) -> LlamaForCausalLM:
 
 
 def step_count(out: Path, recipe: TrainingRecipe) -> int:
-    """Steps of the whole run: every row once."""
+    """Return the steps of the whole run: every row once."""
     rows = np.load(out / CORPUS / prepared.ROWS, mmap_mode="r")
     return math.ceil(len(rows) / recipe.batch_rows)
 
 
 def row_order(count: int, recipe: TrainingRecipe) -> NDArray[np.int64]:
-    """The order in which rows are trained on: neighbouring rows are pieces of one file, so they are shuffled."""
+    """Return the shuffled order of the rows: neighbouring rows are pieces of one file."""
     return np.random.default_rng(recipe.seed).permutation(count)
 
 
-def rate_at(step: int, steps: int, recipe: TrainingRecipe) -> float:
-    """Learning-rate factor of a step: linear warm-up, constant, linear decay to 0 (WSD)."""
-    warm_up = (step + 1) / max(1.0, recipe.warm_up * steps)
-    decay = (steps - step) / max(1.0, recipe.decay * steps)
-    return min(1.0, warm_up, decay)
+def schedule(steps: int, recipe: TrainingRecipe) -> Schedule:
+    """Return the schedule of both rates: linear warm-up, constant, linear decay to 0 (WSD)."""
+    return trapezoid(steps, warm_up=recipe.warm_up * steps, decay=recipe.decay * steps)
 
 
-def load_checkpoint(out: Path, recipe: TrainingRecipe) -> tuple[LlamaForCausalLM, int, float]:
-    """The model of the last checkpoint, its step, and the seconds trained so far.
+def load_trained(out: Path, recipe: TrainingRecipe) -> tuple[LlamaForCausalLM, int, float]:
+    """Return the model of the last state, its step, and the seconds trained so far.
 
     Raises:
-        DataError: `out` holds no run, one of another recipe, or one without a checkpoint that can be read.
+        DataError: `out` holds no run, one of another recipe, or one without a state that can be read.
     """
     require_recipe(out / RECIPE, asdict(recipe), COMMAND)
-    state = read_state(out / CHECKPOINT, COMMAND)
+    state = read_state(out / STATE, COMMAND, _inputs(out))
     model = build_model(recipe)
-    model.load_state_dict(state["model"])
+    restore_parameters(out / STATE, state, dict(model.named_parameters()))
     return model, int(state["step"]), float(state["seconds"])
 
 
 def mean_loss(model: LlamaForCausalLM, rows: Tokens, *, device: torch.device) -> float:
-    """Mean negative log-likelihood of the rows' predictions, in nats, padding left out."""
+    """Return the mean negative log-likelihood of the rows' predictions, in nats, padding left out."""
     total, count = 0.0, 0
     with torch.no_grad():
         for start in range(0, len(rows), 8):
@@ -204,7 +200,7 @@ def mean_loss(model: LlamaForCausalLM, rows: Tokens, *, device: torch.device) ->
 
 @dataclass(frozen=True, slots=True)
 class _Run:
-    """What each process is told; `meeting` is where they find one another."""
+    """Arguments of each process; `meeting` is the address at which they connect."""
 
     out: Path
     recipe: TrainingRecipe
@@ -219,7 +215,7 @@ def _worker(rank: int, run: _Run) -> None:
         torch.set_num_threads(1)
         dist.init_process_group("gloo", init_method=run.meeting, rank=rank, world_size=processes)
     try:
-        _train(rank, run)
+        _train(run)
     except OSError as error:
         if processes > 1:
             Path(run.meeting.removeprefix("file://")).with_name(FAULT).write_text(str(error), "utf-8")
@@ -229,48 +225,45 @@ def _worker(rank: int, run: _Run) -> None:
             dist.destroy_process_group()
 
 
-def _train(rank: int, run: _Run) -> None:
+def _train(run: _Run) -> None:
     out, recipe, machine = run.out, run.recipe, run.machine
-    device = _device(machine)
-    rows = np.load(out / CORPUS / prepared.ROWS, mmap_mode="r")
-    order = row_order(len(rows), recipe)
+    processes = Processes(_device(machine).type)
     steps = step_count(out, recipe)
     model = build_model(recipe)
-    model.to(device)  # type: ignore[arg-type]  # transformers wraps Module.to so that mypy misses its self
-    optimisers = _optimisers(model, recipe)
-    first, seconds_before = _restore(out, model, optimisers)
-    if rank == 0:
-        cut_log(out / LOG, first)
-    summed: SummedLoss = torch.compile(_summed_loss) if machine.compile else _summed_loss
-    micro = machine.micro_rows or (64 if device.type == "cuda" else 2)
-    last = steps if machine.stop_after is None else min(steps, first + machine.stop_after)
-    started = saved_at = time.monotonic()
-    for step in range(first, last):
-        chosen = order[step * recipe.batch_rows : (step + 1) * recipe.batch_rows]
-        share = torch.from_numpy(rows[chosen[rank :: machine.processes]].astype(np.int64)).to(device)
-        loss = _accumulate(model, summed, share, micro=micro, scale=1 / (len(chosen) * recipe.corpus.context))
-        if machine.processes > 1:
-            loss = _sum_over_processes(list(model.parameters()), loss)
-        factor = rate_at(step, steps, recipe)
-        for optimiser, rate in zip(optimisers, (recipe.muon_rate, recipe.adam_rate), strict=True):
-            optimiser.param_groups[0]["lr"] = rate * factor
-            optimiser.step()
-            optimiser.zero_grad(set_to_none=True)
-        if rank == 0:
-            now = time.monotonic()
-            record: Record = {
-                "step": step + 1,
-                "tokens": min((step + 1) * recipe.batch_rows, len(rows)) * recipe.corpus.context,
-                "loss": round(float(loss), 4),
-                "rate": round(factor, 4),
-                "seconds": round(seconds_before + now - started, 1),
-            }
-            _append(out, record, model)
-            if run.progress is not None:
-                run.progress(record, steps)
-            if step + 1 == last or now - saved_at > machine.checkpoint_seconds:
-                saved_at = now
-                _write_checkpoint(out, model, optimisers, step=step + 1, seconds=record["seconds"])
+    model.to(processes.device)  # type: ignore[arg-type]  # transformers wraps Module.to so that mypy misses its self
+    rows = np.load(out / CORPUS / prepared.ROWS, mmap_mode="r")
+    training = Training(
+        model=model,
+        optimisers=_optimisers(model, recipe),
+        gradient=_gradient(model, rows, run, processes),
+        steps=steps,
+        schedule=schedule(steps, recipe),
+        seed=recipe.seed,
+        after_step=lambda step: _columns(out, recipe, model, step, len(rows)),
+    )
+    folder = RunFolder(out, COMMAND, _inputs(out), machine.checkpoint_seconds)
+    train(training, processes=processes, folder=folder, stop_after=machine.stop_after, progress=run.progress)
+
+
+def _gradient(model: LlamaForCausalLM, rows: Tokens, run: _Run, processes: Processes) -> Callable[[int], torch.Tensor]:
+    """Return the function that adds this process's share of a step's gradient, a few rows at a time."""
+    recipe, device = run.recipe, processes.device
+    order = row_order(len(rows), recipe)
+    summed: SummedLoss = torch.compile(_summed_loss) if run.machine.compile else _summed_loss
+    micro = run.machine.micro_rows or (64 if device.type == "cuda" else 2)
+
+    def gradient(step: int) -> torch.Tensor:
+        batch = order[step * recipe.batch_rows : (step + 1) * recipe.batch_rows]
+        share = torch.from_numpy(rows[batch[processes.rank :: processes.count]].astype(np.int64)).to(device)
+        scale = 1 / (len(batch) * recipe.corpus.context)
+
+        def loss(part: torch.Tensor) -> torch.Tensor:
+            with torch.autocast(device.type, torch.bfloat16, enabled=device.type == "cuda"):
+                return summed(model, part) * scale
+
+        return accumulate(loss, share.split(micro) if len(share) else (), device)
+
+    return gradient
 
 
 def _optimisers(model: LlamaForCausalLM, recipe: TrainingRecipe) -> tuple[torch.optim.Optimizer, ...]:
@@ -282,38 +275,14 @@ def _optimisers(model: LlamaForCausalLM, recipe: TrainingRecipe) -> tuple[torch.
     )
 
 
-def _accumulate(
-    model: LlamaForCausalLM, summed: SummedLoss, rows: torch.Tensor, *, micro: int, scale: float
-) -> torch.Tensor:
-    """Adds the gradient of `scale` times the summed loss of the rows, `micro` of them at a time."""
-    loss = torch.zeros((), device=rows.device)
-    for part in rows.split(micro) if len(rows) else ():
-        with torch.autocast(rows.device.type, torch.bfloat16, enabled=rows.device.type == "cuda"):
-            partial = summed(model, part) * scale
-        partial.backward()
-        loss += partial.detach()
-    return loss
-
-
 def _summed_loss(model: LlamaForCausalLM, rows: torch.Tensor) -> torch.Tensor:
-    """Summed negative log-likelihood of every token of the rows but the first, in nats, padding left out."""
+    """Return the summed negative log-likelihood of every token of the rows but the first, in nats, padding left out."""
     hidden = model.model(rows[:, :-1], use_cache=False).last_hidden_state
     logits = model.lm_head(hidden).float()
     targets = rows[:, 1:].reshape(-1)
     return torch.nn.functional.cross_entropy(
         logits.view(-1, logits.shape[-1]), targets, ignore_index=PAD_ID, reduction="sum"
     )
-
-
-def _sum_over_processes(parameters: list[torch.nn.Parameter], loss: torch.Tensor) -> torch.Tensor:
-    """Adds up gradients and loss over all processes, in one message."""
-    grads = [p.grad if p.grad is not None else torch.zeros_like(p) for p in parameters]
-    flat = torch.cat([loss.reshape(1), *(grad.reshape(-1) for grad in grads)])
-    dist.all_reduce(flat)
-    sizes = [p.numel() for p in parameters]
-    for parameter, grad in zip(parameters, flat[1:].split(sizes), strict=True):
-        parameter.grad = grad.view_as(parameter)
-    return flat[0]
 
 
 def _check_machine(machine: Machine) -> None:
@@ -329,38 +298,24 @@ def _device(machine: Machine) -> torch.device:
     return training_device("cpu" if machine.device == "auto" and machine.processes > 1 else machine.device)
 
 
-def _write_checkpoint(
-    out: Path,
-    model: LlamaForCausalLM,
-    optimisers: tuple[torch.optim.Optimizer, ...],
-    *,
-    step: int,
-    seconds: float,
-) -> None:
-    state = {
-        "step": step,
-        "seconds": seconds,
-        "model": model.state_dict(),
-        "optimisers": [optimiser.state_dict() for optimiser in optimisers],
-    }
-    write_state(out / CHECKPOINT, state)
-
-
-def _restore(out: Path, model: LlamaForCausalLM, optimisers: tuple[torch.optim.Optimizer, ...]) -> tuple[int, float]:
-    """Loads the last checkpoint, if there is one; returns its step and the seconds trained until then."""
-    if not (out / CHECKPOINT).exists():
-        return 0, 0.0
-    state = read_state(out / CHECKPOINT, COMMAND)
-    model.load_state_dict(state["model"])
-    for optimiser, saved in zip(optimisers, state["optimisers"], strict=True):
-        optimiser.load_state_dict(saved)
-    return int(state["step"]), float(state["seconds"])
-
-
-def _append(out: Path, record: Record, model: LlamaForCausalLM) -> None:
-    """Adds a step to the loss curve; now and then with the loss on held-out package files."""
-    if record["step"] % _VALIDATION_EVERY == 0:
+def _columns(out: Path, recipe: TrainingRecipe, model: LlamaForCausalLM, step: int, rows: int) -> Mapping[str, float]:
+    """Return columns of the log: tokens, and now and then the loss on held-out package files."""
+    columns: dict[str, float] = {"tokens": min(step * recipe.batch_rows, rows) * recipe.corpus.context}
+    if step % _VALIDATION_EVERY == 0:
         held_out = np.load(out / CORPUS / prepared.VALIDATION)
         spread = held_out[:: max(1, len(held_out) // _VALIDATION_ROWS)]
-        record["validation_loss"] = round(mean_loss(model, spread, device=model.device), 4)
-    log_step(out / LOG, record)
+        columns["validation_loss"] = round(mean_loss(model, spread, device=model.device), 4)
+    return columns
+
+
+def _inputs(out: Path) -> str:
+    """Return the digest of the rows that the run in a folder is trained on.
+
+    Raises:
+        DataError: they are missing.
+    """
+    try:
+        with (out / CORPUS / prepared.ROWS).open("rb") as file:
+            return hashlib.file_digest(file, "sha256").hexdigest()
+    except OSError as error:
+        raise DataError(f"{out / CORPUS}: expected the corpus that `{COMMAND}` wrote ({error.strerror})") from error

@@ -1,13 +1,12 @@
-"""Training of `builtin:fragments`: fragments are drawn towards the functions that they are from.
+"""Training of `builtin:fragments`: the vector of a fragment moves towards that of its function.
 
 Every draw depends on the recipe's seed and the number of the step alone, so a run that is killed and started again ends
-with the weights of one that was not, up to the rounding of the machine.
+with the weights of an unbroken one, up to the rounding of the machine.
 """
 
 import math
 import random
-import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
@@ -20,23 +19,23 @@ from torch import nn
 from assay.errors import DataError
 from assay.retrieval.encoding.bag import BagEncoder, places, sign_rows
 from assay.retrieval.encoding.features import Features
-from assay.training.processes import training_device
+from assay.testbed.manifest import manifest_digest
+from assay.training import Batches, RunFolder, Training, train, trapezoid
+from assay.training.loop import Schedule
+from assay.training.processes import Processes, training_device
 from assay.training.resuming import (
-    CHECKPOINT,
-    LOG,
     RECIPE,
+    STATE,
     Progress,
-    Record,
-    cut_log,
     keep_recipe,
-    log_step,
     read_state,
     require_recipe,
-    write_state,
+    restore_parameters,
 )
 from assay.types import Encoder
 from builtin.contrastive import Pairs, accumulate_gradient, clip_loss
 from builtin.encoder_corpus import (
+    MANIFEST,
     EncoderCorpus,
     EncoderCorpusRecipe,
     all_features,
@@ -57,7 +56,7 @@ class EncoderRecipe:
     """All choices that decide the weights, up to the rounding of the machine.
 
     Attributes:
-        corpus: what is trained on.
+        corpus: of the training texts.
         fragments: how fragments are drawn and rewritten.
         dimensions: of a vector.
         row_bits: there are 2^row_bits learned rows.
@@ -89,13 +88,13 @@ class EncoderRecipe:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EncoderMachine:
-    """How to compute; none of it changes what is learnt, beyond rounding.
+    """Hardware settings; none of them changes the weights beyond rounding.
 
     Attributes:
         device: "cpu", "cuda" or "auto" (cuda where there is one).
         pairs_at_once: pairs whose graph is in memory at a time; the gradient is that of the whole batch.
-        checkpoint_seconds: least time between two checkpoints.
-        stop_after: stop after so many steps of this call, as if killed after a checkpoint; None runs to the end.
+        checkpoint_seconds: least time between two saved states.
+        stop_after: stop after so many steps of this call, with the state saved; None runs to the end.
     """
 
     device: str = "auto"
@@ -117,10 +116,10 @@ class BagModel(nn.Module):
         super().__init__()
         self.row_bits = recipe.row_bits
         rarity = np.log((1 + corpus.trained) / (1 + corpus.seen)) / np.log(1 + corpus.trained)
-        known = corpus.seen / (corpus.seen + recipe.well_known)
+        frequent = corpus.seen / (corpus.seen + recipe.well_known)
         self.register_buffer("signs", torch.from_numpy(sign_rows(recipe.dimensions)), persistent=False)
         self.learned = nn.Parameter(torch.zeros(1 << recipe.row_bits, recipe.dimensions))
-        self.weights = nn.Parameter(torch.from_numpy(np.stack([rarity, rarity * known]).astype(np.float32)))
+        self.weights = nn.Parameter(torch.from_numpy(np.stack([rarity, rarity * frequent]).astype(np.float32)))
         self.log_scale = nn.Parameter(torch.tensor(math.log(recipe.first_scale)))
 
     @property
@@ -128,15 +127,15 @@ class BagModel(nn.Module):
         """Inverse temperature."""
         return self.log_scale.exp().clamp(max=HIGHEST_SCALE)
 
-    def forward(self, found: Features) -> torch.Tensor:
-        """[texts, d], not yet scaled to length 1."""
+    def forward(self, texts: Features) -> torch.Tensor:
+        """Return vectors [texts, d], not yet scaled to length 1."""
         device = self.learned.device
-        at = places(found, self.row_bits)
+        at = places(texts, self.row_bits)
         starts = torch.from_numpy(at.starts[:-1].astype(np.int32)).to(device)
-        chosen = torch.from_numpy(at.weights).to(device)
+        kinds = torch.from_numpy(at.weights).to(device)
         halves = (
             nn.functional.embedding_bag(
-                torch.from_numpy(rows).to(device), table, starts, mode="sum", per_sample_weights=weights[chosen]
+                torch.from_numpy(rows).to(device), table, starts, mode="sum", per_sample_weights=weights[kinds]
             )
             for rows, table, weights in zip((at.signs, at.rows), (self.signs, self.learned), self.weights, strict=True)
         )
@@ -144,7 +143,7 @@ class BagModel(nn.Module):
         return vectors
 
     def encoder(self) -> BagEncoder:
-        """As it encodes text."""
+        """Return the encoder with the weights as they are now."""
         learned, weights = self.learned.detach().cpu().numpy(), self.weights.detach().cpu().numpy()
         return BagEncoder("in training", "", learned, *weights)
 
@@ -158,19 +157,19 @@ class Part:
 
 
 def train_encoder(out: Path, recipe: EncoderRecipe, machine: EncoderMachine, progress: Progress | None = None) -> bool:
-    """Trains, or goes on training, in the folder `out`; returns whether the last step is done.
+    """Train in the folder `out`, or continue the training there; return whether the last step is done.
 
-    `out` then holds the corpus, the last checkpoint and the loss curve.
+    `out` then holds the corpus, the last state and the loss curve.
 
     Args:
         out: folder of the run, made if it is not there.
-        recipe: what is trained on what.
-        machine: how it is computed.
-        progress: told after each step.
+        recipe: of corpus, encoder and training.
+        machine: hardware settings.
+        progress: called after each step.
 
     Raises:
-        DataError: `out` holds a run of another recipe or a damaged one, or the machine lacks what it is told to use.
-        OSError: `out` cannot be written; the last checkpoint stays.
+        DataError: `out` holds a run of another recipe or a damaged one, or the machine lacks the device.
+        OSError: `out` cannot be written; the last state stays.
     """
     device = training_device(machine.device)
     keep_recipe(out / RECIPE, asdict(recipe))
@@ -179,100 +178,79 @@ def train_encoder(out: Path, recipe: EncoderRecipe, machine: EncoderMachine, pro
     if corpus.trained < recipe.batch:
         raise DataError(f"{corpus.trained} functions to train on: expected at least one batch of {recipe.batch}")
     model = BagModel(recipe, corpus).to(device)
-    optimiser = _optimiser(model, recipe)
-    first, seconds_before = _restore(out, model, optimiser)
-    cut_log(out / LOG, first)
-    order = Order(corpus.trained, recipe)
-    last = recipe.steps if machine.stop_after is None else min(recipe.steps, first + machine.stop_after)
-    started = saved_at = time.monotonic()
-    for step in range(first, last):
-        chosen = order.batch(step)
-        parts = _parts(corpus, chosen, step, recipe, machine)
-        factor = rate_at(step, recipe)
-        for group in optimiser.param_groups:
-            group["lr"] = group["full_rate"] * factor
-        optimiser.zero_grad(set_to_none=True)
-        loss = accumulate_gradient(_embedding(model), parts, lambda f, d: clip_loss(f, d, model.scale))
-        optimiser.step()
-        now = time.monotonic()
-        record: Record = {
-            "step": step + 1,
-            "pairs": (step + 1) * recipe.batch,
-            "loss": round(loss.item(), 4),
-            "scale": round(model.scale.item(), 2),
-            "rate": round(factor, 4),
-            "seconds": round(seconds_before + now - started, 1),
-        }
-        if (step + 1) % VALIDATION_EVERY == 0 or step + 1 == recipe.steps:
-            record["validation_mrr"] = round(validation_mrr(model.encoder(), corpus, recipe), 4)
-        log_step(out / LOG, record)
-        if progress is not None:
-            progress(record, recipe.steps)
-        if step + 1 == last or now - saved_at > machine.checkpoint_seconds:
-            saved_at = now
-            weights = {"model": model.state_dict(), "optimiser": optimiser.state_dict()}
-            write_state(out / CHECKPOINT, {"step": step + 1, "seconds": record["seconds"], **weights})
-    return last == recipe.steps
+    batches = batches_of(corpus.trained, recipe)
+
+    def gradient(step: int) -> torch.Tensor:
+        parts = _parts(corpus, batches(step), step, recipe, machine)
+        return accumulate_gradient(_embedding(model), parts, lambda f, d: clip_loss(f, d, model.scale))
+
+    def after_step(step: int) -> Mapping[str, float]:
+        columns = {"pairs": step * recipe.batch, "scale": round(model.scale.item(), 2)}
+        if step % VALIDATION_EVERY == 0 or step == recipe.steps:
+            columns["validation_mrr"] = round(validation_mrr(model.encoder(), corpus, recipe), 4)
+        return columns
+
+    training = Training(
+        model=model,
+        optimisers=[_optimiser(model, recipe)],
+        gradient=gradient,
+        steps=recipe.steps,
+        schedule=schedule(recipe),
+        seed=recipe.seed,
+        after_step=after_step,
+    )
+    folder = RunFolder(out, COMMAND, _inputs(out), machine.checkpoint_seconds)
+    processes = Processes(machine.device, alone=device)
+    return train(training, processes=processes, folder=folder, stop_after=machine.stop_after, progress=progress)
 
 
-@dataclass(frozen=True, slots=True)
-class Order:
-    """Which functions are in which step: every epoch in an order of its own, whole batches only."""
-
-    functions: int
-    recipe: EncoderRecipe
-
-    def batch(self, step: int) -> NDArray[np.int64]:
-        """Indices of the functions of a step, none twice."""
-        epoch, within = divmod(step, self.functions // self.recipe.batch)
-        shuffled = np.random.default_rng([self.recipe.seed, epoch]).permutation(self.functions)
-        return shuffled[within * self.recipe.batch : (within + 1) * self.recipe.batch]
+def batches_of(functions: int, recipe: EncoderRecipe) -> Batches:
+    """Return the functions of each step: every epoch in an order of its own, whole batches only."""
+    return Batches(functions, recipe.batch, recipe.seed, whole_only=True)
 
 
-def rate_at(step: int, recipe: EncoderRecipe) -> float:
-    """Learning-rate factor of a step: linear warm-up, constant, linear decay to 0."""
-    warm_up = (step + 1) / max(1, recipe.warm_up)
-    decay = (recipe.steps - step) / max(1.0, recipe.decay * recipe.steps)
-    return min(1.0, warm_up, decay)
+def schedule(recipe: EncoderRecipe) -> Schedule:
+    """Return the schedule of all rates: linear warm-up, constant, linear decay to 0."""
+    return trapezoid(recipe.steps, warm_up=recipe.warm_up, decay=recipe.decay * recipe.steps)
 
 
 def validation_mrr(encoder: Encoder, corpus: EncoderCorpus, recipe: EncoderRecipe) -> float:
-    """Mean reciprocal rank of held-out functions among all held-out ones, for fragments drawn as in training."""
+    """Return the mean reciprocal rank of held-out functions among each other, for fragments drawn as in training."""
     held_out = corpus.snippets[corpus.trained :]
-    asked = np.arange(0, len(held_out), max(1, len(held_out) // VALIDATION_FRAGMENTS))
+    queries = np.arange(0, len(held_out), max(1, len(held_out) // VALIDATION_FRAGMENTS))
     draw = random.Random(recipe.seed)  # noqa: S311  the same fragments each time
-    fragments = [draw_fragment(held_out, int(index), recipe.fragments, draw) for index in asked]
+    fragments = [draw_fragment(held_out, int(index), recipe.fragments, draw) for index in queries]
     similarities = encoder.encode(fragments) @ encoder.encode([snippet.text for snippet in held_out]).T
-    above = (similarities > similarities[np.arange(len(asked)), asked][:, None]).sum(axis=1)
+    above = (similarities > similarities[np.arange(len(queries)), queries][:, None]).sum(axis=1)
     return float(np.mean(1 / (1 + above)))
 
 
 def load_trained(out: Path, recipe: EncoderRecipe) -> tuple[BagModel, EncoderCorpus, int, float]:
-    """Model and corpus of a run, the step of its last checkpoint, and the seconds trained so far.
+    """Return model and corpus of a run, the step of its last state, and the seconds trained so far.
 
     Raises:
-        DataError: `out` holds no run, one of another recipe, or one without a checkpoint that can be read.
+        DataError: `out` holds no run, one of another recipe, or one without a state that can be read.
     """
     require_recipe(out / RECIPE, asdict(recipe), COMMAND)
-    state = read_state(out / CHECKPOINT, COMMAND)
+    state = read_state(out / STATE, COMMAND, _inputs(out))
     corpus = read_encoder_corpus(out / CORPUS)
     model = BagModel(recipe, corpus)
-    model.load_state_dict(state["model"])
+    restore_parameters(out / STATE, state, dict(model.named_parameters()))
     return model, corpus, int(state["step"]), float(state["seconds"])
 
 
 def _parts(
-    corpus: EncoderCorpus, chosen: NDArray[np.int64], step: int, recipe: EncoderRecipe, machine: EncoderMachine
+    corpus: EncoderCorpus, functions: NDArray[np.int64], step: int, recipe: EncoderRecipe, machine: EncoderMachine
 ) -> list[Part]:
     draw = random.Random(f"{recipe.seed} {step}")  # noqa: S311  reproducible, not secret
     # an added line comes from what is trained on too
     trained = corpus.snippets[: corpus.trained]
-    fragments = [draw_fragment(trained, int(index), recipe.fragments, draw) for index in chosen]
-    starts = range(0, len(chosen), machine.pairs_at_once)
+    fragments = [draw_fragment(trained, int(index), recipe.fragments, draw) for index in functions]
+    starts = range(0, len(functions), machine.pairs_at_once)
     return [
         Part(
             all_features(fragments[start : start + machine.pairs_at_once]),
-            corpus.features(chosen[start : start + machine.pairs_at_once].tolist()),
+            corpus.features(functions[start : start + machine.pairs_at_once].tolist()),
         )
         for start in starts
     ]
@@ -288,15 +266,10 @@ def _optimiser(model: BagModel, recipe: EncoderRecipe) -> torch.optim.Adam:
         (model.weights, recipe.weight_rate),
         (model.log_scale, recipe.scale_rate),
     )
-    groups: Sequence[dict[str, Any]] = [{"params": [one], "lr": rate, "full_rate": rate} for one, rate in rates]
+    groups: Sequence[dict[str, Any]] = [{"params": [parameter], "lr": rate} for parameter, rate in rates]
     return torch.optim.Adam(groups, betas=(0.9, 0.98))
 
 
-def _restore(out: Path, model: BagModel, optimiser: torch.optim.Adam) -> tuple[int, float]:
-    """Loads the last checkpoint, if there is one; returns its step and the seconds trained until then."""
-    if not (out / CHECKPOINT).exists():
-        return 0, 0.0
-    state = read_state(out / CHECKPOINT, COMMAND)
-    model.load_state_dict(state["model"])
-    optimiser.load_state_dict(state["optimiser"])
-    return int(state["step"]), float(state["seconds"])
+def _inputs(out: Path) -> str:
+    """Return the digest of the functions that the run in a folder is trained on."""
+    return manifest_digest(out / CORPUS / MANIFEST)

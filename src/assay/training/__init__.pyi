@@ -1,7 +1,14 @@
+from .causal import tune as tune
 from .finetuning import TRAIN as TRAIN
 from .finetuning import Task as Task
 from .finetuning import checkpoint_folder as checkpoint_folder
 from .finetuning import finetune as finetune
+from .loop import Batches as Batches
+from .loop import RunFolder as RunFolder
+from .loop import Training as Training
+from .loop import accumulate as accumulate
+from .loop import train as train
+from .loop import trapezoid as trapezoid
 from .processes import launched as launched
 from .resuming import LOG as LOG
 from .resuming import Progress as Progress

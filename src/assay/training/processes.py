@@ -1,4 +1,4 @@
-"""One process or several: what training needs to know of them. Several are accelerate's, one needs nobody."""
+"""One process or several of a training."""
 
 import os
 from collections.abc import Sequence
@@ -11,15 +11,15 @@ from assay.models import resolve_device
 
 
 def launched() -> bool:
-    """Whether this process is one of several that accelerate started."""
+    """Return whether this process is one of several that accelerate started."""
     return int(os.environ.get("WORLD_SIZE", "1")) > 1
 
 
 def training_device(name: str) -> torch.device:
-    """Where something is trained: "auto" (a GPU where there is one), "cpu" or "cuda".
+    """Return the device of a training: "auto" (a GPU where there is one), "cpu" or "cuda".
 
     Raises:
-        DataError: it is none of these, or there is no GPU where one was asked for.
+        DataError: it is none of these, or there is no GPU for "cuda".
     """
     if name not in ("auto", "cpu", "cuda"):
         raise DataError(f"no device {name!r} to train on; expected auto, cpu or cuda")
@@ -29,7 +29,7 @@ def training_device(name: str) -> torch.device:
 
 
 class Processes:
-    """The processes of one training.
+    """The processes of one training: those that accelerate started, a process group of torch, or this one alone.
 
     Attributes:
         device: of this process.
@@ -37,22 +37,35 @@ class Processes:
         count: how many there are.
     """
 
-    def __init__(self, device: str) -> None:
-        """Join the others, or be alone.
+    def __init__(self, device: str, *, alone: torch.device | None = None) -> None:
+        """Join the other processes, if there are any.
 
         Args:
             device: "auto" (a GPU where there is one), "cpu" or "cuda".
+            alone: train on this device and share with no other process.
 
         Raises:
-            DataError: no GPU where one was asked for.
-            MissingExtra: one of several, and accelerate is not installed.
+            DataError: no GPU for "cuda".
+            MissingExtra: this is one of several processes, and accelerate is not installed.
         """
+        self._state: Any = None
+        self._grouped = False
+        self.device, self.rank, self.count = alone or torch.device("cpu"), 0, 1
+        if alone is None:
+            self._join(device)
+
+    def _join(self, device: str) -> None:
         if device == "cuda" and not torch.cuda.is_available():
             raise DataError("training.device = 'cuda': no GPU that torch can use; expected one, or 'cpu'")
-        self._state: Any = _joined(device) if launched() else None
-        self.device: torch.device = self._state.device if self._state else resolve_device(device)
-        self.rank: int = self._state.process_index if self._state else 0
-        self.count: int = self._state.num_processes if self._state else 1
+        self._state = _joined(device) if launched() else None
+        if self._state:
+            self.device, self.rank = self._state.device, self._state.process_index
+            self.count = self._state.num_processes
+            return
+        self.device = resolve_device(device)
+        if torch.distributed.is_available() and torch.distributed.is_initialized():
+            self._grouped = True
+            self.rank, self.count = torch.distributed.get_rank(), torch.distributed.get_world_size()
 
     @property
     def first(self) -> bool:
@@ -65,12 +78,14 @@ class Processes:
         return [self.device.index or 0] if self.device.type == "cuda" else []
 
     def wait(self) -> None:
-        """Until all processes are here."""
+        """Wait until all processes are here."""
         if self._state:
             self._state.wait_for_everyone()
+        elif self._grouped:
+            torch.distributed.barrier()
 
     def add_up(self, parameters: Sequence[torch.nn.Parameter], loss: torch.Tensor) -> torch.Tensor:
-        """Adds up gradients and loss over all processes, in one message; returns the loss."""
+        """Sum gradients and loss over all processes, in one message; return the loss."""
         if self.count == 1:
             return loss
         grads = [p.grad if p.grad is not None else torch.zeros_like(p) for p in parameters]

@@ -1,44 +1,46 @@
-"""What a training finds again after it was killed: recipe, corpus, last state and loss curve in its folder."""
+"""Files of a training that can be resumed: recipe, corpus, last state and loss curve."""
 
 import io
 import json
 import pickle
 import shutil
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import torch
 
 from assay.errors import DataError
+from assay.files import durable_file, write_json
 
 LOG = "loss.jsonl"
-CHECKPOINT = "checkpoint.pt"
-RECIPE = "training_recipe.json"
+STATE = "state.pt"
+RECIPE = "training.json"
+CORPUS_RECIPE = "recipe.json"
 
 Recipe = Mapping[str, object]
-"""All that decides the weights, as a dataclass is a dictionary."""
+"""All that decides the weights, as JSON."""
 Record = dict[str, float]
 """A line of the loss curve."""
 Progress = Callable[[Record, int], None]
-"""Told after each step: its line of the loss curve, and the number of steps."""
+"""Called after each step with its line of the loss curve and the number of steps."""
 
 
 def keep_recipe(path: Path, recipe: Recipe) -> None:
-    """Write the recipe of a run, or make sure that the run there is one of this recipe.
+    """Write the recipe of a run, or make sure that the run there is of this recipe.
 
     Raises:
-        DataError: it is of another.
+        DataError: it is of another, or the file cannot be written.
     """
     if path.exists():
         check_recipe(path, recipe, "a run")
         return
     path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text(json.dumps(recipe, indent=1) + "\n", "utf-8")
+    write_json(path, recipe)
 
 
 def require_recipe(path: Path, recipe: Recipe, command: str) -> None:
-    """Make sure that there is a run, and one of this recipe.
+    """Make sure that there is a run of this recipe.
 
     Raises:
         DataError: there is none, or it is of another.
@@ -48,59 +50,105 @@ def require_recipe(path: Path, recipe: Recipe, command: str) -> None:
     check_recipe(path, recipe, "a run")
 
 
-def check_recipe(path: Path, recipe: Recipe, what: str) -> None:
-    """Make sure that what was kept is this recipe.
+def check_recipe(path: Path, recipe: Recipe, content: str) -> None:
+    """Make sure that a stored recipe equals this one.
+
+    Args:
+        path: of the stored recipe.
+        recipe: the expected one.
+        content: what the folder holds, for the error message.
 
     Raises:
         DataError: it is another; the line names what differs.
     """
-    found, wanted = json.loads(path.read_text("utf-8")), json.loads(json.dumps(recipe))  # JSON knows no tuples
-    different = sorted(key for key in {*found, *wanted} if found.get(key) != wanted.get(key))
+    try:
+        stored, expected = json.loads(path.read_text("utf-8")), json.loads(json.dumps(recipe))  # JSON knows no tuples
+    except (OSError, ValueError) as error:
+        raise DataError(f"{path}: expected the recipe of {content}; remove {path.parent} to begin again") from error
+    different = sorted(key for key in {*stored, *expected} if stored.get(key) != expected.get(key))
     if different:
         raise DataError(
-            f"{path.parent} holds {what} of another recipe, different in {', '.join(different)}; "
+            f"{path.parent} holds {content} of another recipe, different in {', '.join(different)}; "
             "expected the same one, or another folder"
         )
 
 
 def make_once(folder: Path, recipe: Recipe, write: Callable[[Path], None]) -> None:
-    """Have a corpus written to a folder, which is there only when it is whole; nothing is done where it is there.
+    """Have a corpus written to a folder, which exists only when it is whole; do nothing where it exists.
 
     Raises:
         DataError: the folder holds a corpus of another recipe.
     """
-    kept = "recipe.json"
     if folder.exists():
-        check_recipe(folder / kept, recipe, "a corpus")
+        check_recipe(folder / CORPUS_RECIPE, recipe, "a corpus")
         return
     partial = folder.with_name(folder.name + ".partial")
     shutil.rmtree(partial, ignore_errors=True)
     partial.mkdir(parents=True)
     write(partial)
-    (partial / kept).write_text(json.dumps(recipe, indent=1) + "\n", "utf-8")
+    write_json(partial / CORPUS_RECIPE, recipe)
     partial.rename(folder)
 
 
 def write_state(path: Path, state: Mapping[str, object]) -> None:
-    """Replace the last state; a process that is killed meanwhile leaves the one before."""
-    content = io.BytesIO()
-    torch.save(state, content)  # to a file, it would tell of a full disk in words of its own
-    partial = path.with_name(path.name + ".partial")
-    partial.write_bytes(content.getbuffer())
-    partial.replace(path)
-
-
-def read_state(path: Path, command: str) -> dict[str, Any]:
-    """The last state.
+    """Replace the last state; a process that is killed meanwhile leaves the one before.
 
     Raises:
-        DataError: there is none, or it cannot be read.
+        OSError: the file cannot be written.
+    """
+    content = io.BytesIO()
+    torch.save(state, content)  # writing to a file itself, torch hides the cause of a full disk
+    with durable_file(path) as file:
+        file.write(content.getbuffer())
+
+
+def read_state(path: Path, command: str, inputs: str) -> dict[str, Any]:
+    """Return the last state.
+
+    Args:
+        path: of the file.
+        command: the command that wrote it, for error messages.
+        inputs: digest of the texts and files that it was trained on.
+
+    Raises:
+        DataError: there is none, it cannot be read, or it is of other inputs.
     """
     try:
-        state: dict[str, Any] = torch.load(path, map_location="cpu", weights_only=True)
-    except (OSError, EOFError, RuntimeError, pickle.UnpicklingError) as error:
-        raise DataError(f"{path}: expected a checkpoint of `{command}` ({error})") from error
+        state: dict[str, Any] = dict(torch.load(path, map_location="cpu", weights_only=True))
+    except (OSError, EOFError, RuntimeError, TypeError, ValueError, pickle.UnpicklingError) as error:
+        raise _bad_state(path, command) from error
+    if not {"step", "seconds", "inputs", "parameters", "optimisers"} <= state.keys():
+        raise _bad_state(path, command)
+    if state["inputs"] != inputs:
+        raise DataError(f"{path} was trained on other texts or files than those here; remove it to begin again")
     return state
+
+
+def restore_parameters(path: Path, state: Mapping[str, Any], parameters: Mapping[str, torch.Tensor]) -> None:
+    """Copy the parameters of a state, read from `path`, into those of a model.
+
+    Raises:
+        DataError: the state is of other parameters.
+    """
+    stored: Mapping[str, torch.Tensor] = state["parameters"]
+    if {name: each.shape for name, each in stored.items()} != {name: each.shape for name, each in parameters.items()}:
+        raise DataError(f"{path}: expected the state of a model with these parameters; remove it to begin again")
+    with torch.no_grad():
+        for name, parameter in parameters.items():
+            parameter.copy_(stored[name])
+
+
+def restore_optimisers(path: Path, state: Mapping[str, Any], optimisers: Sequence[torch.optim.Optimizer]) -> None:
+    """Load the optimisers' part of a state, read from `path`.
+
+    Raises:
+        DataError: the state is of other optimisers.
+    """
+    try:
+        for optimiser, stored in zip(optimisers, state["optimisers"], strict=True):
+            optimiser.load_state_dict(stored)
+    except (ValueError, KeyError, TypeError) as error:
+        raise DataError(f"{path}: expected the state of these optimisers; remove it to begin again") from error
 
 
 def log_step(log: Path, record: Record) -> None:
@@ -114,3 +162,7 @@ def cut_log(log: Path, step: int) -> None:
     if log.exists():
         lines = log.read_text().splitlines()[:step]  # one line a step; a line cut short by a full disk comes last
         log.write_text("".join(line + "\n" for line in lines))
+
+
+def _bad_state(path: Path, command: str) -> DataError:
+    return DataError(f"{path}: expected a state of `{command}` that can be read; remove {path} to begin again")

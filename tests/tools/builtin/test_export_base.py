@@ -16,7 +16,7 @@ from assay.training.resuming import LOG
 from builtin import prepared
 from builtin.base_tokenizer import BOS_ID, EOS_ID, PAD_ID, load_tokenizer
 from builtin.export_base import auroc, export_base
-from builtin.train_base import CORPUS, load_checkpoint
+from builtin.train_base import CORPUS, load_trained
 from builtin.training_record import loss_curve
 from support.tiny import TINY
 
@@ -74,7 +74,7 @@ def test_every_dose_is_measured(exported):
 def test_the_weights_are_those_of_the_checkpoint_in_bfloat16(exported, trained):
     folder, _ = exported
     shipped = load_file(folder / "model.safetensors")
-    checkpoint = load_checkpoint(trained, TINY)[0].state_dict()
+    checkpoint = load_trained(trained, TINY)[0].state_dict()
     for name, weight in shipped.items():
         assert torch.equal(weight, checkpoint[name].bfloat16())
 

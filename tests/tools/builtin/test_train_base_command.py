@@ -63,7 +63,7 @@ def test_an_export_without_a_run_is_refused(builtin):
 
 
 def test_a_folder_that_holds_another_run_is_refused(builtin, tmp_path):
-    (tmp_path / "training_recipe.json").write_text(json.dumps(asdict(replace(TrainingRecipe(), seed=1))))
+    (tmp_path / "training.json").write_text(json.dumps(asdict(replace(TrainingRecipe(), seed=1))))
     refused(builtin("train-base", "--out", "."), "another recipe")
 
 

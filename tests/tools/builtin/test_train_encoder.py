@@ -12,7 +12,7 @@ from assay.errors import DataError
 from assay.retrieval.encoding import open_encoder
 from assay.retrieval.encoding.features import features
 from assay.testbed.manifest import read_manifest
-from assay.training.resuming import CHECKPOINT, LOG
+from assay.training.resuming import LOG, STATE
 from builtin import encoder_corpus
 from builtin.encoder_corpus import EncoderCorpusRecipe, blocks_of, prepare_encoder_corpus, read_encoder_corpus
 from builtin.export_encoder import export_encoder
@@ -22,9 +22,9 @@ from builtin.train_encoder import (
     BagModel,
     EncoderMachine,
     EncoderRecipe,
-    Order,
+    batches_of,
     load_trained,
-    rate_at,
+    schedule,
     train_encoder,
     validation_mrr,
 )
@@ -189,8 +189,8 @@ def test_another_recipes_run_and_a_damaged_checkpoint_are_refused(fresh):
     train_encoder(fresh, TINY_ENCODER, replace(HERE, stop_after=1))
     with pytest.raises(DataError, match="a run of another recipe"):
         train_encoder(fresh, replace(TINY_ENCODER, seed=3), HERE)
-    (fresh / CHECKPOINT).write_bytes(b"x")
-    with pytest.raises(DataError, match="expected a checkpoint of `python -m builtin train-encoder`"):
+    (fresh / STATE).write_bytes(b"x")
+    with pytest.raises(DataError, match="expected a state of `python -m builtin train-encoder`"):
         train_encoder(fresh, TINY_ENCODER, HERE)
     with pytest.raises(DataError, match="holds no run"):
         load_trained(fresh / "nothing", TINY_ENCODER)
@@ -223,15 +223,15 @@ def test_a_mean_reciprocal_rank_is_between_0_and_1(encoder_folder):
 
 
 def test_no_function_is_twice_in_a_batch_and_an_epoch_has_each_once():
-    order = Order(functions=50, recipe=replace(TINY_ENCODER, batch=10))
-    epoch = np.concatenate([order.batch(step) for step in range(5)])
+    order = batches_of(50, replace(TINY_ENCODER, batch=10))
+    epoch = np.concatenate([order(step) for step in range(5)])
     assert sorted(epoch.tolist()) == list(range(50))
-    assert order.batch(5).tolist() != order.batch(0).tolist()
+    assert order(5).tolist() != order(0).tolist()
 
 
 def test_rates_rise_stay_and_fall():
     recipe = replace(TINY_ENCODER, steps=100, warm_up=10, decay=0.5)
-    assert [round(rate_at(step, recipe), 2) for step in (0, 9, 40, 75, 99)] == [0.1, 1.0, 1.0, 0.5, 0.02]
+    assert [round(schedule(recipe)(step), 2) for step in (0, 9, 40, 75, 99)] == [0.1, 1.0, 1.0, 0.5, 0.02]
 
 
 def test_fragments_are_as_the_recipe_says():

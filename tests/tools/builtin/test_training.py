@@ -2,6 +2,7 @@
 
 import json
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -13,14 +14,14 @@ import pytest
 import torch
 
 from assay.errors import DataError
-from assay.training.resuming import CHECKPOINT, LOG
+from assay.training.resuming import LOG, RECIPE, STATE
 from builtin.prepared import ROWS
 from builtin.train_base import (
     CORPUS,
     build_model,
-    load_checkpoint,
-    rate_at,
+    load_trained,
     row_order,
+    schedule,
     step_count,
     train_base,
 )
@@ -56,7 +57,7 @@ def log(out):
 
 
 def weights(out):
-    return load_checkpoint(out, TINY)[0].state_dict()
+    return load_trained(out, TINY)[0].state_dict()
 
 
 def equal(one, other):
@@ -74,7 +75,7 @@ def test_a_run_killed_after_a_checkpoint_ends_with_the_weights_of_an_unbroken_ru
     environment = os.environ | {"PYTHONPATH": SEARCH_PATH, "OMP_NUM_THREADS": "1"}
     killed = subprocess.run([sys.executable, "-c", KILLED, fresh_run], env=environment, timeout=240, check=False)
     assert killed.returncode == -signal.SIGKILL
-    assert load_checkpoint(fresh_run, TINY)[1] == 12
+    assert load_trained(fresh_run, TINY)[1] == 12
     assert len(log(fresh_run)) == 13
     assert train_base(fresh_run, TINY, CPU)
     assert equal(weights(fresh_run), weights(trained))
@@ -99,7 +100,7 @@ from pathlib import Path
 from dataclasses import replace
 import torch
 from support.tiny import CPU, TINY
-from assay.training.resuming import CHECKPOINT
+from assay.training.resuming import STATE
 from builtin.train_base import train_base
 
 def fill(record, steps):
@@ -124,13 +125,13 @@ def test_a_full_disk_is_told_as_such_and_the_last_checkpoint_stays(fresh_run, tm
     command = [sys.executable, script, fresh_run, str(processes)]
     full = subprocess.run(command, env=environment, timeout=240, check=False, capture_output=True, text=True)
     assert "File too large" in full.stdout, full.stderr
-    assert load_checkpoint(fresh_run, TINY)[1] == 5
+    assert load_trained(fresh_run, TINY)[1] == 5
 
 
 def test_a_finished_run_stays_as_it_is(trained):
-    before = (trained / CHECKPOINT).read_bytes()
+    before = (trained / STATE).read_bytes()
     assert train_base(trained, TINY, CPU)
-    assert (trained / CHECKPOINT).read_bytes() == before
+    assert (trained / STATE).read_bytes() == before
 
 
 def test_two_processes_equal_one_within_rounding(trained, fresh_run):
@@ -150,7 +151,7 @@ def test_another_recipe_in_the_same_folder_is_refused(trained):
     with pytest.raises(DataError, match="a run of another recipe"):
         train_base(trained, replace(TINY, muon_rate=0.03), CPU)
     with pytest.raises(DataError, match="a run of another recipe"):
-        load_checkpoint(trained, replace(TINY, seed=21))
+        load_trained(trained, replace(TINY, seed=21))
 
 
 @pytest.mark.parametrize(
@@ -175,15 +176,27 @@ def test_compiling_without_a_compiler_is_refused(tmp_path, monkeypatch):
 
 def test_a_folder_without_a_run_has_no_checkpoint(tmp_path):
     with pytest.raises(DataError, match="holds no run"):
-        load_checkpoint(tmp_path, TINY)
+        load_trained(tmp_path, TINY)
 
 
 @pytest.mark.parametrize("damage", [lambda data: data[: len(data) // 2], lambda _: b"", lambda _: b"x" * 100])
 def test_a_damaged_checkpoint_is_refused(trained, fresh_run, damage):
-    (fresh_run / "training_recipe.json").write_bytes((trained / "training_recipe.json").read_bytes())
-    (fresh_run / CHECKPOINT).write_bytes(damage((trained / CHECKPOINT).read_bytes()))
-    with pytest.raises(DataError, match="expected a checkpoint"):
-        load_checkpoint(fresh_run, TINY)
+    (fresh_run / RECIPE).write_bytes((trained / RECIPE).read_bytes())
+    (fresh_run / STATE).write_bytes(damage((trained / STATE).read_bytes()))
+    with pytest.raises(DataError, match="expected a state of"):
+        load_trained(fresh_run, TINY)
+
+
+def test_a_state_of_another_corpus_is_refused(trained, fresh_run):
+    """The corpus was removed and prepared again from other packages."""
+    for name in (RECIPE, STATE):
+        (fresh_run / name).write_bytes((trained / name).read_bytes())
+    (fresh_run / CORPUS).unlink()
+    shutil.copytree(trained / CORPUS, fresh_run / CORPUS)
+    rows = np.load(fresh_run / CORPUS / ROWS)
+    np.save(fresh_run / CORPUS / ROWS, rows[::-1])
+    with pytest.raises(DataError, match="was trained on other texts"):
+        train_base(fresh_run, TINY, CPU)
 
 
 def test_every_row_is_trained_on_once(trained):
@@ -196,7 +209,7 @@ def test_every_row_is_trained_on_once(trained):
 
 def test_the_rate_rises_stays_and_falls_to_nearly_nothing():
     recipe = replace(TINY, warm_up=0.1, decay=0.4)
-    rates = [rate_at(step, 100, recipe) for step in range(100)]
+    rates = [schedule(100, recipe)(step) for step in range(100)]
     assert rates[:10] == pytest.approx([(step + 1) / 10 for step in range(10)])
     assert set(rates[9:61]) == {1.0}
     assert rates[60:] == pytest.approx([(100 - step) / 40 for step in range(60, 100)])

@@ -1,0 +1,171 @@
+"""Next-token training of a causal language model on rows of tokens: gradient, LoRA, optimisers."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+from transformers import PreTrainedModel
+
+from assay.errors import MissingExtra
+from assay.models import quiet
+from assay.training.loop import Batches, Training, accumulate, train, trapezoid
+from assay.training.processes import Processes
+from assay.training.resuming import Progress
+from assay.training.rows import Ids
+from assay.training.settings import TrainingSettings
+
+CPU_MICRO, GPU_MICRO = 2, 8
+IGNORED = -100
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class CausalGradient:
+    """Gradient of the mean loss over all predicted tokens of a step's rows.
+
+    Attributes:
+        model: on the device of the processes.
+        rows: of tokens, each of two or more.
+        batches: the rows of each step.
+        processes: each computes every n-th row.
+        micro: rows in one forward pass; None chooses by device.
+        bfloat16: whether to compute in bfloat16.
+    """
+
+    model: PreTrainedModel
+    rows: Sequence[Ids]
+    batches: Batches
+    processes: Processes
+    micro: int | None = None
+    bfloat16: bool = False
+
+    def __call__(self, step: int) -> torch.Tensor:
+        """Add the gradient of this process's share of a step; return the share's part of the loss."""
+        batch = [self.rows[i] for i in self.batches(step)]
+        scale = 1 / sum(len(row) - 1 for row in batch)
+        share = sorted(batch[self.processes.rank :: self.processes.count], key=len)  # rows of a pass: about one length
+        device = self.processes.device
+        micro = self.micro or (GPU_MICRO if device.type == "cuda" else CPU_MICRO)
+        parts = [share[start : start + micro] for start in range(0, len(share), micro)]
+        return accumulate(lambda part: scale * self._summed_loss(part), parts, device)
+
+    def _summed_loss(self, rows: Sequence[Ids]) -> torch.Tensor:
+        device = self.processes.device
+        inputs, mask, targets = (tensor.to(device) for tensor in padded(rows))
+        with torch.autocast(device.type, torch.bfloat16, enabled=self.bfloat16):
+            logits = self.model(input_ids=inputs, attention_mask=mask).logits
+        return torch.nn.functional.cross_entropy(
+            logits.float().flatten(0, 1), targets.flatten(), ignore_index=IGNORED, reduction="sum"
+        )
+
+
+def padded(rows: Sequence[Ids]) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
+    """Return inputs, mask and targets, int64 [rows, longest - 1]: each token but the first is predicted."""
+    width = max(map(len, rows)) - 1
+    inputs = torch.zeros((len(rows), width), dtype=torch.int64)
+    mask = torch.zeros_like(inputs)
+    targets = torch.full_like(inputs, IGNORED)
+    for i, row in enumerate(rows):
+        length = len(row) - 1
+        inputs[i, :length] = torch.from_numpy(row[:-1])
+        mask[i, :length] = 1
+        targets[i, :length] = torch.from_numpy(row[1:])
+    return inputs, mask, targets
+
+
+def causal_training(
+    model: Any,  # noqa: ANN401  peft publishes no types
+    rows: Sequence[Ids],
+    settings: TrainingSettings,
+    processes: Processes,
+    seed: int,
+) -> Training:
+    """Return the training of a causal model, with LoRA already added or not, on rows of tokens.
+
+    Args:
+        model: its parameters that require a gradient are trained.
+        rows: of tokens, each of two or more; an epoch shows each once.
+        settings: rate, batch, epochs and the rest.
+        processes: that share each step.
+        seed: of the order of the rows and of dropout.
+    """
+    batches = Batches(len(rows), settings.batch, seed)
+    steps = batches.per_epoch * settings.epochs
+    return Training(
+        model=model,
+        optimisers=[_optimiser(model, settings)],
+        gradient=CausalGradient(model, rows, batches, processes, settings.micro, settings.dtype == "bfloat16"),
+        steps=steps,
+        schedule=trapezoid(steps, warm_up=settings.warm_up, decay=steps if settings.schedule == "linear" else 0),
+        clip=settings.clip,
+        seed=seed,
+    )
+
+
+def tune(
+    model: PreTrainedModel,
+    rows: Sequence[Ids],
+    settings: TrainingSettings,
+    *,
+    seed: int,
+    progress: Progress | None = None,
+) -> Any:  # noqa: ANN401  peft publishes no types
+    """Train a loaded model on rows of tokens, in this process and without files; return it, or it with LoRA.
+
+    The weights of the model change in place where `settings.method` is "full". Device and number of processes are the
+    model's and one, whatever the settings say.
+
+    Args:
+        model: returned in evaluation mode.
+        rows: of tokens, each of two or more; an epoch shows each once.
+        settings: rate, batch, epochs and the rest.
+        seed: of the order of the rows, of dropout and of LoRA's first weights.
+        progress: called after each step.
+    """
+    processes = Processes("cpu", alone=model.device)
+    with torch.random.fork_rng(devices=processes.cuda_devices):
+        torch.manual_seed(seed)
+        use_cache = model.config.use_cache
+        model.requires_grad_(requires_grad=settings.method == "full")
+        tuned = prepared(model, settings)
+        train(causal_training(tuned, rows, settings, processes, seed), processes=processes, progress=progress)
+    tuned.eval().requires_grad_(requires_grad=False)
+    model.config.use_cache = use_cache
+    return tuned
+
+
+def prepared(model: PreTrainedModel, settings: TrainingSettings) -> Any:  # noqa: ANN401  peft publishes no types
+    """Return a model ready for training: without a cache of keys and values, with LoRA where the settings say so."""
+    model.config.use_cache = False
+    if settings.gradient_checkpointing:
+        with quiet():
+            model.gradient_checkpointing_enable(gradient_checkpointing_kwargs={"use_reentrant": False})
+    return _with_lora(model, settings) if settings.method == "lora" else model
+
+
+def _with_lora(model: PreTrainedModel, settings: TrainingSettings) -> Any:  # noqa: ANN401  peft publishes no types
+    """Return the model with new LoRA weights, the only ones that are trained; they start from torch's random state.
+
+    Raises:
+        MissingExtra: peft is not installed.
+    """
+    try:
+        from peft import LoraConfig, get_peft_model  # noqa: PLC0415  an optional part
+    except ImportError as error:
+        raise MissingExtra("peft", extra="testbed", purpose="training with LoRA") from error
+    lora = LoraConfig(
+        r=settings.rank,
+        lora_alpha=settings.alpha,
+        lora_dropout=settings.dropout,
+        target_modules=list(settings.targets) or "all-linear",
+        task_type="CAUSAL_LM",
+    )
+    with quiet():
+        return get_peft_model(model, lora)
+
+
+def _optimiser(model: torch.nn.Module, settings: TrainingSettings) -> torch.optim.Optimizer:
+    trained = [each for each in model.parameters() if each.requires_grad]
+    if settings.optimiser == "sgd":
+        return torch.optim.SGD(trained, lr=settings.rate, weight_decay=settings.weight_decay)
+    return torch.optim.AdamW(trained, lr=settings.rate, weight_decay=settings.weight_decay)

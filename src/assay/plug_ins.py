@@ -19,16 +19,20 @@ class PlugIns(Mapping[str, Plugged], Generic[Plugged]):
 
     Args:
         group: of the entry points.
-        expected: the type of the objects; for a function any callable.
-        description: of that type, for messages.
+        accepts: tells an object that belongs to the group.
+        description: of such an object, for messages.
         reserved: returns the names that assay itself uses, which no plug-in may have.
     """
 
     def __init__(
-        self, group: str, expected: type[Plugged], description: str, reserved: Callable[[], Iterable[str]]
+        self,
+        group: str,
+        accepts: Callable[[object], bool],
+        description: str,
+        reserved: Callable[[], Iterable[str]],
     ) -> None:
         self._group = group
-        self._expected = expected
+        self._accepts = accepts
         self._description = description
         self._reserved = reserved
         self._loaded: dict[str, Plugged] = {}
@@ -73,14 +77,14 @@ class PlugIns(Mapping[str, Plugged], Generic[Plugged]):
 
     def _load(self, entry: EntryPoint) -> Plugged:
         try:
-            loaded = entry.load()
+            loaded: Plugged = entry.load()
         except Exception as error:  # importing a plug-in runs code of others, which may raise anything
             message = " ".join(f"{type(error).__name__}: {error}".split())
             raise PlugInError(
                 f"{describe(entry)} cannot be imported ({message}); expected a plug-in that works: "
                 "repair or uninstall it"
             ) from error
-        if not isinstance(loaded, self._expected):
+        if not self._accepts(loaded):
             raise PlugInError(f"{describe(entry)} is of type {type(loaded).__name__}; expected {self._description}")
         name = getattr(loaded, "name", entry.name)
         if name != entry.name:

@@ -3,7 +3,9 @@ from .benchmarks import benchmark as benchmark
 from .benchmarks import is_benchmark as is_benchmark
 from .benchmarks import list_benchmarks as list_benchmarks
 from .dataset import Dataset as Dataset
+from .families.selection import Selection as Selection
 from .loading import load as load
+from .sources import Row as Row
 from .sources import language_named as language_named
 from .sources import language_of as language_of
 from .sources import read_rows as read_rows

@@ -1,4 +1,7 @@
-"""The table of benchmarks. A new one is one entry here and one function from a row to samples."""
+"""The table of benchmarks. A new one is one entry here and one function from a row to samples.
+
+Other distributions add benchmarks through entry points of the group `assay.benchmarks`.
+"""
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
@@ -10,6 +13,7 @@ from assay.datasets.families.selection import Selection
 from assay.datasets.hub import HubPart
 from assay.datasets.sources import Note, Row
 from assay.errors import UnknownBenchmark
+from assay.plug_ins import PlugIns
 from assay.types import Sample
 
 
@@ -331,26 +335,40 @@ _TABLE = (
 )
 
 
+_BUILT_IN: Mapping[str, BenchmarkInfo] = {info.name: info for info in _TABLE}
+_PLUG_INS: PlugIns[BenchmarkInfo] = PlugIns(
+    "assay.benchmarks",
+    accepts=lambda plug_in: isinstance(plug_in, BenchmarkInfo),
+    description="an assay.datasets.BenchmarkInfo",
+    reserved=lambda: _BUILT_IN,
+)
+
+
 def list_benchmarks() -> tuple[BenchmarkInfo, ...]:
-    """Every benchmark that can be named."""
-    return _TABLE
+    """Return every benchmark that has a name, those of plug-ins last.
+
+    Raises:
+        PlugInError: a plug-in cannot be used.
+    """
+    return (*_BUILT_IN.values(), *_PLUG_INS.values())
 
 
 def is_benchmark(name: str) -> bool:
-    """Whether a benchmark has that name, whatever the case."""
-    return any(info.name == name.casefold() for info in _TABLE)
+    """Return True if a benchmark has that name, whatever the case."""
+    return name.casefold() in _BUILT_IN or name.casefold() in _PLUG_INS
 
 
 def benchmark(name: str) -> BenchmarkInfo:
-    """The benchmark of that name, whatever the case.
+    """Return the benchmark of that name, whatever the case.
 
     Raises:
         UnknownBenchmark: there is none; the message has the closest names.
+        PlugInError: the plug-in that has it cannot be used.
     """
-    for info in _TABLE:
-        if info.name == name.casefold():
-            return info
-    names = [info.name for info in _TABLE]
+    key = name.casefold()
+    if is_benchmark(key):
+        return _PLUG_INS[key] if key in _PLUG_INS else _BUILT_IN[key]
+    names = [*_BUILT_IN, *_PLUG_INS]
     close = get_close_matches(name.casefold(), names, n=3, cutoff=0.5)
     meant = f"did you mean {' or '.join(close)}?" if close else f"expected one of {', '.join(names)}"
     raise UnknownBenchmark(f"no benchmark, file or folder is called {name!r}; {meant} (or a path, or hf:OWNER/NAME)")

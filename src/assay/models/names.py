@@ -8,6 +8,7 @@ BUILTIN = Path(__file__).parent / "builtin"
 BUILTIN_PREFIX = "builtin:"
 SERVER_PREFIXES = ("openai:", "openai-chat:")
 VLLM_PREFIX = "vllm:"
+PREFIXES = tuple(prefix.removesuffix(":") for prefix in (BUILTIN_PREFIX, *SERVER_PREFIXES, VLLM_PREFIX))
 KINDS = "builtin:NAME, a model folder or a Hugging Face id"
 
 

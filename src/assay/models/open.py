@@ -1,10 +1,17 @@
-"""One string → a model: `builtin:small`, a folder, a hub id, `vllm:ID`, or `openai:MODEL@URL`."""
+"""One string → a model: `builtin:small`, a folder, a hub id, `vllm:ID`, or `openai:MODEL@URL`.
 
+Other distributions add prefixes through entry points of the group `assay.models`.
+"""
+
+from collections.abc import Callable
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from assay.models.names import SERVER_PREFIXES, VLLM_PREFIX
+from assay.errors import ModelError
+from assay.models.names import PREFIXES, SERVER_PREFIXES, VLLM_PREFIX
 from assay.models.settings import ModelSettings
+from assay.plug_ins import PlugIns
+from assay.types import Generator
 
 if TYPE_CHECKING:
     from assay.models.openai_http import OpenAIChat, OpenAICompletions
@@ -14,23 +21,32 @@ if TYPE_CHECKING:
 DEFAULTS = ModelSettings()
 SERVER_SETTINGS = frozenset({"concurrency"})
 VLLM_SETTINGS = frozenset({"revision", "dtype", "trust_remote_code", "max_length", "concurrency"})
+Opener = Callable[[str, ModelSettings], Generator]
+"""The whole name and the settings → a model that generates text; it may be a `TokenScorer` or `LogProbScorer` too."""
+_PLUG_INS: PlugIns[Opener] = PlugIns(
+    "assay.models",
+    accepts=callable,
+    description="a function of a name and ModelSettings that returns a model",
+    reserved=lambda: PREFIXES,
+)
 
 
 def open_model(
     name: str, settings: ModelSettings = DEFAULTS, **changes: object
-) -> "TransformersModel | VllmModel | OpenAICompletions | OpenAIChat":
+) -> "TransformersModel | VllmModel | OpenAICompletions | OpenAIChat | Generator":
     """Open a model by name. Its type says what it can do.
 
     Args:
         name: `builtin:small` (ships with assay), a folder as save_pretrained writes it, a hub id, `vllm:ID` (extra
             `vllm`), `openai:MODEL@http://host:port/v1` for the end point /completions of an OpenAI-compatible server,
-            or `openai-chat:…` for its /chat/completions.
+            or `openai-chat:…` for its /chat/completions, or the prefix of a plug-in, a colon and what it takes.
         settings: how to open it.
         changes: single settings by name, for example `device="cuda"`.
 
     Raises:
         ModelError: there is no such model, it does not work, or it does not have a setting; one line says why.
         MissingExtra: it needs an optional dependency.
+        PlugInError: the plug-in of that prefix cannot be used.
     """
     settings = replace(settings, **changes)  # type: ignore[arg-type]  # a wrong name raises TypeError, as any call does
     if name.startswith(SERVER_PREFIXES):
@@ -43,6 +59,12 @@ def open_model(
 
         settings.require_only(VLLM_SETTINGS, name)
         return open_vllm(name, settings)
+    prefix, colon, _ = name.partition(":")
+    if colon and prefix in _PLUG_INS:
+        model = _PLUG_INS[prefix](name, settings)
+        if not isinstance(model, Generator):
+            raise ModelError(f"model {name!r} is of type {type(model).__name__}; expected one that generates text")
+        return model
     return open_local(name, settings)
 
 

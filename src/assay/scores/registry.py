@@ -38,8 +38,11 @@ def _modules() -> tuple[str, ...]:
     return tuple(module.name for module in iter_modules(import_module(DETECTOR_PACKAGE).__path__))
 
 
-_PLUG_INS = PlugIns(
-    "assay.scores", Detector, "a detector, made by a decorator of assay.scores", lambda: (*_BUILT_IN, *_modules())
+_PLUG_INS: PlugIns[Detector] = PlugIns(
+    "assay.scores",
+    accepts=lambda plug_in: isinstance(plug_in, Detector),
+    description="a detector, made by a decorator of assay.scores",
+    reserved=lambda: (*_BUILT_IN, *_modules()),
 )
 
 

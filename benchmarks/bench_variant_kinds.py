@@ -27,8 +27,7 @@ from assay.evaluation.bootstrap import paired_difference
 from assay.evaluation.estimate import Estimate
 from assay.evaluation.ranking_result import rank_all
 from assay.evaluation.thresholds import at_threshold
-from assay.models import open_local
-from assay.models import CachedScorer, StatisticsCache
+from assay.models import CachedScorer, StatisticsCache, open_local
 from assay.scores import requests
 from assay.scoring import plan, score_samples
 from assay.scoring.rewriters import CHANGES, NAMES, Change, Deterministic

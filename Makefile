@@ -65,7 +65,7 @@ $(BIN)/python:
 $(VENV)/.runtime: pyproject.toml $(PINS) | $(BIN)/python
 	$(PIP) install "$$(grep '^pip==' $(PINS))"
 	$(INSTALL) "$$(grep '^torch==' $(PINS))"
-	$(INSTALL) --editable .
+	$(INSTALL) --editable '.[hf,serve]'
 	@touch $@
 
 $(VENV)/.test $(VENV)/.check $(VENV)/.docs: $(VENV)/.%: $(VENV)/.runtime

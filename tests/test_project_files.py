@@ -89,12 +89,14 @@ def test_every_direct_dependency_is_pinned():
     wanted = [
         *content["build-system"]["requires"],
         *content["project"]["dependencies"],
-        *(one for extra in content["project"]["optional-dependencies"].values() for one in extra),
+        *(name for extra in content["project"]["optional-dependencies"].values() for name in extra),
         *(one for group in content["dependency-groups"].values() for one in group),
     ]
     pins = (ROOT / "constraints.txt").read_text("utf-8")
     pinned = {canonical(name) for name in re.findall(r"^([\w.-]+)==\S+$", pins, re.MULTILINE)}
-    assert {canonical(re.match(r"[\w.-]+", one)[0]) for one in wanted} <= pinned
+    assert {
+        canonical(re.match(r"[\w.-]+", one)[0]) for one in wanted if not one.startswith(content["project"]["name"])
+    } <= pinned
 
 
 def test_pins_carry_no_local_version():

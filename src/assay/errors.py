@@ -14,6 +14,27 @@ AssayError                bad input or a broken environment: one line, exit code
 Unscorable                not an error: one sample cannot be scored, for a stated reason
 """
 
+from importlib.util import find_spec
+
+DISTRIBUTION = "assay-code"
+"""The name of this project on the package index; import and command are `assay`."""
+
+EXTRAS = {
+    "torch": "hf",
+    "transformers": "hf",
+    "tokenizers": "hf",
+    "accelerate": "hf",
+    "peft": "hf",
+    "datasets": "hub",
+    "fastapi": "serve",
+    "uvicorn": "serve",
+    "prometheus_client": "serve",
+    "qdrant_client": "qdrant",
+    "ray": "ray",
+    "vllm": "vllm",
+}
+"""Import name of each optional dependency → the extra that installs it."""
+
 
 class AssayError(Exception):
     """Bad input or a broken environment.
@@ -60,10 +81,30 @@ class PlugInError(AssayError):
 
 
 class MissingExtra(AssayError):  # noqa: N818  see UnknownBenchmark
-    """An optional dependency is not installed."""
+    """An optional dependency is not installed.
 
-    def __init__(self, package: str, *, extra: str, purpose: str) -> None:
-        super().__init__(f"{purpose} needs the package {package!r}: pip install 'assay[{extra}]'")
+    Attributes:
+        extra: the name of the optional dependency group that holds it.
+    """
+
+    def __init__(self, package: str, *, purpose: str) -> None:
+        self.extra = EXTRAS[package]
+        super().__init__(f"{purpose} needs the package {package!r}: pip install '{DISTRIBUTION}[{self.extra}]'")
+
+
+def require(*packages: str, purpose: str) -> None:
+    """Check that optional dependencies are installed, without importing them.
+
+    Args:
+        packages: import names from `EXTRAS`.
+        purpose: what needs them; the error line begins with it.
+
+    Raises:
+        MissingExtra: one of them is not installed.
+    """
+    for package in packages:
+        if find_spec(package) is None:
+            raise MissingExtra(package, purpose=purpose)
 
 
 class Unscorable(Exception):  # noqa: N818  an outcome with a reason, not an error

@@ -79,4 +79,4 @@ def test_without_the_extra_the_missing_package_is_named(monkeypatch):
         monkeypatch.delitem(sys.modules, name)
     monkeypatch.setitem(sys.modules, "qdrant_client", None)
     result = CliRunner().invoke(app, ["index", "info", "--index", "http://localhost/corpus"])
-    assert "assay[qdrant]" in str(result.exception)
+    assert "assay-code[qdrant]" in str(result.exception)

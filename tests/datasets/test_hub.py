@@ -8,7 +8,7 @@ from types import SimpleNamespace
 import pytest
 
 from assay.datasets import load
-from assay.errors import DataError, UnknownBenchmark
+from assay.errors import DataError, MissingExtra, UnknownBenchmark
 
 ROW = {"task_id": "HumanEval/0", "prompt": "def f():\n", "canonical_solution": "    pass\n"}
 
@@ -111,7 +111,7 @@ def test_without_the_package_the_file_the_id_the_flag_and_the_extra_are_named(mo
     monkeypatch.setitem(sys.modules, "datasets", None)
     with pytest.raises(DataError) as caught:
         load("humaneval")
-    for wanted in ("HumanEval.jsonl.gz", "openai/openai_humaneval", "--data PATH", "pip install 'assay[hub]'"):
+    for wanted in ("HumanEval.jsonl.gz", "openai/openai_humaneval", "--data PATH", "pip install 'assay-code[hub]'"):
         assert wanted in str(caught.value)
 
 
@@ -129,7 +129,7 @@ def test_any_hub_data_set_is_a_table(hub):
 
 def test_a_hub_table_needs_the_package(monkeypatch):
     monkeypatch.setitem(sys.modules, "datasets", None)
-    with pytest.raises(DataError, match=r"pip install"):
+    with pytest.raises(MissingExtra, match=r"pip install"):
         load("hf:owner/set")
 
 

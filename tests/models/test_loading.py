@@ -367,7 +367,7 @@ def test_virtual_tokens_are_no_change_of_weights(folder, tmp_path):
 def test_an_adapter_needs_peft(adapted, monkeypatch):
     find = loading.importlib.util.find_spec
     monkeypatch.setattr(loading.importlib.util, "find_spec", lambda name: None if name == "peft" else find(name))
-    with pytest.raises(MissingExtra, match=r"needs the package 'peft': pip install 'assay\[adapters\]'"):
+    with pytest.raises(MissingExtra, match=r"needs the package 'peft': pip install 'assay-code\[hf\]'"):
         open_model(str(adapted[1]))
 
 

@@ -21,7 +21,7 @@ from assay.cli.score import score_command
 from assay.cli.serve import serve_command
 from assay.cli.testbed import testbed_app
 from assay.cli.trace import trace_command
-from assay.errors import AssayError
+from assay.errors import EXTRAS, AssayError, MissingExtra
 
 BAD_INPUT = 2
 INTERRUPTED = 130
@@ -78,6 +78,12 @@ def main() -> None:
     try:
         code = app(prog_name="assay", standalone_mode=False)
         sys.stdout.flush()
+    except ModuleNotFoundError as error:
+        package = (error.name or "").partition(".")[0]
+        if package not in EXTRAS:
+            raise
+        sys.stderr.write(f"assay: error: {MissingExtra(package, purpose='this command')}\n")
+        sys.exit(BAD_INPUT)
     except (AssayError, typer.TyperException) as error:
         message = error.format_message() if isinstance(error, typer.TyperException) else str(error)
         if message:  # no arguments at all: typer has printed the help

@@ -49,7 +49,7 @@ class ModelOptions:
     ] = None
     adapter: Annotated[
         str | None,
-        typer.Option(help="PEFT adapter folder to put on the model (extra: adapters).", rich_help_panel=MODEL),
+        typer.Option(help="PEFT adapter folder to put on the model (extra: hf).", rich_help_panel=MODEL),
     ] = None
     trust_remote_code: Annotated[
         bool,

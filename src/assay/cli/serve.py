@@ -6,6 +6,7 @@ from typing import Annotated
 import typer
 
 from assay.cli.options import OUTPUT, At
+from assay.errors import require
 
 LIMITS = "Limits"
 TOKEN = "ASSAY_TOKEN"  # noqa: S105  the name of a variable
@@ -36,6 +37,7 @@ def serve_command(
 
     **Example**: `assay serve --index my-index --port 8080`
     """
+    require("fastapi", "uvicorn", "prometheus_client", purpose="assay serve")
     import uvicorn
 
     from assay.cli.open_index import query_encoder

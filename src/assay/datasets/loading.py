@@ -11,7 +11,7 @@ from assay.datasets.families.selection import Selection
 from assay.datasets.hub import HubPart, hub_is_installed, hub_rows
 from assay.datasets.official import local_rows, rows_from_hub
 from assay.datasets.sources import Note, Row, language_named, read_rows
-from assay.errors import DataError
+from assay.errors import DataError, MissingExtra
 from assay.types import Sample
 
 HUB = "hf:"
@@ -81,7 +81,7 @@ def _table(name: str, split: str | None, note: Note) -> tuple[Iterator[Row], str
     if name.startswith(HUB):
         part = HubPart(name.removeprefix(HUB), split=split)
         if not hub_is_installed():
-            raise DataError(f"hub data set {part}: needs the package 'datasets' (pip install 'assay[hub]')")
+            raise MissingExtra("datasets", purpose=f"hub data set {part}")
         return hub_rows(part), part.id, f"hub {part}"
     path = Path(name).expanduser()
     if path.parent == Path() and not path.suffix and not path.exists():

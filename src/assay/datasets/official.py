@@ -54,7 +54,7 @@ def rows_from_hub(info: BenchmarkInfo, wanted: Selection) -> Iterator[Row]:
     if not hub_is_installed():
         raise DataError(
             f"{info.name}: wanted {expected_files(info, wanted)} (give it with --data PATH), "
-            f"or the hub data set {info.hub_id} (pip install 'assay[hub]')"
+            f"or the hub data set {info.hub_id} (pip install 'assay-code[hub]')"
         )
     for part in parts:
         yield from hub_rows(part)

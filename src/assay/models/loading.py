@@ -133,7 +133,7 @@ def resolve_device(device: str) -> torch.device:
     accelerator = "cuda" if torch.cuda.is_available() else "mps" if torch.backends.mps.is_available() else "cpu"
     if device in DEVICE_MAPS:
         if importlib.util.find_spec("accelerate") is None:
-            raise MissingExtra("accelerate", extra="adapters", purpose=f"device {device!r}")
+            raise MissingExtra("accelerate", purpose=f"device {device!r}")
         return torch.device(accelerator)
     try:
         place = torch.device(accelerator if device == "auto" else device)
@@ -249,7 +249,7 @@ def _base_of_adapter(folder: Path) -> str:
 
 def _with_adapter(model: PreTrainedModel, adapter: str) -> PreTrainedModel:
     if importlib.util.find_spec("peft") is None:
-        raise MissingExtra("peft", extra="adapters", purpose=f"the adapter {adapter}")
+        raise MissingExtra("peft", purpose=f"the adapter {adapter}")
     from peft import PeftModel  # noqa: PLC0415  an optional dependency
 
     if Path(adapter).is_dir() and _has_no(Path(adapter), ("adapter_model.*",)):

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from assay.errors import ModelError
+from assay.errors import ModelError, require
 from assay.models.names import PREFIXES, SERVER_PREFIXES, VLLM_PREFIX
 from assay.models.settings import ModelSettings
 from assay.plug_ins import PlugIns
@@ -80,6 +80,7 @@ def open_local(name: str, settings: ModelSettings = DEFAULTS, **changes: object)
         ModelError: there is no such model, or it does not work; one line says why.
         MissingExtra: it needs an optional dependency.
     """
+    require("torch", "transformers", purpose=f"model {name!r}")
     # torch takes seconds to import; listing scores or opening a table model does not wait for it
     from assay.models.loading import load_checkpoint  # noqa: PLC0415
     from assay.models.transformers_backend import TransformersModel  # noqa: PLC0415

@@ -34,7 +34,7 @@ def open_vllm(name: str, settings: ModelSettings) -> "VllmModel":
     try:
         import vllm  # noqa: PLC0415  optional, and slow to import
     except ImportError:
-        raise MissingExtra("vllm", extra="vllm", purpose=f"model {name!r}") from None
+        raise MissingExtra("vllm", purpose=f"model {name!r}") from None
     identifier = name.removeprefix(PREFIX)
     if not identifier:
         raise ModelError(f"model {name!r}: expected vllm:ID, ID a model folder or a Hugging Face id")

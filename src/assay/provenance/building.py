@@ -135,7 +135,7 @@ def _readers(settings: Settings, jobs: int | None, encoder: str | None, ray: str
     except ModuleNotFoundError as error:
         if error.name != "ray":
             raise
-        raise MissingExtra("ray", extra="ray", purpose="reading by a Ray cluster") from error
+        raise MissingExtra("ray", purpose="reading by a Ray cluster") from error
     return RayReaders(settings, ray, encoder, jobs=jobs)
 
 

@@ -69,5 +69,5 @@ def _qdrant() -> "type[QdrantIndex]":
     except ModuleNotFoundError as error:
         if error.name is None or not error.name.startswith("qdrant_client"):
             raise
-        raise MissingExtra("qdrant-client", extra="qdrant", purpose="an index at an address") from error
+        raise MissingExtra("qdrant_client", purpose="an index at an address") from error
     return QdrantIndex

@@ -237,7 +237,7 @@ def note(out: Path, facts: Mapping[str, object]) -> None:
 def _launch(out: Path, processes: int) -> None:
     """Train in several processes: accelerate starts `assay testbed train` once for each."""
     if not _version("accelerate"):
-        raise MissingExtra("accelerate", extra="testbed", purpose="training in several processes")
+        raise MissingExtra("accelerate", purpose="training in several processes")
     command = [sys.executable, "-m", "accelerate.commands.launch", "--num_processes", str(processes)]
     found = configuration_in(out)
     if found.training.device == "cpu" or not _cuda():

@@ -152,7 +152,7 @@ def _with_lora(model: PreTrainedModel, settings: TrainingSettings) -> Any:  # no
     try:
         from peft import LoraConfig, get_peft_model  # noqa: PLC0415  an optional part
     except ImportError as error:
-        raise MissingExtra("peft", extra="testbed", purpose="training with LoRA") from error
+        raise MissingExtra("peft", purpose="training with LoRA") from error
     lora = LoraConfig(
         r=settings.rank,
         lora_alpha=settings.alpha,

@@ -100,5 +100,5 @@ def _joined(device: str) -> Any:  # noqa: ANN401  accelerate publishes no types
     try:
         from accelerate import PartialState  # noqa: PLC0415  an optional part
     except ImportError as error:
-        raise MissingExtra("accelerate", extra="testbed", purpose="training in several processes") from error
+        raise MissingExtra("accelerate", purpose="training in several processes") from error
     return PartialState(cpu=device == "cpu" or not torch.cuda.is_available())

@@ -8,7 +8,7 @@ import numpy as np
 from safetensors import SafetensorError
 from safetensors.numpy import load_file
 
-from assay.errors import ModelError
+from assay.errors import ModelError, require
 from assay.retrieval.encoding.bag import BagEncoder
 from assay.types import Encoder
 
@@ -76,6 +76,7 @@ def open_encoder(
         if given := [key for key, value in asked.items() if value is not None]:
             raise ModelError(f"{name}: received {', '.join(given)}; expected none of them, it reads every text whole")
         return open_bag(folder, name=name)
+    require("torch", "transformers", purpose=f"encoder {name!r}")
     # torch takes seconds to import; the built-in encoder does not need it
     from assay.models import check_place  # noqa: PLC0415
     from assay.retrieval.encoding.transformers_encoder import load_encoder  # noqa: PLC0415

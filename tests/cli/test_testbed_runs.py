@@ -5,6 +5,7 @@ import shutil
 from dataclasses import replace
 
 import numpy as np
+import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 import torch
@@ -106,6 +107,63 @@ def test_three_commands_do_what_one_does(assay, mine):
     found = json.loads(done.out)
     assert {cell["detector"] for cell in found["cells"]} == {"loss", "mid_pit"}
     refused(assay("testbed", "train", "run", "--rate", "1"), "trained with other settings")
+
+
+@pytest.fixture
+def planted_run(assay, mine):
+    """A run of few texts, planted."""
+    sizes = ("--members", 6, "--calibration-members", 3, "--calibration-nonmembers", 20, "--unseen", 4)
+    done = assay("testbed", "plant", "mine.jsonl", "--language", "python", "--out", "run", *sizes)
+    assert done.code == 0, done.err
+    return mine.parent / "run"
+
+
+def train_at(assay, rate):
+    how = ("--method", "full", "--rate", rate, "--epochs", 1, "--batch", 4, "--device", "cpu")
+    done = assay("testbed", "train", "run", *how)
+    assert done.code == 0, done.err
+
+
+def auroc_of_loss(assay):
+    done = assay("testbed", "evaluate", "run", "--detectors", "loss", "--device", "cpu", "--json")
+    assert done.code == 0, done.err
+    return {cell["epoch"]: cell["auroc"]["value"] for cell in json.loads(done.out)["cells"]}
+
+
+def test_scores_of_another_checkpoint_are_never_reused(assay, planted_run):
+    """Train, evaluate, remove the training as the program advises, train at another rate, evaluate."""
+    train_at(assay, "1e-2")
+    strong = auroc_of_loss(assay)
+    assert strong[1] > strong[0]
+    shutil.rmtree(planted_run / "train")
+    train_at(assay, "1e-9")
+    weak = auroc_of_loss(assay)
+    assert weak[1] == pytest.approx(weak[0], abs=0.01)
+    assert weak[0] == strong[0]
+
+
+def test_checkpoints_of_other_texts_or_another_base_model_are_refused(assay, planted_run):
+    train_at(assay, "1e-3")
+    texts = planted_run / "plant" / "texts.parquet"
+    table = pq.read_table(texts)
+    rows = table.to_pylist()
+    rows[0]["text"] += "# changed\n"
+    pq.write_table(pa.Table.from_pylist(rows).replace_schema_metadata(table.schema.metadata), texts)
+    for command in ("train", "evaluate"):
+        refused(assay("testbed", command, "run"), "different in texts_sha256")
+    (planted_run / "train" / "inputs.json").unlink()
+    refused(assay("testbed", "train", "run"), "earlier version")
+
+
+def test_a_source_that_changed_after_it_was_planted_is_refused(assay, planted_run, mine):
+    mine.write_text(mine.read_text().replace("c3", "d3"))
+    config = planted_run / "configuration.json"
+    refused(assay("testbed", "run", config, "--out", planted_run), "planted before its source")
+
+
+def test_a_mix_that_differs_from_the_trained_one_is_refused(assay, planted_run):
+    train_at(assay, "1e-3")
+    refused(assay("testbed", "train", "run", "--ratio", "1"), "trained with other settings")
 
 
 def test_several_seeds_have_a_folder_each(assay, tmp_path, mine):

@@ -24,9 +24,10 @@ from assay.pages.experiment import finding_table, heat_map, write_finding
 from assay.pages.result_tables import markdown_of
 from assay.testbed.configuration import Configuration, Data, Judging, Mix, scale
 from assay.testbed.detectors import chosen, with_variants
-from assay.testbed.evaluate import SCORES, STATISTICS, write_scores
+from assay.testbed.evaluate import SCORES, STATISTICS
 from assay.testbed.plant import Planted
 from assay.testbed.running import plant_in
+from assay.testbed.stored_scores import write_scores
 from assay.training.finetuning import TRAIN, checkpoint_folder
 from assay.training.settings import TrainingSettings
 from assay.types import Sample

@@ -6,10 +6,11 @@ import pytest
 from assay.errors import DataError
 from assay.testbed.configuration import Configuration, Judging
 from assay.testbed.detectors import ComparedDetector
-from assay.testbed.evaluate import judged, passes_filter, read_scores, write_scores
+from assay.testbed.evaluate import judged, passes_filter
 from assay.testbed.evaluation_result import Evaluation
 from assay.testbed.judge import cells
 from assay.testbed.plant import PARTS, Planted
+from assay.testbed.stored_scores import read_scores, write_scores
 from assay.types import Sample
 
 SIZES = {"member": 60, "nonmember": 60, "calibration-member": 40, "calibration-nonmember": 100, "unseen": 200}

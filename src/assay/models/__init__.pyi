@@ -10,6 +10,7 @@ from .digest import tokenizer_digest as tokenizer_digest
 from .generation_cache import cached_generator as cached_generator
 from .loading import DTYPE_ARGUMENT as DTYPE_ARGUMENT
 from .loading import DTYPES as DTYPES
+from .loading import Checkpoint as Checkpoint
 from .loading import check_folder as check_folder
 from .loading import check_place as check_place
 from .loading import check_vocabulary as check_vocabulary

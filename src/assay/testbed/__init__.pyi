@@ -12,8 +12,6 @@ from .evaluate import SCORES as SCORES
 from .evaluate import STATISTICS as STATISTICS
 from .evaluate import open_checkpoint as open_checkpoint
 from .evaluate import passes_filter as passes_filter
-from .evaluate import read_scores as read_scores
-from .evaluate import write_scores as write_scores
 from .evaluation_result import Cell as Cell
 from .evaluation_result import Evaluation as Evaluation
 from .evaluation_result import Null as Null
@@ -34,3 +32,6 @@ from .running import reconfigure as reconfigure
 from .running import run as run
 from .running import train_in as train_in
 from .running import trained as trained
+from .stored_scores import current_scores as current_scores
+from .stored_scores import read_scores as read_scores
+from .stored_scores import write_scores as write_scores

@@ -1,20 +1,29 @@
 """Every detector on every checkpoint of a run: scored once, kept, judged.
 
-Scores lie in `scores/epoch-N.parquet`; a run that was killed scores what is missing, and within a checkpoint goes on
-where its statistics stop.
+Scores lie in `scores/epoch-N.parquet`; a run that was killed scores what is missing, and within a checkpoint continues
+after the last stored statistics.
 """
 
+import hashlib
 from collections.abc import Mapping, Sequence
+from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
-import pyarrow as pa
-import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
+from assay import __version__
 from assay.errors import DataError
-from assay.models import CachedScorer, StatisticsCache, builtin_folder, cached_generator, open_local, open_tokenizer
+from assay.models import (
+    CachedScorer,
+    StatisticsCache,
+    builtin_folder,
+    cached_generator,
+    combined,
+    open_local,
+    open_tokenizer,
+)
 from assay.scores import FrequencyTable, Role, flagged, request
 from assay.scoring import Progress, plan, score_samples
 from assay.testbed.configuration import Configuration, Judging
@@ -23,6 +32,7 @@ from assay.testbed.evaluation_result import Blind, Cell, Contest, Evaluation, Vi
 from assay.testbed.judge import blind, cells, contests
 from assay.testbed.plant import PARTS, Planted
 from assay.testbed.sources import general_texts
+from assay.testbed.stored_scores import Columns, current_scores, write_scores
 from assay.testbed.supervised import supervised_values
 from assay.training import TRAIN, checkpoint_folder
 from assay.types import Generator, Sample, TokenScorer
@@ -113,40 +123,81 @@ def checkpoint_scores(
     epoch: int,
     progress: Progress | None = None,
 ) -> Values:
-    """The values of every detector on one checkpoint, from its file where they stand there."""
+    """Return the values of every detector on one checkpoint; those stored for this very checkpoint are not recomputed.
+
+    Raises:
+        DataError: the checkpoint is missing.
+        AssayError: a model cannot be run, or a detector cannot be computed.
+    """
     # at epoch 0 there is no model from before
-    wanted = [one for one in detectors if epoch or one.access != "two models"]
-    path, judging = out / SCORES / f"epoch-{epoch}.parquet", configuration.judging
-    ids = [sample.id for sample in planted.samples]
-    known = read_scores(path, ids) if path.exists() else {}
-    missing = [one for one in wanted if one.name not in known]
+    compared = [detector for detector in detectors if epoch or detector.access != "two models"]
+    path, ids = out / SCORES / f"epoch-{epoch}.parquet", [sample.id for sample in planted.samples]
+    models = {"target": open_checkpoint(out, configuration, epoch)}
+    if any(detector.access == "two models" for detector in compared):
+        models["reference"] = open_checkpoint(out, configuration, 0)
+    table = frequencies(out, configuration)
+    origins = origins_of(compared, configuration, planted, models, table)
+    values = current_scores(path, ids, origins)
+    missing = [detector for detector in compared if detector.name not in values]
     if missing:
         path.parent.mkdir(parents=True, exist_ok=True)
         with StatisticsCache(path.with_name(STATISTICS)) as cache:
-            model = open_checkpoint(out, configuration, epoch)
-            models: dict[Role, TokenScorer] = {"target": CachedScorer(model, cache)}
-            taught = [one.name for one in missing if one.access == "labelled"]
-            asked = [one for one in missing if one.access != "labelled"]
-            generator = cached_generator(model, cache, digest=model.digest)
-            spare, seed = judging.unseen_one_pass, configuration.seed
-            if any(one.access == "two models" for one in missing):
-                models["reference"] = CachedScorer(open_checkpoint(out, configuration, 0), cache)
-            known = {
-                **known,
-                **supervised_values(planted, taught, generator, spare_unseen=spare, seed=seed),
-                **values_of(
-                    planted,
-                    asked,
-                    models,
-                    frequencies(out, configuration),
-                    judging,
-                    generator=generator if any(one.access == "black" for one in asked) else None,
-                    progress=progress,
-                ),
-            }
+            values |= _computed(configuration, planted, missing, models, table=table, cache=cache, progress=progress)
             cache.clear(models["target"].digest if epoch else None)
-        write_scores(path, ids, known)
-    return {one.name: known[one.name] for one in wanted}
+        write_scores(path, ids, values, {name: origins[name] for name in values})
+    return {detector.name: values[detector.name] for detector in compared}
+
+
+def origins_of(
+    detectors: Sequence[ComparedDetector],
+    configuration: Configuration,
+    planted: Planted,
+    models: Mapping[str, "TransformersModel"],
+    table: FrequencyTable,
+) -> dict[str, str]:
+    """Return, for each detector, the digest of all that its values depend on."""
+    judging = configuration.judging
+    common = {
+        "assay": __version__,
+        "texts": planted.digest,
+        "target": models["target"].digest,
+        "frequencies": [table.tokenizer_digest, hashlib.sha256(table.counts.tobytes()).hexdigest()],
+        "variants": judging.variants,
+        "unseen_one_pass": judging.unseen_one_pass,
+        "seed": configuration.seed,
+    }
+    origins = {}
+    for detector in detectors:
+        two = detector.access == "two models"
+        origins[detector.name] = combined({**common, "reference": models["reference"].digest if two else None})
+    return origins
+
+
+def _computed(
+    configuration: Configuration,
+    planted: Planted,
+    detectors: Sequence[ComparedDetector],
+    models: Mapping[str, "TransformersModel"],
+    *,
+    table: FrequencyTable,
+    cache: StatisticsCache,
+    progress: Progress | None,
+) -> Columns:
+    """Return the values of detectors, computed with the models of one checkpoint."""
+    fitted = [detector.name for detector in detectors if detector.access == "labelled"]
+    scored = [detector for detector in detectors if detector.access != "labelled"]
+    scorers: dict[Role, TokenScorer] = {"target": CachedScorer(models["target"], cache)}
+    if any(detector.access == "two models" for detector in scored):
+        scorers["reference"] = CachedScorer(models["reference"], cache)
+    generator = cached_generator(models["target"], cache, digest=models["target"].digest)
+    judging, seed = configuration.judging, configuration.seed
+    writing = any(detector.access == "black" for detector in scored)
+    return {
+        **supervised_values(planted, fitted, generator, spare_unseen=judging.unseen_one_pass, seed=seed),
+        **values_of(
+            planted, scored, scorers, table, judging, generator=generator if writing else None, progress=progress
+        ),
+    }
 
 
 def values_of(
@@ -198,17 +249,21 @@ def frequencies(out: Path, configuration: Configuration) -> FrequencyTable:
     shipped = FrequencyTable.load(builtin_folder("small") / FREQUENCIES)
     if shipped.tokenizer_digest == tokenizer.digest:
         return shipped
+    texts = list(islice(general_texts(configuration.mix, 0), FREQUENCY_TEXTS))
+    source = f"{len(texts)} texts of {configuration.mix.corpus} (SHA-256 {combined(texts)[:16]})"
     path = out / FREQUENCIES
-    if not path.exists():
-        texts = [text for _, text in zip(range(FREQUENCY_TEXTS), general_texts(configuration.mix, 0), strict=False)]
-        table = FrequencyTable.count(
-            tokenizer.token_ids(texts),
-            vocabulary_size=tokenizer.vocabulary_size,
-            tokenizer_digest=tokenizer.digest,
-            source=f"{len(texts)} texts of {configuration.mix.corpus}",
-        )
-        table.save(path)
-    return FrequencyTable.load(path)
+    if path.exists():
+        stored = FrequencyTable.load(path)
+        if (stored.tokenizer_digest, stored.source) == (tokenizer.digest, source):
+            return stored
+    table = FrequencyTable.count(
+        tokenizer.token_ids(texts),
+        vocabulary_size=tokenizer.vocabulary_size,
+        tokenizer_digest=tokenizer.digest,
+        source=source,
+    )
+    table.save(path)
+    return table
 
 
 def passes_filter(base: Values) -> NDArray[np.bool_] | None:
@@ -235,31 +290,6 @@ def filter_verdicts(
     todo = plan([request(name)], {"target": open_checkpoint(Path(), configuration, 0)})
     values = score_samples(samples, todo, progress=progress).values[name]
     return [None if np.isnan(value) else bool(value >= 0) for value in values]
-
-
-def write_scores(path: Path, ids: Sequence[str], values: Values) -> None:
-    """One row a text, one column a detector; null where unscorable."""
-    columns = {name: pa.array(column, pa.float64(), from_pandas=True) for name, column in values.items()}
-    partial = path.with_name(path.name + ".partial")
-    pq.write_table(pa.table({"id": list(ids), **columns}), partial)
-    partial.replace(path)
-
-
-def read_scores(path: Path, ids: Sequence[str]) -> dict[str, NDArray[np.float64]]:
-    """What `write_scores` wrote, NaN where unscorable.
-
-    Raises:
-        DataError: the file is of other texts, or no such file.
-    """
-    try:
-        table = pq.read_table(path)
-        if table.column("id").to_pylist() != list(ids):
-            raise DataError(
-                f"{path} holds scores of other texts; expected those of this run: remove it, or take a new folder"
-            )
-        return {n: table.column(n).to_numpy(zero_copy_only=False) for n in table.column_names if n != "id"}
-    except (OSError, pa.ArrowException, KeyError) as error:
-        raise DataError(f"{path}: expected scores that `assay testbed evaluate` wrote") from error
 
 
 def _part(planted: Planted, kept: NDArray[np.bool_], part: str) -> NDArray[np.bool_]:

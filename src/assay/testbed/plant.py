@@ -22,6 +22,7 @@ import pyarrow.parquet as pq
 from assay.datasets import Dataset
 from assay.errors import DataError
 from assay.evaluation import ShingleIndex
+from assay.models import combined
 from assay.testbed.configuration import Data
 from assay.types import MEMBER, NONMEMBER, Sample
 
@@ -52,6 +53,11 @@ class Planted:
     samples: tuple[Sample, ...]
     left_out: Mapping[str, int]
     notes: tuple[str, ...] = ()
+
+    @property
+    def digest(self) -> str:
+        """SHA-256 of the texts, their order, languages, groups and parts."""
+        return combined([[s.id, s.text, s.language, s.group, s.metadata["part"]] for s in self.samples])
 
     def part(self, *names: str) -> tuple[Sample, ...]:
         """The samples of these parts."""

@@ -3,8 +3,9 @@
 configuration.json      the whole configuration, every default spelt out
 manifest.json           versions, digests of texts, model and checkpoints, seconds of each stage
 plant/members.jsonl     who is who, by id, group and digest; plant/texts.parquet has the texts
-train/loss.jsonl        the loss curve; train/epoch-N/ the checkpoints; train/state.pt the last state
-scores/epoch-N.parquet  every detector's values on a checkpoint
+train/loss.jsonl        the loss curve; train/epoch-N/ the checkpoints; train/state.pt the last state;
+                        train/inputs.json all that the checkpoints depend on
+scores/epoch-N.parquet  every detector's values on a checkpoint, each column with the digest of what it depends on
 evaluation.json         what they are worth
 """
 
@@ -14,14 +15,14 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
 from assay import __version__
 from assay.errors import AssayError, DataError, MissingExtra
-from assay.models import ModelSettings, files_digest, load_checkpoint
+from assay.models import Checkpoint, ModelSettings, combined, files_digest, load_checkpoint
 from assay.scoring import Progress as ScoringProgress
 from assay.testbed.configuration import Configuration, as_json, read_configuration
 from assay.testbed.evaluate import evaluate, filter_verdicts
@@ -35,6 +36,7 @@ from assay.training import (
     checkpoint_folder,
     finetune,
     general_rows,
+    keep_recipe,
     launched,
     member_rows,
     without_planted,
@@ -43,6 +45,7 @@ from assay.training import Progress as TrainingProgress
 
 CONFIGURATION = "configuration.json"
 MANIFEST = "manifest.json"
+INPUTS = "inputs.json"
 PACKAGES = ("accelerate", "numpy", "peft", "scikit-learn", "scipy", "tokenizers", "torch", "transformers")
 
 
@@ -99,23 +102,57 @@ def trained(out: Path, configuration: Configuration, watchers: Watchers = ALONE)
 
 
 def plant_in(out: Path, configuration: Configuration, watchers: Watchers = ALONE) -> Planted:
-    """The first stage: choose the texts, or read what was chosen."""
+    """Choose the texts, or read those that were chosen.
+
+    Raises:
+        DataError: `out` holds a run of another configuration, or texts of a file that has changed since.
+    """
     keep_configuration(out, configuration)
     if (out / FOLDER / TEXTS).exists():
+        check_source(out, configuration)
         return read_planted(out / FOLDER)
     watchers.says("planting")
     began = time.monotonic()
     dataset = plantable(configuration.data)
     verdicts = filter_verdicts(configuration, dataset.samples, watchers.scoring) if configuration.data.filter else None
     planted = plant(dataset, configuration.data, seed=configuration.seed, easiest=verdicts)
+    filtered_by = files_digest(_base(configuration).folders) if configuration.data.filter else None
+    source = {"source": dataset.source, "source_digest": dataset.digest, "filtered_by": filtered_by}
+    note(out, {**source, "seconds_planting": _since(began)})
     write_planted(out / FOLDER, planted)
-    note(out, {"source": dataset.source, "source_digest": dataset.digest, "seconds_planting": _since(began)})
     return planted
 
 
+def check_source(out: Path, configuration: Configuration) -> None:
+    """Make sure that a run was planted from the file, and filtered by the base model, as they are now.
+
+    Texts of this Python's own library and packages stay as they were planted: they are the run's record of them.
+
+    Raises:
+        DataError: the file or the base model has changed.
+    """
+    stored, data = manifest_of(out), configuration.data
+    place = Path(data.path or data.source)
+    changed = place.exists() and plantable(data).digest != stored.get("source_digest")
+    if data.filter:
+        changed |= files_digest(_base(configuration).folders) != stored.get("filtered_by")
+    if changed:
+        raise DataError(
+            f"{out / FOLDER} was planted before its source or its base model changed; expected the same ones: "
+            "take another folder, or remove this one"
+        )
+
+
 def train_in(out: Path, configuration: Configuration, planted: Planted, watchers: Watchers = ALONE) -> None:
-    """The second stage: train the checkpoints that are not there yet, in as many processes as are wanted."""
+    """Train the checkpoints that are missing, in as many processes as the settings say.
+
+    Raises:
+        DataError: the checkpoints there are of other texts, settings or another base model, or the run is of texts
+            that nothing can be trained on.
+    """
     training, folder = configuration.training, out / TRAIN
+    base = _base(configuration)
+    check_inputs(folder, training_inputs(configuration, planted, files_digest(base.folders)))
     if all(checkpoint_folder(folder, epoch).is_dir() for epoch in training.checkpoints):
         return
     watchers.says("training")
@@ -123,7 +160,7 @@ def train_in(out: Path, configuration: Configuration, planted: Planted, watchers
     if training.processes > 1 and not launched():
         _launch(out, training.processes)
     else:
-        task, facts = task_of(configuration, planted)
+        task, facts = task_of(configuration, planted, base)
         finetune(folder, task, progress=watchers.training)
         if facts:
             note(out, facts)
@@ -132,8 +169,42 @@ def train_in(out: Path, configuration: Configuration, planted: Planted, watchers
         note(out, {"checkpoints": digests, "seconds_training": _since(began)})
 
 
+def training_inputs(configuration: Configuration, planted: Planted, base_digest: str) -> dict[str, object]:
+    """Return all that the checkpoints of a run depend on."""
+    mix = configuration.mix
+    local = next((Path(place) for place in (mix.path, mix.corpus) if place and Path(place).exists()), None)
+    general = list(general_texts(mix, configuration.seed)) if mix.ratio and local else []
+    return {
+        "texts_sha256": planted.digest,
+        "base_sha256": base_digest,
+        "training": asdict(configuration.training),
+        "mix": asdict(mix),
+        "mix_sha256": combined(general),
+        "seed": configuration.seed,
+    }
+
+
+def check_inputs(folder: Path, inputs: Mapping[str, object]) -> None:
+    """Record the inputs of a training, or make sure that the training there is of these.
+
+    Raises:
+        DataError: it is of others, or of an earlier version, which recorded none.
+    """
+    path = folder / INPUTS
+    if not path.exists() and any(folder.glob("epoch-*")):
+        raise DataError(f"{folder} was trained by an earlier version, without a record of its inputs; remove it")
+    keep_recipe(path, inputs)
+
+
 def evaluate_in(out: Path, configuration: Configuration, planted: Planted, watchers: Watchers = ALONE) -> Evaluation:
-    """The third stage: score what is not scored yet, and judge."""
+    """Score what is not scored yet, and judge.
+
+    Raises:
+        DataError: the checkpoints are of other texts, settings or another base model.
+    """
+    if (out / TRAIN).exists():
+        base_digest = files_digest(_base(configuration).folders)
+        check_inputs(out / TRAIN, training_inputs(configuration, planted, base_digest))
     watchers.says("scoring")
     began = time.monotonic()
     found = evaluate(out, configuration, planted, progress=watchers.scoring)
@@ -141,13 +212,10 @@ def evaluate_in(out: Path, configuration: Configuration, planted: Planted, watch
     return found
 
 
-def task_of(configuration: Configuration, planted: Planted) -> tuple[Task, Mapping[str, object]]:
-    """The rows to train on, and what the record should say of the general text."""
-    with_tokenizer = load_checkpoint(configuration.model, ModelSettings(revision=configuration.revision, device="cpu"))
-    context = configuration.training.context or int(
-        with_tokenizer.model.config.get_text_config().max_position_embeddings
-    )
-    tokenizer = with_tokenizer.tokenizer
+def task_of(configuration: Configuration, planted: Planted, base: Checkpoint) -> tuple[Task, Mapping[str, object]]:
+    """Return the rows to train on, and the facts on the general text for the record."""
+    context = configuration.training.context or int(base.model.config.get_text_config().max_position_embeddings)
+    tokenizer = base.tokenizer
     members = member_rows(tokenizer, [sample.text for sample in planted.trained], context=context)
     general: list[Ids] = []
     facts: dict[str, object] = {}
@@ -211,7 +279,8 @@ def reconfigure(out: Path, **parts: Any) -> Configuration:  # noqa: ANN401  part
     """
     found = replace(configuration_in(out), **parts)
     if found != configuration_in(out):
-        if (out / TRAIN).exists() and found.training != configuration_in(out).training:
+        stored = configuration_in(out)
+        if (out / TRAIN).exists() and (found.training, found.mix) != (stored.training, stored.mix):
             raise DataError(f"{out} is trained with other settings; expected the same ones, or another folder")
         (out / CONFIGURATION).write_text(as_json(found), "utf-8")
     return found
@@ -245,6 +314,11 @@ def _launch(out: Path, processes: int) -> None:
     done = subprocess.run([*command, "-m", "assay", "testbed", "train", str(out)], check=False)  # noqa: S603  our own command
     if done.returncode:
         raise AssayError(f"training in {processes} processes ended with code {done.returncode}; see the lines above")
+
+
+def _base(configuration: Configuration) -> Checkpoint:
+    """Return the base model, for its tokenizer and its files."""
+    return load_checkpoint(configuration.model, ModelSettings(revision=configuration.revision, device="cpu"))
 
 
 def _cuda() -> bool:

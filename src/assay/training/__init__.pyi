@@ -12,6 +12,7 @@ from .loop import trapezoid as trapezoid
 from .processes import launched as launched
 from .resuming import LOG as LOG
 from .resuming import Progress as Progress
+from .resuming import keep_recipe as keep_recipe
 from .rows import Ids as Ids
 from .rows import general_rows as general_rows
 from .rows import member_rows as member_rows

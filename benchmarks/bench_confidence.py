@@ -34,7 +34,7 @@ from assay.provenance.candidates import Candidates, candidates_of, similarity_of
 from assay.provenance.confidence import Calibration
 from assay.provenance.evidence import read_query
 from assay.provenance.filters import Filters
-from assay.provenance.functions import pieces
+from assay.provenance.splitting import pieces
 from assay.provenance.texts import SourceText, source_texts
 from assay.retrieval.encoding import open_encoder
 from assay.retrieval.postings import CANDIDATES

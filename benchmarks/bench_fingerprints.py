@@ -25,9 +25,9 @@ from pathlib import Path
 import numpy as np
 from measuring import arguments, interleaved, ratios, spread, write
 
+from assay.languages import lexical_rules
 from assay.retrieval import DEFAULT, PAPER, Profile, fingerprint
 from assay.retrieval.canonical import characters
-from assay.retrieval.grammars import grammar_of
 from assay.retrieval.hashing import GRAM_HASHES
 from assay.retrieval.regions import find_regions
 from assay.retrieval.source import Source, Units
@@ -116,7 +116,7 @@ def ways_and_sizes(texts: Sequence[str]) -> tuple[dict[str, Callable[[], object]
 def character_units(text: str) -> Units:
     """The canonical characters of a text."""
     source = Source.of(text)
-    return characters(source, find_regions(source, grammar_of("python"))).units
+    return characters(source, find_regions(source, lexical_rules("python"))).units
 
 
 def winnowed(units: Units) -> object:

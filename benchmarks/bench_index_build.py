@@ -20,9 +20,9 @@ from measuring import arguments, write
 from assay.provenance import CodeIndex
 from assay.provenance.building import BuildCounts, build
 from assay.provenance.filters import Filters
-from assay.provenance.functions import Granularity
 from assay.provenance.reading import Settings
 from assay.provenance.sources.open import Reading, open_sources
+from assay.provenance.splitting import Granularity
 from assay.retrieval.encoding import open_encoder
 
 LIBRARY, PACKAGES = "standard library", "installed packages"

@@ -20,11 +20,11 @@ import numpy as np
 from measuring import arguments, write
 
 from assay.provenance.filters import Filters
-from assay.provenance.functions import Granularity
 from assay.provenance.qdrant.points import INDEX_BITS, VECTOR, first_number, indices_of, point_of
 from assay.provenance.reading import FileRead, Settings, read_entries
 from assay.provenance.sources.entry import Entry
 from assay.provenance.sources.open import Reading, open_sources
+from assay.provenance.splitting import Granularity
 from assay.retrieval.encoding import open_encoder
 from assay.types import Encoder
 

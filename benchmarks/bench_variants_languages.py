@@ -19,7 +19,7 @@ from bench_variants import DATA, N, reason_class, rows
 from measuring import arguments, spread, write
 
 from assay.code import VariantSet, passed, variants
-from assay.code.sandbox.toolchains import TOOLCHAINS
+from assay.code.sandbox.testing import TOOLCHAINS
 from assay.errors import SandboxUnavailable
 
 FOLDERS = {"java": "java", "cpp": "cpp", "javascript": "js", "go": "go"}

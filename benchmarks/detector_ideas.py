@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.stats import norm
 
-from assay.code.parse.tokens import comments, tokens
+from assay.code.parse.lexing import python_comments, python_tokens
 from assay.scores.token_scores import TAIL_MASS_FLOOR, deviation, mean, mean_of_lowest
 from assay.types import TokenStatistics
 
@@ -34,14 +34,14 @@ FUSIONS: Sequence[Sequence[str]] = (
 def kinds_of(text: str, statistics: TokenStatistics) -> Kinds:
     """int8 [n], the kind of lexeme in which each token's first visible character stands."""
     at = np.zeros(len(text) + 1, np.int8)
-    for one in tokens(text):
+    for one in python_tokens(text):
         word = one.text.isidentifier()
         literal = one.text[0] in "'\"" or one.text[-1] in "'\"" or one.text.lstrip(".")[:1].isdigit()
         kind = LITERAL if literal else OPERATOR
         if word:
             kind = KEYWORD if keyword.iskeyword(one.text) else IDENTIFIER
         at[one.start : one.start + len(one.text)] = kind
-    for one in comments(text):
+    for one in python_comments(text):
         at[one.start : one.start + len(one.text)] = COMMENT
     found = np.zeros(len(statistics), np.int8)
     for i, (start, end) in enumerate(statistics.offsets.tolist()):

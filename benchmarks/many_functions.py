@@ -15,7 +15,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from assay.code.parse.functions import python_definitions
+from assay.code import functions_in
 from assay.testbed.library_functions import library_paths, library_root
 
 NAME = re.compile(r"\b[A-Za-z_]\w*\b")
@@ -47,8 +47,8 @@ def found() -> Iterator[Function]:
     known = set()
     for name, path in modules():
         try:
-            definitions = list(python_definitions(path.read_text("utf-8")))
-        except (SyntaxError, ValueError, RecursionError, MemoryError, OSError):
+            definitions = functions_in(path.read_text("utf-8"), "python")
+        except (ValueError, OSError):
             continue
         for one in definitions:
             if len(one.text) >= LEAST_CHARACTERS and hash(one.text) not in known:

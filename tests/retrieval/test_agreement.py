@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from assay.retrieval.grammars import PYTHON
+from assay.languages import lexical_rules
 from assay.retrieval.regions import COMMENT, find_regions
 from assay.retrieval.source import Source
 from assay.retrieval.token_channel import tokens
@@ -52,12 +52,12 @@ def between(lines, start, end):
 def test_comments_and_tokens_are_those_of_pythons_tokenizer(name):
     text = (LIBRARY / name).read_text("utf-8")
     source = Source.of(text)
-    regions = find_regions(source, PYTHON)
+    regions = find_regions(source, lexical_rules("python"))
     comments = [
         text[start:stop]
         for start, stop, kind in zip(regions.starts, regions.stops, regions.kinds, strict=True)
         if kind == COMMENT
     ]
-    found = tokens(source, regions, PYTHON)
+    found = tokens(source, regions, lexical_rules("python"))
     others = [text[start:stop] for start, stop in zip(found.starts, found.stops, strict=True)]
     assert (comments, others) == tokenized(text)

@@ -6,15 +6,15 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from assay.errors import AssayError
+from assay.languages import languages_with
 from assay.retrieval import DEFAULT, PAPER, Channel, Fingerprints, Profile, batches, fingerprint, fingerprint_hashes
-from assay.retrieval.grammars import LANGUAGES
 
 SMALL = Profile("small", (Channel("characters", k=4, w=3), Channel("tokens", k=3, w=2)))
 TOKENS = Profile("tokens", (Channel("tokens", k=2, w=2),))
 
 marks = st.sampled_from([*"\r\n\t \"'`/*#\\{}$.eR1(=+", "\r\n", "ab", "if", "é", "日", "\ud800", "/*", '"""', "#!"])
 texts = st.lists(marks, max_size=60).map("".join)
-languages = st.sampled_from([*LANGUAGES, "cobol", None])
+languages = st.sampled_from([*languages_with("fingerprints"), "cobol", None])
 
 
 def one_by_one(text, language, profile):

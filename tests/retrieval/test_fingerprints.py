@@ -11,8 +11,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from assay.errors import AssayError
+from assay.languages import LANGUAGES, NEUTRAL, languages_with, lexical_rules
 from assay.retrieval import DEFAULT, PAPER, Channel, Fingerprints, Profile, TooShort, fingerprint
-from assay.retrieval.grammars import LANGUAGES, NEUTRAL, grammar_of
 
 COMMENTS = {"python": ["# don't\n", "#\r\n"], None: ["# don't\n", '/* " */', "// 'x\n", "-- x\n"]}
 C_COMMENTS = ["// don't\n", "//\r\n", '/* " */', "/* a\n * b */", "/**/"]
@@ -21,18 +21,18 @@ OPERATORS = ["+", "-", "=", "==", "(", ")", "[", "]", "{", "}", ",", ";", ":", "
 LITERALS = ["0", "1.5e-3", "0xFF", "1_000", '"a b # // c"', '"\\""']
 SMALL = Profile("small", (Channel("characters", k=4, w=3), Channel("tokens", k=3, w=2)))
 
-languages = pytest.mark.parametrize("language", [*LANGUAGES, None])
+languages = pytest.mark.parametrize("language", [*languages_with("fingerprints"), None])
 names = st.from_regex(r"[A-Za-zé_][a-zé0-9_]{1,20}", fullmatch=True)
 
 
 def is_free(name, language):
-    grammar = grammar_of(language)
-    return name not in grammar.reserved | grammar.directives
+    rules = lexical_rules(language)
+    return name not in rules.reserved | rules.directives
 
 
 @cache
 def words(language):
-    reserved = st.sampled_from(sorted(grammar_of(language).reserved))
+    reserved = st.sampled_from(sorted(lexical_rules(language).reserved))
     free = names.filter(lambda name: is_free(name, language))
     return st.one_of(free, reserved, st.sampled_from(OPERATORS), st.sampled_from(LITERALS))
 
@@ -198,9 +198,9 @@ def test_profiles_go_by_name():
 
 
 def test_an_unknown_language_is_read_by_the_neutral_rules():
-    assert grammar_of("cobol") is NEUTRAL
-    assert grammar_of(None) is NEUTRAL
-    assert grammar_of("C++").name == "cpp"
+    assert lexical_rules("cobol") is NEUTRAL
+    assert lexical_rules(None) is NEUTRAL
+    assert lexical_rules("C++") is LANGUAGES["cpp"].lexical
 
 
 @pytest.mark.parametrize(

@@ -2,8 +2,8 @@
 
 import pytest
 
+from assay.languages import languages_with, lexical_rules
 from assay.retrieval.canonical import characters
-from assay.retrieval.grammars import LANGUAGES, RUST, grammar_of
 from assay.retrieval.regions import CHARACTER, COMMENT, REGEX, STRING, find_regions
 from assay.retrieval.source import Source
 
@@ -11,7 +11,7 @@ NAMES = {COMMENT: "comment", STRING: "string", CHARACTER: "character", REGEX: "r
 
 
 def regions(text, language):
-    found = find_regions(Source.of(text), grammar_of(language))
+    found = find_regions(Source.of(text), lexical_rules(language))
     return [
         (NAMES[kind], text[start:stop])
         for start, stop, kind in zip(found.starts, found.stops, found.kinds.tolist(), strict=True)
@@ -105,7 +105,7 @@ OPENERS = {
 def test_what_is_never_closed_swallows_nothing(language, mark):
     before, after = "first = 1;\n", "\nsecond = 2;\nthird = 3;"
     source = Source.of(before + mark + after)
-    found = find_regions(source, grammar_of(language))
+    found = find_regions(source, lexical_rules(language))
     assert found.unterminated
     kept = characters(source, found).starts.tolist()
     assert [at for at in range(len(source) - len(after), len(source)) if not source.text[at].isspace()] == [
@@ -119,14 +119,14 @@ def test_what_follows_an_unclosed_mark_in_its_line_is_code():
 
 def test_an_unclosed_mark_leaves_the_other_kinds_alone():
     text = "/* a `b` // c\n'd'"
-    found = find_regions(Source.of(text), grammar_of("javascript"))
+    found = find_regions(Source.of(text), lexical_rules("javascript"))
     assert found.unterminated == (0,)
     assert regions(text, "javascript") == [literal("`b`"), comment("// c"), literal("'d'")]
 
 
-@pytest.mark.parametrize("language", [*LANGUAGES, None])
+@pytest.mark.parametrize("language", [*languages_with("fingerprints"), None])
 def test_an_unclosed_quote_ends_with_its_line(language):
-    if grammar_of(language) is not RUST:  # where strings run over lines
+    if language != "rust":  # where strings run over lines
         assert regions('a = "b\nc = 1', language) == [literal('"b')]
 
 
@@ -153,18 +153,18 @@ HOSTILE = [
 NUMBERS = ["1.", "1e+", ".5", "#"]
 
 
-@pytest.mark.parametrize("language", [*LANGUAGES, None])
+@pytest.mark.parametrize("language", [*languages_with("fingerprints"), None])
 @pytest.mark.parametrize("opening", ["", "/*", "`${"])
 def test_hostile_repetition_is_read_to_its_end(language, opening):
     """A quadratic expression would take hours over these; a linear one takes milliseconds."""
     for mark in HOSTILE + NUMBERS:
         source = Source.of(opening + mark * (8_000 // len(mark)))
-        found = find_regions(source, grammar_of(language))
+        found = find_regions(source, lexical_rules(language))
         assert (found.starts < found.stops).all()
         assert (found.stops[:-1] <= found.starts[1:]).all()
 
 
 def test_the_neutral_rules_keep_the_words_that_languages_share():
-    reserved = grammar_of(None).reserved
+    reserved = lexical_rules(None).reserved
     assert {"if", "else", "for", "while", "return"} <= reserved
     assert not {"lambda", "fn", "func", "typename"} & reserved

@@ -2,14 +2,14 @@
 
 import pytest
 
-from assay.retrieval.grammars import LANGUAGES, grammar_of
+from assay.languages import languages_with, lexical_rules
 from assay.retrieval.regions import find_regions
 from assay.retrieval.source import Source
 from assay.retrieval.token_channel import tokens
 
 
 def canonical(text, language):
-    source, grammar = Source.of(text), grammar_of(language)
+    source, grammar = Source.of(text), lexical_rules(language)
     return tokens(source, find_regions(source, grammar), grammar)
 
 
@@ -44,14 +44,14 @@ def test_the_text_is_cut_into(language, text, expected):
     assert spelled(text, language) == expected
 
 
-@pytest.mark.parametrize("language", LANGUAGES)
+@pytest.mark.parametrize("language", languages_with("fingerprints"))
 def test_every_reserved_word_is_a_unit_of_its_own(language):
-    reserved = sorted(grammar_of(language).reserved)
+    reserved = sorted(lexical_rules(language).reserved)
     codes = units(" ".join([*reserved, "name"]), language)
     assert len(set(codes)) == len(reserved) + 1
 
 
-@pytest.mark.parametrize("language", [*LANGUAGES, None])
+@pytest.mark.parametrize("language", [*languages_with("fingerprints"), None])
 def test_names_are_one_unit_whatever_their_length_and_script(language):
     names = "a bb iff ifs If returned a_name_that_is_longer_than_sixteen_letters 変数 größe"
     assert len(set(units(names, language))) == 1

@@ -122,7 +122,7 @@ def _traced(texts: "list[SourceText]", answer: "Callable[[SourceText], Trace]") 
 
 def _texts(code: list[Path], language: str | None, by: str) -> "list[SourceText]":
     """One file or standard input whole, a folder and several files function by function."""
-    from assay.datasets import language_named
+    from assay.languages import language_named
     from assay.provenance import SourceText, by_function, one_text, source_texts
 
     named = language and language_named(language)

@@ -1,10 +1,10 @@
-from .parse.functions import Definition as Definition
-from .parse.functions import python_definitions as python_definitions
+from .parse.functions import Function as Function
+from .parse.functions import Span as Span
+from .parse.functions import functions_in as functions_in
 from .parse.lexing import lexeme_spans as lexeme_spans
 from .parse.lexing import lexemes as lexemes
-from .parse.python_source import parsed as parsed
-from .rename.composition import composed as composed
-from .rename.engines import LANGUAGES as LANGUAGES
+from .parse.python_source import python_tree as python_tree
+from .parse.trees import Unparsable as Unparsable
 from .rename.engines import analysis as analysis
 from .rename.engines import difference as difference
 from .rename.names import Analysis as Analysis
@@ -17,10 +17,10 @@ from .rename.pools import NeighborPool as NeighborPool
 from .rename.proposed_names import ProposedPool as ProposedPool
 from .rename.proposed_names import names_proposed_by as names_proposed_by
 from .rename.python_names import keywords_of as keywords_of
-from .rename.python_verification import Verifier as Verifier
 from .rename.variant_engine import KINDS as KINDS
 from .rename.variant_engine import Variant as Variant
 from .rename.variant_engine import VariantSet as VariantSet
+from .rename.variant_engine import composed as composed
 from .rename.variant_engine import variants as variants
 from .rename.words import ADJECTIVES as ADJECTIVES
 from .rename.words import NOUNS as NOUNS
@@ -33,7 +33,7 @@ from .sandbox.execution import require_sandbox as require_sandbox
 from .sandbox.execution import run as run
 from .sandbox.execution import run_python as run_python
 from .sandbox.testing import passed as passed
-from .test_cases.examples import Problem as Problem
 from .test_cases.replacement import ReplacedTests as ReplacedTests
 from .test_cases.replacement import replaced_tests as replaced_tests
+from .test_cases.statements import Problem as Problem
 from .test_cases.writing import written_tests as written_tests

@@ -1,10 +1,16 @@
-"""The prompts of SrDetection, and what the paper leaves open, which is ours.
+"""Prompts to a language model that rewrites samples, the requests, and its replies, read strictly.
 
 Li et al., "SrDetection: A Self-Referential Framework for Data Leakage Detection in Code LLMs", appendix A.1, Tables 7
-and 8.
+and 8; what the paper leaves open is marked as ours.
 """
 
+import ast
+import json
+import re
+from collections import defaultdict
 from collections.abc import Sequence
+
+from assay.types import Generator, Unread
 
 RENAMING = """\
 You are given a Python code snippet: {python_code_snippet}
@@ -72,3 +78,89 @@ def inputs_prompt(question: str, given: str) -> str:
     """Asks for other inputs of one example."""
     head, _, tail = INPUTS.partition("{test_case_input}")
     return head.replace("{question}", question) + given + tail
+
+
+STEP = 512
+"""Lengths of replies are rounded up to a multiple of this, so that prompts share batches."""
+CHARACTERS_A_TOKEN = 2
+"""Fewer than a token of code has, so that the reply has room."""
+
+
+def replies(
+    generator: Generator, prompts: Sequence[tuple[str, int]], *, temperature: float, seed: int
+) -> list[str | Unread]:
+    """What the model replies to each prompt.
+
+    Prompts whose replies are of like length go together, so that a server is asked for many at a time, and a long text
+    makes no request longer than its own.
+
+    Args:
+        generator: the model.
+        prompts: each with the characters that its reply may have.
+        temperature: of the model.
+        seed: likewise.
+
+    Raises:
+        ModelError: the model cannot be run.
+    """
+    alike: defaultdict[int, list[int]] = defaultdict(list)
+    for place, (_, characters) in enumerate(prompts):
+        alike[STEP * max(1, -(-characters // (CHARACTERS_A_TOKEN * STEP)))].append(place)
+    found: dict[int, str | Unread] = {}
+    for tokens, places in sorted(alike.items()):
+        some = [prompts[place][0] for place in places]
+        answers = generator.generate(some, max_new_tokens=tokens, temperature=temperature, seed=seed)
+        found.update(zip(places, answers, strict=True))
+    return [found[place] for place in range(len(prompts))]
+
+
+_FENCED = re.compile(r"\A```[\w-]*\n(.*)\n```\Z", re.DOTALL)
+_NUMBERED = re.compile(r"\A(?:\d+[.):]|[-*])\s+")
+
+
+def strings_in(reply: str) -> tuple[str, ...] | None:
+    """The strings of a reply; None where it is not in one of these forms, inside one code fence or not.
+
+    A JSON array of strings; or lines that are quoted strings of JSON or Python, with numbers or bullets before all of
+    them or before none. Prose around them, or a reply that breaks off, makes it none of these.
+    """
+    body = reply.strip()
+    if fenced := _FENCED.match(body):
+        body = fenced[1].strip()
+    if body.startswith("["):
+        try:
+            found = json.loads(body)
+        except (ValueError, RecursionError):
+            return None
+        return tuple(found) if found and all(isinstance(one, str) for one in found) else None
+    lines = [line.strip() for line in body.splitlines() if line.strip()]
+    marked = [_NUMBERED.match(line) is not None for line in lines]
+    if not lines or (any(marked) and not all(marked)):
+        return None
+    read = [_quoted(_NUMBERED.sub("", line).rstrip(",")) for line in lines]
+    strings = tuple(one for one in read if one is not None)
+    return strings if len(strings) == len(lines) else None
+
+
+def string_in(reply: str) -> str:
+    r"""The one string of a reply: quoted as in JSON or Python, or bare; line ends are such, or \n in one line."""
+    body = reply.strip("\r\n")
+    if fenced := _FENCED.match(body.strip()):
+        body = fenced[1]
+    quoted = _quoted(body.strip())
+    if quoted is not None:
+        return quoted
+    return body if "\n" in body else body.replace("\\n", "\n")
+
+
+def _quoted(line: str) -> str | None:
+    if line[:1] not in {'"', "'"}:
+        return None
+    for read in (json.loads, ast.literal_eval):
+        try:
+            found = read(line)
+        except (ValueError, SyntaxError, MemoryError, RecursionError):
+            continue
+        if isinstance(found, str):
+            return found
+    return None

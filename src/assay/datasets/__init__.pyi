@@ -6,10 +6,7 @@ from .dataset import Dataset as Dataset
 from .families.selection import Selection as Selection
 from .loading import load as load
 from .sources import Row as Row
-from .sources import language_named as language_named
-from .sources import language_of as language_of
 from .sources import read_rows as read_rows
-from .sources.languages import LANGUAGES as LANGUAGES
 from .sources.stream import file_error as file_error
 from .sources.stream import require_exists as require_exists
 from .sources.stream import walk as walk

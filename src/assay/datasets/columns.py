@@ -4,8 +4,9 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from assay.datasets.sources import Note, Row, language_named
+from assay.datasets.sources import Note, Row
 from assay.errors import DataError
+from assay.languages import language_named
 from assay.types import MEMBER, NONMEMBER, Sample
 
 TEXT_COLUMNS = (

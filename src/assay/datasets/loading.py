@@ -10,8 +10,9 @@ from assay.datasets.dataset import Dataset
 from assay.datasets.families.selection import Selection
 from assay.datasets.hub import HubPart, hub_is_installed, hub_rows
 from assay.datasets.official import local_rows, rows_from_hub
-from assay.datasets.sources import Note, Row, language_named, read_rows
+from assay.datasets.sources import Note, Row, read_rows
 from assay.errors import DataError, MissingExtra
+from assay.languages import language_named
 from assay.types import Sample
 
 HUB = "hf:"

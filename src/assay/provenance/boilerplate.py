@@ -13,8 +13,8 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from assay.datasets import language_of
 from assay.errors import DataError
+from assay.languages import language_of
 from assay.provenance.searchable import Searchable
 from assay.retrieval import Fingerprints, Form, Hashes, Profile, fingerprint
 

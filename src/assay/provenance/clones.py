@@ -12,11 +12,12 @@ from dataclasses import dataclass
 import numpy as np
 
 from assay.code import ADJECTIVES, NOUNS
+from assay.languages import LANGUAGES, lexical_rules
 from assay.provenance.adaptation import drawing
-from assay.retrieval import COMMENT, LANGUAGES, NAME, Canonical, Source, find_regions, grammar_of, mixed, tokens
+from assay.retrieval import COMMENT, NAME, Canonical, Source, find_regions, mixed, tokens
 
 A_NAME = mixed(np.array([NAME]))[0]
-RESERVED = frozenset().union(*(one.reserved for one in LANGUAGES.values()))
+RESERVED = frozenset().union(*(language.lexical.reserved for language in LANGUAGES.values() if language.lexical))
 """Words that are no names in one of the languages: no name is replaced by them."""
 
 
@@ -52,11 +53,11 @@ class Cut:
 
 def bare(text: str, language: str | None) -> str:
     """The text without comments, docstrings and empty lines: what is left of code when a model says it again."""
-    source, grammar = Source.of(text), grammar_of(language)
-    regions = find_regions(source, grammar)
+    source, rules = Source.of(text), lexical_rules(language)
+    regions = find_regions(source, rules)
     pieces, end = [], 0
     for start, stop, kind in zip(regions.starts.tolist(), regions.stops.tolist(), regions.kinds.tolist(), strict=True):
-        if kind == COMMENT or (grammar.name == "python" and _is_docstring(text, start, stop)):
+        if kind == COMMENT or (rules is LANGUAGES["python"].lexical and _is_docstring(text, start, stop)):
             pieces.append(text[end:start])
             end = stop
     pieces.append(text[end:])
@@ -128,8 +129,8 @@ def edited(text: str, donors: Sequence[str], *, seed: int, share: float = 0.25) 
 
 
 def _tokens(text: str, language: str | None) -> Canonical:
-    source, grammar = Source.of(text), grammar_of(language)
-    return tokens(source, find_regions(source, grammar), grammar)
+    source, rules = Source.of(text), lexical_rules(language)
+    return tokens(source, find_regions(source, rules), rules)
 
 
 def _is_docstring(text: str, start: int, stop: int) -> bool:

@@ -12,11 +12,12 @@ from typing import Literal
 import numpy as np
 
 from assay.evaluation import Estimate, wilson
+from assay.languages import lexical_rules
 from assay.provenance.candidates import Method
 from assay.provenance.document import Origin
 from assay.provenance.searchable import Searchable
 from assay.provenance.tracing import Trace, trace
-from assay.retrieval import Canonical, Form, Source, characters, find_regions, grammar_of, tokens
+from assay.retrieval import Canonical, Form, Source, characters, find_regions, tokens
 from assay.types import Match, Sample
 
 Kind = Literal["type 1", "type 2", "near-duplicate", "absent", "too short"]
@@ -158,6 +159,6 @@ _ABOVE_SURROGATES = 0xE000
 
 
 def _canonical(text: str, form: Form, language: str | None) -> Canonical:
-    source, grammar = Source.of(text), grammar_of(language)
-    regions = find_regions(source, grammar)
-    return characters(source, regions) if form == "characters" else tokens(source, regions, grammar)
+    source, rules = Source.of(text), lexical_rules(language)
+    regions = find_regions(source, rules)
+    return characters(source, regions) if form == "characters" else tokens(source, regions, rules)

@@ -11,8 +11,9 @@ from typing import Final
 from identify import identify
 from pathspec import GitIgnoreSpec
 
-from assay.datasets import LANGUAGES, is_binary, language_named, language_of, wide_encoding
+from assay.datasets import is_binary, wide_encoding
 from assay.errors import DataError
+from assay.languages import LANGUAGES, language_named, language_of
 from assay.provenance.sources.entry import Reason
 
 MEGABYTE: Final = 1_000_000
@@ -148,11 +149,10 @@ def languages_named(names: Iterable[str]) -> frozenset[str]:
     Raises:
         DataError: no language has such a name.
     """
-    known = set(LANGUAGES.values())
-    found = frozenset(map(language_named, names))
-    if unknown := sorted(found - known):
-        raise DataError(f"language {unknown[0]!r}: expected one of {', '.join(sorted(known))}")
-    return found
+    chosen = frozenset(map(language_named, names))
+    if unknown := sorted(chosen - LANGUAGES.keys()):
+        raise DataError(f"language {unknown[0]!r}: expected one of {', '.join(sorted(LANGUAGES))}")
+    return chosen
 
 
 def size_named(text: str) -> int:
@@ -210,5 +210,4 @@ def _cookie(raw: bytes) -> str | None:
 
 
 def _known(tags: Iterable[str]) -> str | None:
-    known = set(LANGUAGES.values())
-    return next((name for tag in sorted(tags) if (name := language_named(tag)) in known), None)
+    return next((name for tag in sorted(tags) if (name := language_named(tag)) in LANGUAGES), None)

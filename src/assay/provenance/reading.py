@@ -8,9 +8,9 @@ from itertools import islice
 
 from assay.provenance.document import Document
 from assay.provenance.filters import DEFAULT_FILTERS, Filters, decoded, language_of_file
-from assay.provenance.functions import Granularity, Piece, pieces
 from assay.provenance.licences import resolved
 from assay.provenance.sources.entry import Entry, Reason
+from assay.provenance.splitting import Granularity, Piece, pieces
 from assay.retrieval import DEFAULT, Form, Hashes, Profile, fingerprint_hashes
 from assay.types import Encoder, Floats
 

@@ -7,9 +7,9 @@ from pathlib import Path
 
 from assay.errors import DataError
 from assay.provenance.filters import MEGABYTE, Filters, decoded, language_of_file
-from assay.provenance.functions import pieces
 from assay.provenance.sources.entry import Entry
 from assay.provenance.sources.open import Reading, open_sources
+from assay.provenance.splitting import pieces
 
 LARGEST = 10 * MEGABYTE
 """Bytes of a file that is named itself."""

@@ -9,8 +9,6 @@ from .fingerprints import Fingerprints as Fingerprints
 from .fingerprints import TooShort as TooShort
 from .fingerprints import fingerprint as fingerprint
 from .generations import writing as writing
-from .grammars import LANGUAGES as LANGUAGES
-from .grammars import grammar_of as grammar_of
 from .hashing import Hashes as Hashes
 from .hashing import mixed as mixed
 from .postings import CANDIDATES as CANDIDATES

@@ -5,14 +5,13 @@ from itertools import accumulate
 
 import numpy as np
 
+from assay.languages import LexicalRules, Marks, lexical_rules
 from assay.retrieval.canonical import Form, visible
 from assay.retrieval.compiled import compiled
 from assay.retrieval.fingerprints import Fingerprints, fingerprint
-from assay.retrieval.grammars import Grammar, grammar_of
 from assay.retrieval.hashing import BASE, Hashes, mixed, mixed_grams
 from assay.retrieval.profiles import Profile, profile_named
 from assay.retrieval.regions import COMMENT
-from assay.retrieval.rules import Rules
 from assay.retrieval.scanning import Letters, scan
 from assay.retrieval.source import Offsets, Source, Units
 from assay.retrieval.token_channel import Booleans, spellings, token_codes, word_table
@@ -63,7 +62,7 @@ def _batch(texts: Sequence[str], languages: Sequence[str | None], profile: Profi
         groups.setdefault((language, text.isascii()), []).append(at)
     found: list[dict[Form, Hashes]] = [{} for _ in texts]
     for (language, _), members in groups.items():
-        of_group = _group([texts[at] for at in members], grammar_of(language), profile)
+        of_group = _group([texts[at] for at in members], lexical_rules(language), profile)
         for number, at in enumerate(members):
             found[at] = {form: lists[number] for form, lists in of_group.items()}
     return found
@@ -75,7 +74,7 @@ def _one(text: str, language: str | None, profile: Profile) -> dict[Form, Hashes
     return {form: one.hashes if isinstance(one, Fingerprints) else nothing for form, one in found.items()}
 
 
-def _group(texts: Sequence[str], grammar: Grammar, profile: Profile) -> Lists:
+def _group(texts: Sequence[str], rules: LexicalRules, profile: Profile) -> Lists:
     """Of texts in one language, all of them ASCII or none."""
     source = Source.of("".join(texts))
     bounds = np.array([0, *accumulate(map(len, texts))], np.int64)
@@ -83,8 +82,8 @@ def _group(texts: Sequence[str], grammar: Grammar, profile: Profile) -> Lists:
     hashes = _hashes(
         # one type of code points, so that one compilation serves every text
         (source.letters, source.code_points.astype(np.uint32), bounds),
-        grammar.marks,
-        (word_table(grammar.word_marks), spellings(grammar.reserved), spellings(grammar.directives), grammar.prefix),
+        rules.plain_marks,
+        (word_table(rules.word_marks), spellings(rules.reserved), spellings(rules.directives), rules.prefix),
         (windows.get("characters", (0, 0)), windows.get("tokens", (0, 0))),
         np.uint64(BASE),
     )
@@ -99,7 +98,7 @@ def _group(texts: Sequence[str], grammar: Grammar, profile: Profile) -> Lists:
 @compiled
 def _hashes(
     texts: tuple[Letters, Units, Offsets],
-    rules: Rules,
+    marks: Marks,
     words: tuple[Booleans, Hashes, Hashes, int],
     windows: tuple[tuple[int, int], tuple[int, int]],
     base: np.uint64,
@@ -108,7 +107,7 @@ def _hashes(
 
     Args:
         texts: letters and code points of all, one after the other; where each begins, and the last one ends.
-        rules: of their language.
+        marks: of comments and literals in their language.
         words: letters of words, spellings of reserved words and of directives, length of prefixes.
         windows: k and w of characters and of tokens; k = 0 where the form is not wanted.
         base: of the polynomial.
@@ -123,7 +122,7 @@ def _hashes(
     first = second = 0
     for at in range(len(bounds) - 1):
         mine = letters[bounds[at] : bounds[at + 1]]
-        starts, stops, kinds, _ = scan(mine, rules)
+        starts, stops, kinds, _ = scan(mine, marks)
         if characters[0]:
             comments = kinds == COMMENT
             units, _ = visible(mine, code_points[bounds[at] : bounds[at + 1]], starts[comments], stops[comments])

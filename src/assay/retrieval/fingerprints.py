@@ -3,8 +3,8 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from assay.languages import lexical_rules
 from assay.retrieval.canonical import Canonical, Form, characters
-from assay.retrieval.grammars import grammar_of
 from assay.retrieval.hashing import GRAM_HASHES, Hashes
 from assay.retrieval.profiles import Channel, Profile, profile_named
 from assay.retrieval.regions import find_regions
@@ -82,12 +82,12 @@ def fingerprint(
     """
     if isinstance(profile, str):
         profile = profile_named(profile)
-    source, grammar = Source.of(text), grammar_of(language)
-    regions = find_regions(source, grammar)
+    source, rules = Source.of(text), lexical_rules(language)
+    regions = find_regions(source, rules)
     found: dict[Form, Fingerprints | TooShort] = {}
     for channel in profile.channels:
         is_characters = channel.form == "characters"
-        canonical = characters(source, regions) if is_characters else tokens(source, regions, grammar)
+        canonical = characters(source, regions) if is_characters else tokens(source, regions, rules)
         found[channel.form] = _winnowed(source, canonical, channel)
     return found
 

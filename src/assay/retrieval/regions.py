@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from assay.retrieval.grammars import Grammar
+from assay.languages import LexicalRules
 from assay.retrieval.scanning import CHARACTER, COMMENT, REGEX, STRING, scan
 from assay.retrieval.source import Offsets, Source
 
@@ -30,7 +30,7 @@ class Regions:
     unterminated: tuple[int, ...]
 
 
-def find_regions(source: Source, grammar: Grammar) -> Regions:
+def find_regions(source: Source, rules: LexicalRules) -> Regions:
     """The comments and literals of a text. Time and memory grow linearly with the text, whatever it holds."""
-    starts, stops, kinds, unclosed = scan(source.letters, grammar.marks)
+    starts, stops, kinds, unclosed = scan(source.letters, rules.plain_marks)
     return Regions(starts, stops, kinds, tuple(unclosed.tolist()))

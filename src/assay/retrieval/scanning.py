@@ -8,8 +8,8 @@ letter a bounded number of times, so that the whole is linear in the text, whate
 import numpy as np
 from numpy.typing import NDArray
 
+from assay.languages import BackQuote, DoubleQuote, Marks, Raw, SingleQuote, Slashes
 from assay.retrieval.compiled import compiled
-from assay.retrieval.rules import BackQuote, DoubleQuote, Raw, Rules, SingleQuote, Slashes
 from assay.retrieval.source import LAYOUT, LINE_FEED, RETURN, SEPARATOR, WORD, Offsets
 
 Letters = NDArray[np.uint8]
@@ -429,34 +429,34 @@ NOTHING: Opening = (NO_REGION, STRING, KINDS_OF_MARKS, 1)
 
 
 @compiled
-def at_double_quote(letters: Letters, at: int, rules: Rules, may_open: Booleans) -> Opening:
+def at_double_quote(letters: Letters, at: int, marks: Marks, may_open: Booleans) -> Opening:
     """What `"` opens."""
-    if rules.raw != Raw.NONE and may_open[PLAIN_RAW]:
+    if marks.raw != Raw.NONE and may_open[PLAIN_RAW]:
         stop = NO_REGION
-        if rules.raw == Raw.DELIMITED:
+        if marks.raw == Raw.DELIMITED:
             stop = delimited(letters, at)
         elif raw_prefix(letters, at):
             stop = hashed(letters, at)
         if stop != NO_REGION:
             return stop, STRING, PLAIN_RAW, 1
-    if rules.triple_double and may_open[TRIPLE_DOUBLE] and tripled(letters, at):
+    if marks.triple_double and may_open[TRIPLE_DOUBLE] and tripled(letters, at):
         return spanning(letters, at, 3), STRING, TRIPLE_DOUBLE, 3
-    if rules.double == DoubleQuote.SPANNING:
+    if marks.double == DoubleQuote.SPANNING:
         return (spanning(letters, at, 1) if may_open[SPANNING] else NO_REGION), STRING, SPANNING, 1
-    return in_line(letters, at, rules.fields), STRING, KINDS_OF_MARKS, 1
+    return in_line(letters, at, marks.fields), STRING, KINDS_OF_MARKS, 1
 
 
 @compiled
-def at_single_quote(letters: Letters, at: int, rules: Rules, may_open: Booleans) -> Opening:
+def at_single_quote(letters: Letters, at: int, marks: Marks, may_open: Booleans) -> Opening:
     """What `'` opens, where it is no separator in a number."""
-    if rules.triple_single and may_open[TRIPLE_SINGLE] and tripled(letters, at):
+    if marks.triple_single and may_open[TRIPLE_SINGLE] and tripled(letters, at):
         return spanning(letters, at, 3), STRING, TRIPLE_SINGLE, 3
-    if rules.single == SingleQuote.ONE_CHARACTER:
+    if marks.single == SingleQuote.ONE_CHARACTER:
         return one_character(letters, at), CHARACTER, KINDS_OF_MARKS, 1
-    if rules.single == SingleQuote.SHORT:
+    if marks.single == SingleQuote.SHORT:
         return short(letters, at), STRING, KINDS_OF_MARKS, 1
-    kind = STRING if rules.single == SingleQuote.LINE else CHARACTER
-    return in_line(letters, at, rules.fields), kind, KINDS_OF_MARKS, 1
+    kind = STRING if marks.single == SingleQuote.LINE else CHARACTER
+    return in_line(letters, at, marks.fields), kind, KINDS_OF_MARKS, 1
 
 
 @compiled
@@ -466,62 +466,62 @@ def in_line(letters: Letters, at: int, fields: int) -> int:
 
 
 @compiled
-def at_hash(letters: Letters, at: int, rules: Rules, may_open: Booleans) -> Opening:
+def at_hash(letters: Letters, at: int, marks: Marks, may_open: Booleans) -> Opening:
     """What `#` opens."""
-    if rules.hashes:
+    if marks.hashes:
         return line_end(letters, at), COMMENT, KINDS_OF_MARKS, 1
-    if rules.apart:
+    if marks.apart:
         return comment_apart(letters, at, 1), COMMENT, KINDS_OF_MARKS, 1
-    if rules.raw == Raw.HASHED and may_open[HASHED_RAW] and raw_prefix(letters, at):
+    if marks.raw == Raw.HASHED and may_open[HASHED_RAW] and raw_prefix(letters, at):
         return hashed(letters, at), STRING, HASHED_RAW, 1
     return NOTHING
 
 
 @compiled
-def at_slash(letters: Letters, at: int, rules: Rules, may_open: Booleans) -> Opening:
+def at_slash(letters: Letters, at: int, marks: Marks, may_open: Booleans) -> Opening:
     """What `/` opens."""
     after = letters[at + 1] if at + 1 < len(letters) else LAYOUT
-    if after == SLASH and rules.slashes != Slashes.NOTHING:
-        return line_comment(letters, at, rules.slashes), COMMENT, KINDS_OF_MARKS, 1
-    if after == STAR and rules.nesting > 0 and may_open[BLOCK]:
-        return block_comment(letters, at, rules.nesting), COMMENT, BLOCK, 2
-    if after not in (SLASH, STAR) and rules.expressions:
+    if after == SLASH and marks.slashes != Slashes.NOTHING:
+        return line_comment(letters, at, marks.slashes), COMMENT, KINDS_OF_MARKS, 1
+    if after == STAR and marks.nesting > 0 and may_open[BLOCK]:
+        return block_comment(letters, at, marks.nesting), COMMENT, BLOCK, 2
+    if after not in (SLASH, STAR) and marks.expressions:
         return expression(letters, at), REGEX, KINDS_OF_MARKS, 1
     return NOTHING
 
 
 @compiled
-def at_back_quote(letters: Letters, at: int, rules: Rules, may_open: Booleans) -> Opening:
+def at_back_quote(letters: Letters, at: int, marks: Marks, may_open: Booleans) -> Opening:
     """What a back-quote opens."""
-    if rules.back_quote == BackQuote.NOTHING or not may_open[BACK_QUOTE]:
+    if marks.back_quote == BackQuote.NOTHING or not may_open[BACK_QUOTE]:
         return NOTHING
-    is_template = rules.back_quote == BackQuote.TEMPLATE
+    is_template = marks.back_quote == BackQuote.TEMPLATE
     return (template(letters, at) if is_template else back_quoted(letters, at)), STRING, BACK_QUOTE, 1
 
 
 @compiled
-def at_dash(letters: Letters, at: int, rules: Rules) -> Opening:
+def at_dash(letters: Letters, at: int, marks: Marks) -> Opening:
     """What `-` opens."""
-    if rules.apart and at + 1 < len(letters) and letters[at + 1] == DASH:
+    if marks.apart and at + 1 < len(letters) and letters[at + 1] == DASH:
         return comment_apart(letters, at, 2), COMMENT, KINDS_OF_MARKS, 1
     return NOTHING
 
 
 @compiled
-def opening(letters: Letters, at: int, rules: Rules, may_open: Booleans) -> Opening:
+def opening(letters: Letters, at: int, marks: Marks, may_open: Booleans) -> Opening:
     """What the letter at this offset opens."""
     letter = letters[at]
     if letter == DOUBLE:
-        return at_double_quote(letters, at, rules, may_open)
+        return at_double_quote(letters, at, marks, may_open)
     if letter == SINGLE:
-        return at_single_quote(letters, at, rules, may_open)
+        return at_single_quote(letters, at, marks, may_open)
     if letter == HASH:
-        return at_hash(letters, at, rules, may_open)
+        return at_hash(letters, at, marks, may_open)
     if letter == SLASH:
-        return at_slash(letters, at, rules, may_open)
+        return at_slash(letters, at, marks, may_open)
     if letter == BACK:
-        return at_back_quote(letters, at, rules, may_open)
-    return at_dash(letters, at, rules) if letter == DASH else NOTHING
+        return at_back_quote(letters, at, marks, may_open)
+    return at_dash(letters, at, marks) if letter == DASH else NOTHING
 
 
 @compiled
@@ -533,7 +533,7 @@ def shebang_end(letters: Letters) -> int:
 
 
 @compiled
-def scan(letters: Letters, rules: Rules) -> tuple[Offsets, Offsets, Letters, Offsets]:
+def scan(letters: Letters, marks: Marks) -> tuple[Offsets, Offsets, Letters, Offsets]:
     """Starts, stops and kinds of the regions, and the offsets of marks that are never closed."""
     starts = np.empty(len(letters) + 1, np.int64)
     stops = np.empty(len(letters) + 1, np.int64)
@@ -549,12 +549,12 @@ def scan(letters: Letters, rules: Rules) -> tuple[Offsets, Offsets, Letters, Off
         if not MARKS[letter]:
             here += 1
             continue
-        separates = letter == SINGLE and rules.single == SingleQuote.NOT_IN_NUMBER
+        separates = letter == SINGLE and marks.single == SingleQuote.NOT_IN_NUMBER
         if separates and starts_number(letters, here, number) != NO_REGION:
             here += 1
             number = here
             continue
-        stop, kind, mark, width = opening(letters, here, rules, may_open)
+        stop, kind, mark, width = opening(letters, here, marks, may_open)
         if stop == NO_REGION:
             here += 1
         elif stop == UNCLOSED:

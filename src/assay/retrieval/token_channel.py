@@ -6,9 +6,9 @@ from functools import cache
 import numpy as np
 from numpy.typing import NDArray
 
+from assay.languages import LexicalRules
 from assay.retrieval.canonical import VISIBLE, Canonical, is_continuation
 from assay.retrieval.compiled import compiled
-from assay.retrieval.grammars import Grammar
 from assay.retrieval.hashing import Hashes, mixed
 from assay.retrieval.regions import COMMENT, Regions
 from assay.retrieval.scanning import DIGITS, HASH, POINT, WORD_LETTERS, Letters
@@ -33,7 +33,7 @@ POINT_IS_ACCESS_AFTER = np.zeros(256, np.bool_)
 POINT_IS_ACCESS_AFTER[[*b")]."]] = True
 
 
-def tokens(source: Source, regions: Regions, grammar: Grammar) -> Canonical:
+def tokens(source: Source, regions: Regions, rules: LexicalRules) -> Canonical:
     """Words, numbers, literals and operators outside comments.
 
     An operator is one unit a character: `>>` and `> >` are the same, as they are for a formatter. A number is one unit
@@ -42,9 +42,9 @@ def tokens(source: Source, regions: Regions, grammar: Grammar) -> Canonical:
     codes, starts, stops = token_codes(
         source.letters,
         (regions.starts, regions.stops, regions.kinds),
-        word_table(grammar.word_marks),
-        (spellings(grammar.reserved), spellings(grammar.directives)),
-        grammar.prefix,
+        word_table(rules.word_marks),
+        (spellings(rules.reserved), spellings(rules.directives)),
+        rules.prefix,
     )
     return Canonical(mixed(codes), starts, stops)
 

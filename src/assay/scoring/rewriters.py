@@ -6,7 +6,6 @@ from dataclasses import dataclass, field
 from typing import Literal, Protocol
 
 from assay.code import (
-    LANGUAGES,
     Kind,
     Problem,
     ReplacedTests,
@@ -17,7 +16,8 @@ from assay.code import (
     written_tests,
     written_variants,
 )
-from assay.scoring.solutions import is_python, language_of, problem_of
+from assay.languages import languages_with
+from assay.scoring.solutions import is_python, problem_of, sample_language
 from assay.scoring.views import Rewritten, in_words, rewritten
 from assay.types import Generator, Sample
 
@@ -114,15 +114,15 @@ class Written:
         if "tests" in self.changes:
             shown = _shown(samples, self._tests(n))
         return [
-            _joined(one, n, kinds, names.get((language_of(one), one.text)), tests, told=self.told)
+            _joined(one, n, kinds, names.get((sample_language(one), one.text)), tests, told=self.told)
             for one, tests in zip(samples, shown, strict=True)
         ]
 
     def _names(self, samples: Sequence[Sample], n: int, kinds: Sequence[Kind]) -> dict[tuple[str, str], VariantSet]:
         """Other names for each text, by its language; none where nothing follows the names of a language."""
         names: dict[tuple[str, str], VariantSet] = {}
-        for language in LANGUAGES:
-            texts = list(dict.fromkeys(one.text for one in samples if language_of(one) == language))
+        for language in languages_with("variants"):
+            texts = list(dict.fromkeys(one.text for one in samples if sample_language(one) == language))
             made = written_variants(texts, self.generator, n, language=language, seed=self.seed, kinds=kinds)
             for text, found in zip(texts, made, strict=True):
                 names[language, text] = found

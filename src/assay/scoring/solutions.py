@@ -1,21 +1,21 @@
 """The solution of a sample: what runs where its test cases are to be others."""
 
-from assay.code import Problem, parsed
-from assay.datasets import language_named
+from assay.code import Problem, python_tree
+from assay.languages import language_named
 from assay.types import Sample
 
 _COLUMNS = (("code",), ("prompt", "canonical_solution"), ("code_prompt", "canonical_solution"), ("canonical_solution",))
 """Where loaders leave a solution (MBPP, HumanEval, BigCodeBench, APPS): columns that make a program together."""
 
 
-def language_of(sample: Sample) -> str:
-    """The language of a sample by the name that `assay.code` has for it; one without is taken for Python."""
+def sample_language(sample: Sample) -> str:
+    """Return the language of a sample by its name in the table of languages; a sample without one counts as Python."""
     return language_named(sample.language or "python")
 
 
 def is_python(sample: Sample) -> bool:
     """Whether a sample is Python."""
-    return language_of(sample) == "python"
+    return sample_language(sample) == "python"
 
 
 def problem_of(sample: Sample) -> Problem | None:
@@ -31,6 +31,6 @@ def problem_of(sample: Sample) -> Problem | None:
 
 def _parses(code: str) -> bool:
     try:
-        return bool(parsed(code).body)
+        return bool(python_tree(code).body)
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         return False

@@ -4,9 +4,10 @@ from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
 
-from assay.code import KINDS, LANGUAGES, Kind, VariantSet, variants
+from assay.code import KINDS, Kind, VariantSet, variants
+from assay.languages import languages_with
 from assay.scores import Form
-from assay.scoring.solutions import language_of
+from assay.scoring.solutions import sample_language
 from assay.types import Sample
 
 FORMS: Mapping[Form, Callable[[str], str]] = MappingProxyType({"original": str, "lowercase": str.lower})
@@ -25,8 +26,8 @@ def rewritten(sample: Sample, n: int, kinds: Collection[Kind] = KINDS) -> Rewrit
 
     A sample without a language is taken for Python.
     """
-    language = language_of(sample)
-    if language not in LANGUAGES:
+    language = sample_language(sample)
+    if language not in languages_with("variants"):
         return Rewritten((), f"no rewriting of {sample.language}")
     return in_words(variants(sample.text, n, language=language, kinds=kinds), n)
 

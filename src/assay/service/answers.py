@@ -1,8 +1,8 @@
 """What the index says to a request."""
 
 from assay import __version__
+from assay.languages import languages_with
 from assay.provenance import Method, Searchable, Trace, language_by_evidence, trace
-from assay.retrieval import LANGUAGES
 from assay.service.schemas import DocumentAnswer, InfoAnswer, TraceAnswer, TraceRequest
 
 
@@ -19,7 +19,7 @@ def described(index: Searchable) -> InfoAnswer:
         origins=found.origins,
         profile=found.profile.name,
         encoder=found.encoder,
-        languages=sorted(LANGUAGES),
+        languages=sorted(languages_with("fingerprints")),
         methods=list(methods_of(index)),
         version=__version__,
     )

@@ -13,7 +13,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from assay.code import python_definitions
+from assay.code import functions_in
 
 # Tests, bundled wheels, platform configuration and demos are not library code.
 _LEFT_OUT = frozenset(
@@ -82,7 +82,7 @@ def library_functions(root: Path, paths: list[str]) -> Iterator[LibraryFunction]
 
 def functions_of(source: str, path: str) -> Iterator[LibraryFunction]:
     """Functions and methods of one module's source; a function inside another is part of the outer one's text."""
-    for found in python_definitions(source):
+    for found in functions_in(source, "python"):
         if _stands_alone(found.text):
             yield LibraryFunction(path=path, name=found.name, line=found.first_line, text=found.text)
 

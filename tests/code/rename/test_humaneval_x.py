@@ -6,7 +6,7 @@ import json
 import pytest
 
 from assay.code import passed, require_sandbox, variants
-from assay.code.sandbox.toolchains import TOOLCHAINS
+from assay.code.sandbox.testing import TOOLCHAINS
 from assay.errors import SandboxUnavailable
 
 FOLDERS = {"java": "java", "cpp": "cpp", "javascript": "js", "go": "go"}

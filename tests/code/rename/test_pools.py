@@ -3,8 +3,7 @@
 import pytest
 
 from assay.code import DictionaryPool, NeighborPool, neighbors_of
-from assay.code.rename.casing import casing, identifier
-from assay.code.rename.pools import plural
+from assay.code.rename.pools import casing, identifier, plural
 from assay.code.rename.words import ABBREVIATIONS, ADJECTIVES, LETTERS, NOUNS, PARTICIPLES, VERBS
 from assay.errors import DataError
 

@@ -5,9 +5,8 @@ import json
 import pytest
 
 from assay.code import names_proposed_by, variants, written_variants
-from assay.code.prompting import RENAMING, renaming_prompt
-from assay.code.rename.word_changes import word_changes
-from assay.code.replies import strings_in
+from assay.code.prompting import RENAMING, renaming_prompt, strings_in
+from assay.code.rename.writing import word_changes
 from assay.types import Generator, Unread
 
 TEXT = """def total(prices, start=0):  # sum of prices
@@ -97,10 +96,10 @@ def test_a_long_text_makes_no_request_longer_than_its_own():
         (TEXT.replace("print", "show"), "a name changed that may not"),
         (TEXT.replace("prices", "costs", 1), "a name changed at some of its places only"),
         (renamed(prices="costs").replace("of costs", "of prices"), "a name changed at some of its places only"),
-        (renamed(prices="result"), "a new name is taken, reserved or no identifier"),
-        (renamed(prices="list"), "a new name is taken, reserved or no identifier"),
-        (renamed(prices="lambda"), "a new name is taken, reserved or no identifier"),
-        (renamed(prices="same", start="same"), "a new name is taken, reserved or no identifier"),
+        (renamed(prices="result"), "a new name is in use, reserved, or not an identifier"),
+        (renamed(prices="list"), "a new name is in use, reserved, or not an identifier"),
+        (renamed(prices="lambda"), "a new name is in use, reserved, or not an identifier"),
+        (renamed(prices="same", start="same"), "a new name is in use, reserved, or not an identifier"),
     ],
 )
 def test_a_version_that_is_no_renaming_is_counted_by_its_reason(version, reason):
@@ -111,7 +110,7 @@ def test_a_version_that_is_no_renaming_is_counted_by_its_reason(version, reason)
 
 def test_a_version_that_was_there_before_counts_once():
     found, _ = of(json.dumps([GOOD[0], GOOD[0], GOOD[1]]))
-    assert found.rejections == {"the version was there before": 1}
+    assert found.rejections == {"the version repeats an earlier one": 1}
 
 
 def test_a_missing_last_line_end_is_forgiven():
@@ -122,14 +121,14 @@ def test_a_missing_last_line_end_is_forgiven():
 def test_bad_replies_are_asked_for_again_with_other_seeds():
     found, model = of("Sure! Here they are.", json.dumps(GOOD[:1]), json.dumps(GOOD[1:]), seed=5)
     assert [one.text for one in found.variants] == GOOD
-    assert found.rejections == {"the reply is no list of strings": 1}
+    assert found.rejections == {"the reply is not a list of strings": 1}
     assert [seed for _, seed in model.asked] == [5, 6, 7]
 
 
 def test_the_budget_ends_the_asking_and_the_reason_says_so():
     found, model = of("no", "no", json.dumps(GOOD), rounds=2)
     assert len(model.asked) == found.replies == 2
-    assert found.reason == "only 0 distinct variants in 2 replies: 2 × the reply is no list of strings"
+    assert found.reason == "only 0 distinct variants in 2 replies: 2 × the reply is not a list of strings"
 
 
 def test_what_cannot_be_renamed_is_not_asked_for():
@@ -202,7 +201,7 @@ def test_a_model_writes_variants_in_every_language_whose_names_can_be_followed(l
     good = text.replace("sum", "amount").replace("prices", "costs").replace("total", "tally")
     wrong = {
         "a name changed at some of its places only": text.replace("sum", "amount", 1),
-        "a new name is taken, reserved or no identifier": text.replace("sum", "return"),
+        "a new name is in use, reserved, or not an identifier": text.replace("sum", "return"),
         "more than names changed": text.replace("= 0", "= 1"),
     }
     model = Scripted(json.dumps([*wrong.values(), good]))

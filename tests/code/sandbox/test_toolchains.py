@@ -3,7 +3,7 @@
 import pytest
 
 from assay.code import passed, require_sandbox, variants
-from assay.code.sandbox.toolchains import TOOLCHAINS
+from assay.code.sandbox.testing import TOOLCHAINS
 from assay.errors import SandboxUnavailable
 
 PROGRAMS = {
@@ -43,7 +43,7 @@ def test_a_language_without_tools_is_named():
 
 
 def test_a_missing_compiler_is_named(monkeypatch):
-    monkeypatch.setattr("assay.code.sandbox.toolchains.shutil.which", lambda _name: None)
+    monkeypatch.setattr("assay.code.sandbox.testing.shutil.which", lambda _name: None)
     with pytest.raises(SandboxUnavailable, match="tests need gcc"):
         TOOLCHAINS["c"].tool()
 

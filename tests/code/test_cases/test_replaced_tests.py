@@ -8,8 +8,8 @@ import random
 import pytest
 
 from assay.code import Problem, passed, replaced_tests, variants, written_tests
-from assay.code.rename.composition import composed
-from assay.code.replies import string_in
+from assay.code.prompting import string_in
+from assay.code.rename.variant_engine import composed
 from assay.code.test_cases.observing import Asked, observed
 from assay.code.test_cases.statements import examples_in
 from assay.types import Generator

@@ -4,9 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from assay.code.test_cases.examples import Problem
 from assay.code.test_cases.literals import Style, literal_at
-from assay.code.test_cases.statements import examples_in
+from assay.code.test_cases.statements import Problem, examples_in
 
 CODE = "def f(a, b=0):\n    return a\n"
 

@@ -1,54 +1,355 @@
-"""The functions of a Python module, as texts that stand by themselves."""
+"""The functions of a file, in every language whose entry in the table of languages has a syntax.
+
+Python is parsed by its own parser, the others by tree-sitter, which reads on after an error. A function inside another
+is part of the outer function's text.
+"""
 
 import ast
+import re
 import textwrap
 import warnings
+from bisect import bisect_right
 from collections.abc import Iterator
 from dataclasses import dataclass
+from inspect import cleandoc
+from typing import NamedTuple
 
-from assay.code.parse.cycles import cycles_let_be
+import tree_sitter
+
+from assay.code.parse.python_source import Fragment, garbage_collection_paused
+from assay.code.parse.trees import Unparsable, loaded
+from assay.languages import LANGUAGES, PYTHON_PARSER, FunctionSyntax, languages_with
+
+_COMMENT_LINE = re.compile(r"^[ \t]*(?:/\*+!?|//[/!]?|\*(?!/)|#)?[ \t]?(.*?)[ \t]*(?:\*+/)?[ \t]*$")
+_UPPER_TWO_BITS, _CONTINUATION = 0b1100_0000, 0b1000_0000  # bytes of a character in UTF-8 behind its first: 0b10xxxxxx
+_DECLARATORS_IN_PARENTHESES = frozenset({"parenthesized_declarator", "reference_declarator"})
+
+
+class Span(NamedTuple):
+    """A stretch of a file's text: text[start:stop]."""
+
+    start: int
+    stop: int
 
 
 @dataclass(frozen=True, slots=True)
-class Definition:
-    """One function or method.
+class Function:
+    """One function or method of a file.
 
     Attributes:
-        name: dotted, within its file.
-        first_line: of the file, from 1; decorators included.
-        text: dedented source, with LF line ends and one newline at the end.
+        name: dotted, with the classes, name spaces or modules around it.
+        first_line: of the file, from 1; decorators, attributes and `template <…>` belong to the function.
+        text: dedented source, with one newline at the end; lines as in the file.
+        signature: from the function's own beginning to before its body, without decorators.
+        documentation: the words of the docstring, or of the comments directly above the function, without their marks;
+            None where there are none.
+        documentation_span: of that docstring or those comments, marks included; None where there are none.
+        span: of the whole function.
+        body: of its body: in Python the statements behind the docstring, else the block with its braces, or the
+            expression of an arrow function.
     """
 
     name: str
     first_line: int
     text: str
+    signature: str
+    documentation: str | None
+    documentation_span: Span | None
+    span: Span
+    body: Span
 
 
-def python_definitions(source: str) -> Iterator[Definition]:
-    """Functions and methods of one module; a function inside another is part of the outer one's text.
+def functions_in(text: str, language: str) -> tuple[Function, ...]:
+    """Return the functions of a file, in the order of its text.
+
+    Args:
+        text: of the file.
+        language: by its name in the table of languages.
 
     Raises:
-        SyntaxError, ValueError, RecursionError, MemoryError: the parser of this Python does not take the source.
+        Unparsable: the text does not follow the grammar, and no function can be recognised.
+        ValueError: the language has no function syntax.
+        AssayError: the grammar's package is not installed.
     """
-    lines = [line + "\n" for line in source.split("\n")]  # str.splitlines also cuts at form feeds, the parser does not
-    with warnings.catch_warnings(), cycles_let_be():
+    entry = LANGUAGES.get(language)
+    if entry is None or not entry.syntax:
+        expected = ", ".join(languages_with("functions"))
+        raise ValueError(f"received the language {language!r}, expected one whose functions are known: {expected}")
+    if entry.grammar == PYTHON_PARSER:
+        return tuple(_python_functions(text))
+    source = text.encode("utf-8", "surrogatepass")
+    syntax = entry.syntax[0]
+    root = _root(source, syntax)
+    if root.has_error:  # a header of C that is C++, TypeScript with elements of JSX: a later syntax reads all of it
+        further = ((other, _root(source, other)) for other in entry.syntax[1:])
+        syntax, root = next((pair for pair in further if not pair[1].has_error), (syntax, root))
+    functions = tuple(_TreeReader(text, source, syntax).functions(root))
+    if root.has_error and not functions:
+        raise Unparsable(f"does not parse as {entry.title}")
+    return functions
+
+
+def _root(source: bytes, syntax: FunctionSyntax) -> tree_sitter.Node:
+    return tree_sitter.Parser(loaded(syntax.grammar)).parse(source).root_node
+
+
+# Python
+
+
+def _python_functions(text: str) -> Iterator[Function]:
+    with warnings.catch_warnings(), garbage_collection_paused():
         warnings.simplefilter("ignore")  # invalid escapes in other people's string literals
-        body = ast.parse(source).body
-    for name, node in _definitions(body, ""):
-        first = min([node.lineno, *(decorator.lineno for decorator in node.decorator_list)])
-        text = textwrap.dedent("".join(lines[first - 1 : node.end_lineno])).rstrip("\n") + "\n"
-        yield Definition(name, first, text)
+        try:
+            tree = ast.parse(text)
+        except (SyntaxError, ValueError, RecursionError, MemoryError) as error:  # all four are the parser's refusals
+            raise Unparsable(f"does not parse as Python: {error}") from error
+    fragment = Fragment(text)
+    for name, node in _python_definitions(tree.body, ""):
+        first_line = min([node.lineno, *(decorator.lineno for decorator in node.decorator_list)])
+        line = fragment.starts[first_line - 1]
+        stop = fragment.end(node)
+        line_end = text.find("\n", stop)
+        source = text[line : len(text) if line_end < 0 else line_end]
+        start = line + len(source) - len(source.lstrip(" \t\f"))
+        header = fragment.start(node)
+        docstring = node.body[0] if ast.get_docstring(node, clean=False) is not None else None
+        rest = node.body[1:] if docstring else node.body
+        body = Span(_statement_start(text, fragment, rest[0]) if rest else stop, stop)
+        documentation, documentation_span = _leading_python_comment(text, fragment, first_line)
+        if docstring:
+            documentation = ast.get_docstring(node)
+            documentation_span = Span(fragment.start(docstring), fragment.end(docstring))
+        yield Function(
+            name=name,
+            first_line=first_line,
+            text=textwrap.dedent(source).rstrip("\n") + "\n",
+            signature=text[header : _colon(text, fragment, node) + 1],
+            documentation=documentation,
+            documentation_span=documentation_span,
+            span=Span(start, stop),
+            body=body,
+        )
 
 
-def _definitions(body: list[ast.stmt], prefix: str) -> Iterator[tuple[str, ast.FunctionDef | ast.AsyncFunctionDef]]:
+_PythonFunction = ast.FunctionDef | ast.AsyncFunctionDef
+
+
+def _python_definitions(body: list[ast.stmt], prefix: str) -> Iterator[tuple[str, _PythonFunction]]:
     for statement in body:
         match statement:
             case ast.FunctionDef() | ast.AsyncFunctionDef():
                 yield prefix + statement.name, statement
             case ast.ClassDef():
-                yield from _definitions(statement.body, f"{prefix}{statement.name}.")
+                yield from _python_definitions(statement.body, f"{prefix}{statement.name}.")
             case ast.If():
-                yield from _definitions([*statement.body, *statement.orelse], prefix)
+                yield from _python_definitions([*statement.body, *statement.orelse], prefix)
             case ast.Try():
                 handlers = [inner for handler in statement.handlers for inner in handler.body]
-                yield from _definitions([*statement.body, *handlers, *statement.orelse], prefix)
+                yield from _python_definitions([*statement.body, *handlers, *statement.orelse], prefix)
+
+
+def _statement_start(text: str, fragment: Fragment, statement: ast.stmt) -> int:
+    """Return where a statement starts, its decorators included; the syntax tree does not count those to it."""
+    decorators: list[ast.expr] = getattr(statement, "decorator_list", [])
+    return text.rindex("@", 0, fragment.start(decorators[0])) if decorators else fragment.start(statement)
+
+
+def _colon(text: str, fragment: Fragment, node: _PythonFunction) -> int:
+    """Return the offset of the colon behind a function's signature.
+
+    Behind the last expression of a signature only brackets, commas, stars, slashes and comments stand before it.
+    """
+    arguments = node.args
+    parameters = (*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs, arguments.vararg, arguments.kwarg)
+    defaults = (*arguments.defaults, *arguments.kw_defaults)
+    parts = [part for part in (*parameters, *defaults, node.returns, *getattr(node, "type_params", ())) if part]
+    at = max([fragment.start(node), *(fragment.end(part) for part in parts)])
+    while text[at] != ":":
+        at = text.index("\n", at) if text[at] == "#" else at + 1
+    return at
+
+
+def _leading_python_comment(text: str, fragment: Fragment, first_line: int) -> tuple[str | None, Span | None]:
+    row = first_line - 1  # of the line above, from 1
+    while row >= 1 and text[fragment.starts[row - 1] : fragment.starts[row]].lstrip().startswith("#"):
+        row -= 1
+    if row == first_line - 1:
+        return None, None
+    start, stop = fragment.starts[row], fragment.starts[first_line - 1]
+    comment = text[start:stop]
+    span = Span(start + len(comment) - len(comment.lstrip()), start + len(comment.rstrip()))
+    return _words_of_comment(comment), span
+
+
+# languages that tree-sitter reads
+
+
+class _Visit(NamedTuple):
+    """A node to look at, with what its functions belong to.
+
+    Attributes:
+        node: the node.
+        prefix: of the names inside.
+        wrapper: the outermost node that belongs to the one function inside, or None.
+        leading: comments and attributes directly before the node, or before the wrapper where there is one.
+    """
+
+    node: tree_sitter.Node
+    prefix: str
+    wrapper: tree_sitter.Node | None
+    leading: list[tree_sitter.Node]
+
+
+class _TreeReader:
+    """Reads the functions of one text off its syntax tree."""
+
+    def __init__(self, text: str, source: bytes, syntax: FunctionSyntax) -> None:
+        self.source = source
+        self.syntax = syntax
+        # byte offsets of the characters, where a character may take several bytes
+        self._starts = None if text.isascii() else _character_starts(source)
+
+    def functions(self, root: tree_sitter.Node) -> Iterator[Function]:
+        """Yield the functions below a node, in the order of the text."""
+        # without recursion: a file may be nested deeper than Python's stack
+        waiting = [_Visit(root, "", None, [])]
+        while waiting:
+            node, prefix, wrapper, leading = waiting.pop()
+            if self._is_function(node):
+                yield self._function(node, wrapper or node, leading, prefix)
+                continue
+            if node.type in self.syntax.holders and (name := self._name(node)):
+                prefix = f"{prefix}{name}."
+            wrapper = (wrapper or node) if self._wraps_one_function(node) else None
+            waiting.extend(reversed(self._below(node, prefix, wrapper, leading)))
+
+    def _wraps_one_function(self, node: tree_sitter.Node) -> bool:
+        """`const a = …` belongs to its one function; of several, each has its own text."""
+        named = self.syntax.assigned | self.syntax.functions
+        return node.type in self.syntax.wrappers and sum(child.type in named for child in node.children) <= 1
+
+    def _below(
+        self, node: tree_sitter.Node, prefix: str, wrapper: tree_sitter.Node | None, leading: list[tree_sitter.Node]
+    ) -> "list[_Visit]":
+        """Return the visits to the children of a node, each with the comments and attributes directly before it."""
+        visits: list[_Visit] = []
+        before: list[tree_sitter.Node] = []
+        for child in node.named_children:
+            if "comment" in child.type or child.type in self.syntax.attached:
+                before.append(child)
+            else:
+                visits.append(_Visit(child, prefix, wrapper, leading if wrapper else before))
+                before = []
+        return visits
+
+    def _is_function(self, node: tree_sitter.Node) -> bool:
+        if node.type in self.syntax.functions:
+            return node.child_by_field_name("body") is not None
+        if node.type not in self.syntax.assigned:
+            return False
+        value = _assigned(node)
+        return value is not None and value.type in self.syntax.expressions
+
+    def _function(
+        self, node: tree_sitter.Node, outer: tree_sitter.Node, leading: list[tree_sitter.Node], prefix: str
+    ) -> Function:
+        first = outer
+        comments = list(leading)
+        while comments and comments[-1].type in self.syntax.attached:
+            first = comments.pop()
+        line_start = self.source.rfind(b"\n", 0, first.start_byte) + 1
+        # a first line that begins with the function keeps its indentation, so that all lines lose the same
+        indented = not self.source[line_start : first.start_byte].strip()
+        text = self._text(line_start if indented else first.start_byte, outer.end_byte)
+        body = node.child_by_field_name("body") or _value_body(node) or node
+        documentation, documentation_span = self._documentation(comments, first.start_point[0])
+        return Function(
+            name=prefix + self._name(node),
+            first_line=first.start_point[0] + 1,
+            text=textwrap.dedent(text).rstrip("\n") + "\n",
+            signature=self._text(outer.start_byte, body.start_byte).rstrip(),
+            documentation=documentation,
+            documentation_span=documentation_span,
+            span=self._span(first.start_byte, outer.end_byte),
+            body=self._span(body.start_byte, body.end_byte),
+        )
+
+    def _documentation(self, before: list[tree_sitter.Node], row: int) -> tuple[str | None, Span | None]:
+        """Return the words and the span of the comments that end on the line above `row`, or above one another."""
+        comments: list[tree_sitter.Node] = []
+        for comment in reversed(before):
+            # the grammar of Rust counts the line end to a comment
+            last_row = comment.end_point[0] - (comment.end_point[1] == 0)
+            line_start = self.source.rfind(b"\n", 0, comment.start_byte) + 1
+            follows_code = self.source[line_start : comment.start_byte].strip()
+            if "comment" not in comment.type or last_row + 1 < row or follows_code:
+                break
+            comments.append(comment)
+            row = comment.start_point[0]
+        if not comments:
+            return None, None
+        start, stop = comments[-1].start_byte, comments[0].end_byte
+        text = self._text(start, stop)
+        return _words_of_comment(text), self._span(start, start + len(self.source[start:stop].rstrip()))
+
+    def _name(self, node: tree_sitter.Node) -> str:
+        """Return the name that a node declares.
+
+        Of a declarator in C it is the innermost; a method in Go has the type of its receiver before it.
+        """
+        named = next((child for field in self.syntax.names if (child := node.child_by_field_name(field))), None)
+        if named is None:
+            named = node.child_by_field_name("declarator")
+            while named is not None and (inner := _inner_declarator(named)):
+                named = inner
+        elif named == node.child_by_field_name("type"):  # `impl Pair<T>` in Rust: without the arguments
+            named = _first(named, "type_identifier") or named
+        name = self._text(named.start_byte, named.end_byte) if named else ""
+        if (receiver := node.child_by_field_name("receiver")) and (kind := _first(receiver, "type_identifier")):
+            name = f"{self._text(kind.start_byte, kind.end_byte)}.{name}"
+        return ".".join(name.replace("::", ".").strip("'\"`").split())
+
+    def _text(self, start: int, stop: int) -> str:
+        return self.source[start:stop].decode("utf-8", "surrogatepass")
+
+    def _span(self, start: int, stop: int) -> Span:
+        if self._starts is None:
+            return Span(start, stop)
+        return Span(bisect_right(self._starts, start) - 1, bisect_right(self._starts, stop - 1))
+
+
+def _assigned(node: tree_sitter.Node) -> tree_sitter.Node | None:
+    return node.child_by_field_name("value") or node.child_by_field_name("right")
+
+
+def _value_body(node: tree_sitter.Node) -> tree_sitter.Node | None:
+    value = _assigned(node)
+    return value.child_by_field_name("body") if value else None
+
+
+def _inner_declarator(node: tree_sitter.Node) -> tree_sitter.Node | None:
+    """Return what a pointer, function, array or bracketed declarator declares."""
+    if node.type in _DECLARATORS_IN_PARENTHESES:
+        return node.named_children[-1] if node.named_children else None
+    return node.child_by_field_name("declarator")
+
+
+def _first(root: tree_sitter.Node, kind: str) -> tree_sitter.Node | None:
+    waiting = [root]
+    while waiting:
+        node = waiting.pop()
+        if node.type == kind:
+            return node
+        waiting.extend(reversed(node.named_children))
+    return None
+
+
+def _character_starts(source: bytes) -> list[int]:
+    """Return the offsets of the bytes at which a character starts."""
+    return [at for at, byte in enumerate(source) if byte & _UPPER_TWO_BITS != _CONTINUATION]
+
+
+def _words_of_comment(comment: str) -> str:
+    """Return a comment without its marks: `//`, `///`, `/** … */`, `*` and `#` at the beginning of lines."""
+    lines = [_COMMENT_LINE.sub(r"\1", line) for line in comment.splitlines()]
+    return cleandoc("\n".join(lines)).strip()

@@ -1,19 +1,58 @@
-"""Lexemes of any programming language, and of code that breaks off anywhere."""
+"""Lexemes: of any language and of code that breaks off anywhere, and of Python with its comments."""
 
 import re
+from dataclasses import dataclass
 
 _LEXEME = re.compile(r"[^\W\d]\w*|\.?\d(?:[eE][+-]\d|[\w.])*|\S")
+_PYTHON_TOKEN = re.compile(
+    r"""
+    (?P<skip> \s+ | \\\r?\n )
+  | (?P<comment> \#[^\r\n]* )
+  | (?P<string> [rRbBuUfF]{0,2} (?: '{3}(?:\\.|(?!'{3}).)*'{3} | "{3}(?:\\.|(?!"{3}).)*"{3}
+                                  | '(?:\\.|[^'\\\n])*' | "(?:\\.|[^"\\\n])*" ) )
+  | (?P<name> [^\W\d]\w* )
+  | (?P<number> \.?\d(?:[eE][+-]|[\w.])* )
+  | (?P<operator> \*\*=? | //=? | >>=? | <<=? | -> | := | [-+*/%@&|^=!<>]= | \.{3} | . )
+    """,
+    re.VERBOSE | re.DOTALL,
+)
 
 
 def lexeme_spans(text: str) -> list[tuple[int, int]]:
-    """Where the lexemes of a text stand: text[start:end], in characters.
+    """Return where the lexemes of a text in any language stand: text[start:end], in characters.
 
-    A lexeme is a word, a number or one further visible character, also within strings and comments: what a model
-    writes may end inside a string, and a rule that needs the closing quote would read the rest of it as another thing.
+    A lexeme is a word, a number or a single other visible character, also within strings and comments: what a model
+    writes may end inside a string, and a rule that needs the closing quote would read the rest of the text otherwise.
     """
-    return [found.span() for found in _LEXEME.finditer(text)]
+    return [match.span() for match in _LEXEME.finditer(text)]
 
 
 def lexemes(text: str) -> list[str]:
-    """The lexemes themselves, in order."""
+    """Return the lexemes of a text in any language, in order; see `lexeme_spans`."""
     return _LEXEME.findall(text)
+
+
+@dataclass(frozen=True, slots=True)
+class PythonToken:
+    """A token of Python: text[start:start + len(token.text)]."""
+
+    text: str
+    start: int
+
+
+def python_tokens(text: str) -> list[PythonToken]:
+    """Return the names, numbers, strings and operators of a Python text, in order, whether it parses or not."""
+    return [
+        PythonToken(match[0], match.start())
+        for match in _PYTHON_TOKEN.finditer(text)
+        if match.lastgroup not in {"skip", "comment"}
+    ]
+
+
+def python_comments(text: str) -> list[PythonToken]:
+    """Return the comments of a Python text, in order, from # to before the line end."""
+    if "#" not in text:
+        return []
+    return [
+        PythonToken(match[0], match.start()) for match in _PYTHON_TOKEN.finditer(text) if match.lastgroup == "comment"
+    ]

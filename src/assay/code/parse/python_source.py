@@ -1,11 +1,30 @@
-"""From the rows and byte columns of Python's syntax tree to offsets in the text."""
+"""Python source: its syntax tree, offsets of nodes in the text, and the expressions of f-strings."""
 
 import ast
+import gc
 import re
 import warnings
+from collections.abc import Generator, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 
-_LINE_END = re.compile(r"\r\n|\r|\n")  # what Python's parser takes for one; str.splitlines takes more
+
+@contextmanager
+def garbage_collection_paused() -> Iterator[None]:
+    """Pause the cyclic garbage collector.
+
+    A syntax tree is many objects and no cycle: collections while it grows would take as long as parsing does.
+    """
+    was_enabled = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if was_enabled:
+            gc.enable()
+
+
+_LINE_END = re.compile(r"\r\n|\r|\n")  # what ends a line for Python's parser; str.splitlines knows more
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,21 +42,21 @@ class Fragment:
     starts: tuple[int, ...] = field(init=False)
 
     def __post_init__(self) -> None:
-        found = (0, *(one.end() for one in _LINE_END.finditer(self.source)))
-        object.__setattr__(self, "starts", found)
+        starts = (0, *(line_end.end() for line_end in _LINE_END.finditer(self.source)))
+        object.__setattr__(self, "starts", starts)
 
     def start(self, node: ast.expr | ast.stmt | ast.arg | ast.keyword | ast.pattern | ast.excepthandler) -> int:
-        """Offset in the text where the node starts."""
+        """Return the offset in the text where the node starts."""
         return self.place(node.lineno, node.col_offset)
 
     def end(self, node: ast.expr | ast.stmt | ast.arg | ast.keyword | ast.pattern | ast.excepthandler) -> int:
-        """Offset in the text where the node ends."""
+        """Return the offset in the text where the node ends."""
         if node.end_lineno is None or node.end_col_offset is None:
             raise ValueError(f"a {type(node).__name__} without an end, expected a parsed one")
         return self.place(node.end_lineno, node.end_col_offset)
 
     def place(self, row: int, column: int) -> int:
-        """Offset in the text of a row, counted from 1, and a column, counted in bytes of UTF-8."""
+        """Return the offset in the text of a row, counted from 1, and a column, counted in bytes of UTF-8."""
         start = self.starts[row - 1]
         if not self.source.isascii():
             line = self.source[start : start + column]
@@ -46,11 +65,11 @@ class Fragment:
         return start + column + self.offset
 
 
-def parsed(source: str) -> ast.Module:
-    """The syntax tree, without Python's warnings about other people's code.
+def python_tree(source: str) -> ast.Module:
+    """Return the syntax tree, without Python's warnings about other people's code.
 
     Raises:
-        SyntaxError, ValueError: it is no Python.
+        SyntaxError, ValueError: it is not Python.
         RecursionError, MemoryError: it is nested too deeply for Python's parser.
     """
     with warnings.catch_warnings():
@@ -59,7 +78,7 @@ def parsed(source: str) -> ast.Module:
 
 
 def expression_at(text: str, start: int, end: int) -> tuple[ast.expr, Fragment] | None:
-    """The expression that stands in the text there, with its positions; None where there is none."""
+    """Return the expression that stands in the text there, with its positions; None where there is none."""
     source = f"({text[start:end]})"  # in parentheses it may go over several lines, as within an f-string
     try:
         with warnings.catch_warnings():
@@ -68,3 +87,118 @@ def expression_at(text: str, start: int, end: int) -> tuple[ast.expr, Fragment] 
     except (SyntaxError, ValueError):
         return None
     return tree.body, Fragment(source, start - 1)
+
+
+_MARKS = frozenset({"ctx", "op", "ops"})
+
+
+def children(node: ast.AST) -> Iterator[ast.AST]:
+    """Yield the nodes directly below, in the order of the fields, except contexts and operators.
+
+    Those are half of all nodes and say nothing about names.
+    """
+    for name in node._fields:
+        if name in _MARKS:
+            continue
+        value = getattr(node, name)
+        if isinstance(value, ast.AST):
+            yield value
+        elif value.__class__ is list:
+            for child in value:
+                if isinstance(child, ast.AST):
+                    yield child
+
+
+def below(tree: ast.AST) -> list[ast.AST]:
+    """Return the tree's nodes except contexts and operators, level by level as `ast.walk` gives them."""
+    nodes = [tree]
+    for node in nodes:  # the list grows while it is read
+        if node.__class__ is not ast.Name and node.__class__ is not ast.Constant:
+            nodes += children(node)
+    return nodes
+
+
+_BETWEEN = re.compile(r"(?:\s|\\\r?\n|#[^\r\n]*)*")
+_LITERAL = re.compile(r"""([A-Za-z]{0,2})('{3}|"{3}|'|")((?:\\.|(?!\2).)*)\2""", re.DOTALL)
+_NAMED = re.compile(r"\\N\{[^}]*\}")
+_OPEN, _CLOSE = "([{", ")]}"
+
+
+@dataclass(frozen=True, slots=True)
+class Field:
+    """One replacement field: text[start:end] is its expression; `shown` where `=` prints the expression itself."""
+
+    start: int
+    end: int
+    shown: bool
+
+
+def fields(text: str, start: int, end: int) -> Iterator[Field]:
+    """Yield the replacement fields of the (implicitly joined) string literals in text[start:end].
+
+    Fields in a format spec come after the field that it belongs to. Before Python 3.12 the syntax tree of an f-string
+    does not know where its expressions stand; this is for the grammar of those versions, which allows no backslash,
+    comment or quote of the string's own kind in a field.
+    """
+    at = start
+    while at < end:
+        at = _end(_BETWEEN, text, at)
+        literal = _LITERAL.match(text, at, end)
+        if literal is None:
+            return
+        if "f" in literal[1].lower():
+            yield from _literal_fields(text, literal.start(3), literal.end(3), raw="r" in literal[1].lower())
+        at = literal.end()
+
+
+def _literal_fields(text: str, at: int, end: int, *, raw: bool) -> Iterator[Field]:
+    while at < end:
+        named = None if raw else _NAMED.match(text, at)
+        if named:
+            at = named.end()
+        elif text[at : at + 2] in ("{{", "}}"):
+            at += 2
+        elif text[at] == "{":
+            at = yield from _field(text, at + 1, end)
+        else:
+            at += 1
+
+
+def _field(text: str, start: int, end: int) -> Generator[Field, None, int]:
+    """Yield the field that starts at `start` and those of its format spec; return the offset behind it."""
+    at = stop = _expression_end(text, start, end)
+    shown = text[at] == "="
+    yield Field(start, stop, shown)
+    while at < end and text[at] not in ":}":  # the = and the conversion
+        at += 1
+    if at < end and text[at] == ":":
+        at += 1
+        while at < end and text[at] != "}":
+            at = (yield from _field(text, at + 1, end)) if text[at] == "{" else at + 1
+    return at + 1
+
+
+def _expression_end(text: str, at: int, end: int) -> int:
+    depth = 0
+    while at < end:
+        character = text[at]
+        if character in "'\"":
+            at = _end(_LITERAL, text, at)
+            continue
+        if character in _OPEN:
+            depth += 1
+        elif depth and character in _CLOSE:
+            depth -= 1
+        elif not depth:
+            if text[at : at + 2] in ("!=", "==", "<=", ">="):
+                at += 2
+                continue
+            if character in "!:=}":
+                return at
+        at += 1
+    return end
+
+
+def _end(pattern: re.Pattern[str], text: str, at: int) -> int:
+    match = pattern.match(text, at)
+    return match.end() if match else at + 1

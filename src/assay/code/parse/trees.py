@@ -7,6 +7,8 @@ from dataclasses import dataclass, field
 
 import tree_sitter
 
+from assay.errors import AssayError
+
 DEEPEST = 2000
 """Levels of a tree; text nested deeper was not written by a person, and is refused."""
 
@@ -86,12 +88,12 @@ class Unparsable(ValueError):  # noqa: N818  what the text is
     """The text does not follow the grammar; the message says where."""
 
 
-def parsed(text: str, module: str) -> Tree:
+def parsed(text: str, grammar: str) -> Tree:
     """The tree of a text.
 
     Args:
         text: the text.
-        module: of the grammar, for example "tree_sitter_java".
+        grammar: module and function of a tree-sitter grammar, for example "tree_sitter_java:language".
 
     Raises:
         Unparsable: some of it does not parse, or it is nested too deeply.
@@ -101,7 +103,7 @@ def parsed(text: str, module: str) -> Tree:
     except UnicodeEncodeError as error:
         raise Unparsable("no valid Unicode") from error
     encoded += b"" if encoded.endswith(b"\n") else b"\n"  # where Go and the preprocessor want their lines to end
-    found = tree_sitter.Parser(_language(module)).parse(encoded)
+    found = tree_sitter.Parser(loaded(grammar)).parse(encoded)
     if found.root_node.has_error:
         raise Unparsable(f"line {_first_error(found.root_node)}")
     offsets = None if text.isascii() else _characters(encoded)
@@ -109,8 +111,20 @@ def parsed(text: str, module: str) -> Tree:
 
 
 @functools.cache
-def _language(module: str) -> tree_sitter.Language:
-    return tree_sitter.Language(importlib.import_module(module).language())
+def loaded(grammar: str) -> tree_sitter.Language:
+    """Load a grammar, named as in the table of languages.
+
+    Raises:
+        AssayError: its package is not installed.
+    """
+    module, _, function = grammar.partition(":")
+    try:
+        return tree_sitter.Language(getattr(importlib.import_module(module), function)())
+    except ImportError as fault:
+        package = module.replace("_", "-")
+        raise AssayError(
+            f"the grammar package {package} is not installed ({fault}), expected `pip install {package}`"
+        ) from fault
 
 
 def _nodes(found: tree_sitter.Tree, offsets: list[int] | None) -> Node:

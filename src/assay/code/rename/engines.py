@@ -1,121 +1,125 @@
-"""The languages whose names can be followed, each behind the same three questions.
+"""The engine of each language: what may change in a text, what a new name must not be, and whether only names changed.
 
-What may change? What must a new name not be? Is this text that one, but for names? Python answers through its own
-parser and symbol tables, the others through tree-sitter.
+Python answers through its own parser and symbol tables, the other languages through tree-sitter. The table of languages
+names the engine, or the rules for names, of every language that has variants.
 """
 
 import functools
-from collections.abc import Callable, Collection, Mapping
-from dataclasses import dataclass
-from types import MappingProxyType
+import importlib
+from collections.abc import Collection, Mapping
 from typing import Protocol
 
-from assay.code.rename import python_names, python_verification, tree_names
+from assay.code.rename import python_names, tree_names
 from assay.code.rename.grammar import Grammar
-from assay.code.rename.grammars.c import C
-from assay.code.rename.grammars.cpp import CPP
-from assay.code.rename.grammars.go import GO
-from assay.code.rename.grammars.java import JAVA
-from assay.code.rename.grammars.javascript import JAVASCRIPT
 from assay.code.rename.names import Analysis
+from assay.code.rename.python_verification import PythonVerifier
 from assay.code.rename.tree_verification import TreeVerifier
+from assay.languages import LANGUAGES, languages_with
 
 
-class Holding(Protocol):
-    """An original, against which variants are held."""
+class Verifier(Protocol):
+    """An original text that variants are compared with."""
 
     def difference(self, variant: str, renaming: frozenset[tuple[str, str]], /) -> str | None:
-        """What else than names differs, or None."""
+        """Return what else than the renamed names differs, or None."""
         ...
 
 
-@dataclass(frozen=True, slots=True)
-class Language:
-    """One language.
+class Engine(Protocol):
+    """What the making of variants asks of a language."""
 
-    Attributes:
-        name: as people write it.
-        analysis: what may change in a text; the names in the second argument stay.
-        verifier: of an original; raises SyntaxError or ValueError where it is not of this language.
-        reserved: words that no new name may be.
-        bridge: tests that speak of old names (old by new), in the new ones or below lines that explain them.
-    """
+    def analysis(self, text: str, keep: Collection[str], /) -> Analysis:
+        """Return what may change in a text; the names in `keep` do not."""
+        ...
 
-    name: str
-    analysis: Callable[[str, Collection[str]], Analysis]
-    verifier: Callable[[str], Holding]
-    reserved: frozenset[str]
-    bridge: Callable[[str, Mapping[str, str]], str]
+    def verifier(self, text: str, /) -> Verifier:
+        """Return the verifier of an original.
 
+        Raises:
+            SyntaxError, ValueError: the text is not in this language.
+        """
+        ...
 
-def _python_bridge(tests: str, aliases: Mapping[str, str]) -> str:
-    return "".join(f"{old} = {new}\n" for new, old in aliases.items()) + f"\n{tests}"
+    def with_old_names(self, tests: str, aliases: Mapping[str, str], /) -> str:
+        """Return tests that use old names so that they run behind a variant; `aliases` has the old names by the new."""
+        ...
 
 
-def _bridge(grammar: Grammar, tests: str, aliases: Mapping[str, str]) -> str:
-    if grammar.alias:
-        return "".join(f"{grammar.alias(new, old)}\n" for new, old in aliases.items()) + f"\n{tests}"
-    return tree_names.respelled(tests, grammar, {old: new for new, old in aliases.items()})
+class PythonEngine:
+    """Python, through its own parser and symbol tables."""
+
+    def analysis(self, text: str, keep: Collection[str]) -> Analysis:
+        """See `Engine`."""
+        return python_names.analysis(text, keep=keep)
+
+    def verifier(self, text: str) -> Verifier:
+        """See `Engine`."""
+        return PythonVerifier.of(text)
+
+    def with_old_names(self, tests: str, aliases: Mapping[str, str]) -> str:
+        """See `Engine`; an assignment gives each old name its meaning back."""
+        return "".join(f"{old} = {new}\n" for new, old in aliases.items()) + f"\n{tests}"
 
 
-def _of_grammar(grammar: Grammar) -> Language:
-    return Language(
-        grammar.language,
-        lambda text, keep: tree_names.analysis(text, grammar, keep=keep),
-        lambda text: TreeVerifier.of(text, grammar),
-        grammar.reserved,
-        functools.partial(_bridge, grammar),
-    )
+class TreeEngine:
+    """A language that tree-sitter reads, by the rules for its names."""
+
+    def __init__(self, rules: Grammar) -> None:
+        self.rules = rules
+
+    def analysis(self, text: str, keep: Collection[str]) -> Analysis:
+        """See `Engine`."""
+        return tree_names.analysis(text, self.rules, keep=keep)
+
+    def verifier(self, text: str) -> Verifier:
+        """See `Engine`."""
+        return TreeVerifier.of(text, self.rules)
+
+    def with_old_names(self, tests: str, aliases: Mapping[str, str]) -> str:
+        """See `Engine`; where a line of the language cannot give an old name its meaning back, the tests change."""
+        if self.rules.alias:
+            lines = [self.rules.alias(new, old) for new, old in aliases.items()]
+            return "".join(f"{line}\n" for line in lines) + f"\n{tests}"
+        return tree_names.respelled(tests, self.rules, {old: new for new, old in aliases.items()})
 
 
-LANGUAGES: Mapping[str, Language] = MappingProxyType(
-    {
-        "python": Language(
-            "Python",
-            lambda text, keep: python_names.analysis(text, keep=keep),
-            python_verification.Verifier.of,
-            python_names.RESERVED,
-            _python_bridge,
-        ),
-        "java": _of_grammar(JAVA),
-        "c": _of_grammar(C),
-        "cpp": _of_grammar(CPP),
-        "javascript": _of_grammar(JAVASCRIPT),
-        "go": _of_grammar(GO),
-    }
-)
-"""By the name that `Sample.language` has."""
+PYTHON = PythonEngine()
 
 
-def named(name: str) -> Language:
-    """The language of a name.
+@functools.cache
+def engine_of(language: str) -> Engine:
+    """Return the engine of a language.
 
     Raises:
-        ValueError: its names cannot be followed.
+        ValueError: there are no variants in that language.
     """
-    if name not in LANGUAGES:
-        raise ValueError(f"received the language {name!r}, expected one of {list(LANGUAGES)}")
-    return LANGUAGES[name]
+    entry = LANGUAGES.get(language)
+    if entry is None or entry.renaming is None:
+        expected = ", ".join(languages_with("variants"))
+        raise ValueError(f"received the language {language!r}, which has no variants; expected one of {expected}")
+    module, _, name = entry.renaming.partition(":")
+    rules: Grammar | PythonEngine = getattr(importlib.import_module(module), name)
+    return TreeEngine(rules) if isinstance(rules, Grammar) else rules
 
 
 def difference(original: str, variant: str, renaming: Mapping[str, str], *, language: str = "python") -> str | None:
-    """What else than the names of `renaming` (old to new) differs between two texts; None where nothing does.
+    """Return what else than the names of `renaming` (new by old) differs between two texts; None where nothing does.
 
     Raises:
-        SyntaxError, ValueError: the original does not parse; or there is no such language.
+        SyntaxError, ValueError: the original does not parse; or there are no variants in that language.
     """
-    return named(language).verifier(original).difference(variant, frozenset(renaming.items()))
+    return engine_of(language).verifier(original).difference(variant, frozenset(renaming.items()))
 
 
 def analysis(text: str, *, keep: Collection[str] = (), language: str = "python") -> Analysis:
-    """Finds what can be renamed.
+    """Find what can be renamed.
 
     Args:
         text: a file, a function or another fragment that parses on its own.
         keep: names to leave alone.
-        language: "python", "java", "c", "cpp", "javascript" or "go".
+        language: of the text, one of `languages_with("variants")`.
 
     Raises:
-        ValueError: there is no such language.
+        ValueError: there are no variants in that language.
     """
-    return named(language).analysis(text, keep)
+    return engine_of(language).analysis(text, keep)

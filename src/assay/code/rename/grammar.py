@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
 from assay.code.parse.trees import Node, Tree
+from assay.languages import Language
 
 if TYPE_CHECKING:
     from assay.code.rename.bindings import Bindings
@@ -58,8 +59,7 @@ class Grammar:
     """The names of one language. Places are written "kind" or "kind.field" after tree-sitter's node types.
 
     Attributes:
-        language: as people write it.
-        module: of the tree-sitter grammar.
+        language: its entry in the table of languages.
         leaves: kinds of leaves that can stand for a value.
         scope: the scope that a node opens, if any.
         binders: by the kind of a node, the names that it binds.
@@ -69,8 +69,6 @@ class Grammar:
         comments: kinds of comments.
         strings: kinds of the contents of strings.
         ordered: in a block, a name can be used from its declaration on.
-        reserved: words that no new name may be: keywords, and what the library declares or defines.
-        library: names that a definition in the text may share with the library's, so that uses are uncertain.
         conventional: names that something outside of the text looks for, and why.
         directive: how comments begin that a tool reads.
         inherits: whether a class may have members that are not in the text.
@@ -79,8 +77,7 @@ class Grammar:
         alias: a line that gives a new name's meaning to the old one, as "new", "old" → text; None where there is none.
     """
 
-    language: str
-    module: str
+    language: Language
     leaves: frozenset[str]
     scope: Callable[[Node], ScopeKind | None]
     binders: Mapping[str, Binder]
@@ -88,11 +85,9 @@ class Grammar:
     frozen: Mapping[str, str]
     comments: frozenset[str]
     strings: frozenset[str]
-    reserved: frozenset[str]
     directive: str
     methods: Callable[[Node], bool] | None = None
     ordered: bool = True
-    library: frozenset[str] = frozenset()
     conventional: Callable[[str], str | None] = lambda _name: None
     inherits: Callable[[Tree, Node], bool] = lambda _tree, _node: False
     refusal: Callable[[Tree], str | None] = lambda _tree: None

@@ -6,12 +6,12 @@ from collections.abc import Iterable, Iterator
 import numpy as np
 from scipy import sparse
 
-from assay.code.parse.tokens import tokens
-from assay.code.rename.casing import casing
+from assay.code.parse.lexing import python_tokens
 from assay.code.rename.names import Kind
-from assay.code.rename.pools import DictionaryPool, NamePool, NeighborPool
-from assay.code.rename.python_names import RESERVED, analysis
+from assay.code.rename.pools import DictionaryPool, NamePool, NeighborPool, casing
+from assay.code.rename.python_names import analysis
 from assay.errors import DataError
+from assay.languages import LANGUAGES
 
 _BLOCK = 512
 _OFFSETS = (-2, -1, 1, 2)
@@ -56,7 +56,7 @@ def _surroundings(text: str) -> Iterator[tuple[Kind, tuple[str, str]]]:
     names = analysis(text).names
     if not names:
         return
-    found = tokens(text)
+    found = python_tokens(text)
     numbers = {one.start: index for index, one in enumerate(found)}
     for one in names:
         for place in one.places:
@@ -74,7 +74,8 @@ def _nearest(pairs: Counter[tuple[str, str]], count: int, minimum: int) -> dict[
     for (name, context), times in pairs.items():
         sums[name] += times
         around[context] += times
-    names = sorted(name for name, times in sums.items() if times >= minimum * len(_OFFSETS) and name not in RESERVED)
+    unavailable = LANGUAGES["python"].unavailable
+    names = sorted(name for name, times in sums.items() if times >= minimum * len(_OFFSETS) and name not in unavailable)
     contexts = {
         one: index for index, one in enumerate(sorted(one for one, times in around.items() if times >= minimum))
     }

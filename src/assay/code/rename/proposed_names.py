@@ -8,9 +8,8 @@ import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from assay.code.rename.casing import casing
 from assay.code.rename.names import Kind
-from assay.code.rename.pools import DictionaryPool, NamePool
+from assay.code.rename.pools import DictionaryPool, NamePool, casing
 from assay.code.rename.python_names import analysis
 from assay.types import Generator, Unread
 

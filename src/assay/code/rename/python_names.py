@@ -5,18 +5,16 @@ A name is kept whenever something outside of what can be read here might look fo
 
 import ast
 import builtins
-import keyword
 import re
 from collections import defaultdict
 from collections.abc import Collection
 
-from assay.code.parse.python_source import parsed
+from assay.code.parse.python_source import python_tree
 from assay.code.rename.dynamic import dynamic_names, opaque_module, opaque_names
 from assay.code.rename.mentions import Mentions
 from assay.code.rename.names import Analysis, Kind, Renamable
 from assay.code.rename.python_scopes import Call, Definition, Scope, Scoped, Symbol, scoped
 
-RESERVED = frozenset({*keyword.kwlist, *keyword.softkwlist, *dir(builtins), "self", "cls"})
 _BUILTINS = frozenset(dir(builtins))
 _CONVENTIONAL = frozenset({"self", "cls", "mcs", "mcls", "super"})  # the compiler itself looks for `super`
 _IDENTIFIER = re.compile(r"[^\W\d]\w*")
@@ -50,7 +48,7 @@ def analysis(text: str, *, keep: Collection[str] = ()) -> Analysis:
     """
     words = frozenset(_IDENTIFIER.findall(text))
     try:
-        tree = parsed(text)
+        tree = python_tree(text)
         found = scoped(text, tree)
     except (SyntaxError, ValueError) as error:
         return Analysis(text, (), {}, words, f"does not parse as Python: {str(error).splitlines()[0]}")
@@ -246,5 +244,5 @@ def keywords_of(text: str) -> frozenset[str]:
     Raises:
         SyntaxError: the text does not parse.
     """
-    calls = (one for one in ast.walk(parsed(text)) if isinstance(one, ast.Call))
+    calls = (one for one in ast.walk(python_tree(text)) if isinstance(one, ast.Call))
     return frozenset(given.arg for call in calls for given in call.keywords if given.arg is not None)

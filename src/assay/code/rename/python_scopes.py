@@ -13,9 +13,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import Literal
 
-from assay.code.parse.fstrings import fields
-from assay.code.parse.python_source import Fragment, expression_at
-from assay.code.parse.walking import below, children
+from assay.code.parse.python_source import Fragment, below, children, expression_at, fields
 
 ScopeKind = Literal["module", "function", "class", "comprehension", "type parameters"]
 Binding = Literal["variable", "parameter", "star", "function", "class", "import", "type parameter"]

@@ -22,7 +22,7 @@ from itertools import compress, count, pairwise
 from operator import ne
 from typing import Any
 
-from assay.code.parse.python_source import parsed
+from assay.code.parse.python_source import python_tree
 
 _WORDS = re.compile(r"([^\W\d]\w*+)")
 _ASCII_WORDS = re.compile(r"([A-Za-z_][A-Za-z0-9_]*+)")  # the same words of a text in ASCII, found in half the time
@@ -35,7 +35,7 @@ Pairs = frozenset[tuple[str, str]]
 
 
 @dataclass(frozen=True, slots=True)
-class Verifier:
+class PythonVerifier:
     """Holds what is needed of the original, so that many variants can be held against it.
 
     Attributes:
@@ -55,13 +55,13 @@ class Verifier:
     tables: tuple["_Table", ...]
 
     @classmethod
-    def of(cls, original: str) -> "Verifier":
+    def of(cls, original: str) -> "PythonVerifier":
         """Reads the original.
 
         Raises:
             SyntaxError, ValueError: it does not parse.
         """
-        tree = parsed(original)
+        tree = python_tree(original)
         following = _strings_with_names(tree)
         nodes: list[object] = []
         loose: set[int] = set()
@@ -89,7 +89,7 @@ class Verifier:
     def _trees_differ(self, variant: str, renaming: Pairs) -> str | None:
         nodes: list[object] = []
         try:
-            _flatten(parsed(variant), nodes, (), set())
+            _flatten(python_tree(variant), nodes, (), set())
         except (SyntaxError, ValueError) as error:
             return f"does not parse: {error}"
         if len(nodes) != len(self.nodes):

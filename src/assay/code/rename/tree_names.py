@@ -12,8 +12,8 @@ from collections.abc import Collection, Iterator, Mapping
 from assay.code.parse.trees import Unparsable, parsed
 from assay.code.rename.bindings import METHOD, Bindings, Key, Symbol
 from assay.code.rename.grammar import KEPT, Grammar
+from assay.code.rename.mentions import mentioned
 from assay.code.rename.names import Analysis, Kind, Renamable
-from assay.code.rename.prose import mentioned
 
 WORD = re.compile(r"[^\W\d]\w*")
 
@@ -28,9 +28,9 @@ def analysis(text: str, grammar: Grammar, *, keep: Collection[str] = ()) -> Anal
     """
     words = frozenset(WORD.findall(text))
     try:
-        tree = parsed(text, grammar.module)
+        tree = parsed(text, grammar.language.grammar)
     except Unparsable as error:
-        return Analysis(text, (), {}, words, f"does not parse as {grammar.language}: {error}")
+        return Analysis(text, (), {}, words, f"does not parse as {grammar.language.title}: {error}")
     reason = grammar.refusal(tree)
     if reason:
         return Analysis(text, (), {}, words, reason)
@@ -109,7 +109,7 @@ def _uncertain(symbol: Symbol, grammar: Grammar, strings: set[str], free: set[st
     if symbol.space == METHOD or symbol.scope.kind == "file":
         if name in strings:
             return "a string names it"
-        if name in grammar.library:
+        if name in grammar.language.library:
             return "the library has a function of that name"
     return None
 
@@ -176,7 +176,7 @@ def respelled(text: str, grammar: Grammar, names: Mapping[str, str]) -> str:
         Unparsable: it does not parse.
     """
     pieces, end = [], 0
-    for node in parsed(text, grammar.module).root.walk():
+    for node in parsed(text, grammar.language.grammar).root.walk():
         word = text[node.start : node.end]
         if not node.children and word in names and node.kind not in grammar.strings | grammar.comments:
             pieces += [text[end : node.start], names[word]]

@@ -45,7 +45,7 @@ class TreeVerifier:
         Raises:
             Unparsable: it does not parse.
         """
-        found = Bindings(parsed(original, grammar.module), grammar)
+        found = Bindings(parsed(original, grammar.language.grammar), grammar)
         words, between, starts = _cut(original)
         places = {
             node.start: node.end
@@ -82,7 +82,7 @@ class TreeVerifier:
 
     def _trees_differ(self, variant: str) -> str | None:
         try:
-            tree = parsed(variant, self.grammar.module)
+            tree = parsed(variant, self.grammar.language.grammar)
         except Unparsable as error:
             return f"does not parse: {error}"
         if tree.shape != self.shape:

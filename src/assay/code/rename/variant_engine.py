@@ -1,7 +1,8 @@
 """Semantics-preserving variants: the same program with other names (τ_f functions, τ_v variables and parameters).
 
-SrDetection calls for ten such rewritings of a sample: a model that has memorised it finds the original easier than all
-of them. Only names change. Comments, formatting and line ends stay as they are, byte for byte, but for names in them.
+SrDetection asks for ten such rewritings of a sample: a model that has memorised the sample finds the original easier
+than all of them. Only names change. Comments, formatting and line ends stay as they are, byte for byte, except for
+names in them.
 """
 
 import functools
@@ -9,13 +10,14 @@ import random
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 
-from assay.code.parse.cycles import cycles_let_be
-from assay.code.rename.engines import Holding, named
+from assay.code.parse.python_source import garbage_collection_paused
+from assay.code.rename.engines import Verifier, engine_of
 from assay.code.rename.names import Kind, Renamable
 from assay.code.rename.pools import DictionaryPool, NamePool
+from assay.languages import LANGUAGES
 
 KINDS: tuple[Kind, ...] = ("function", "variable")
-_ATTEMPTS = 12  # draws for each variant wanted before the pool counts as exhausted
+_ATTEMPTS = 12  # draws for each requested variant before the pool counts as exhausted
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,7 +27,7 @@ class Variant:
     Attributes:
         text: the whole text.
         functions: new names of functions by their old ones.
-        variables: new names of variables and parameters by their old ones. One name can be in both.
+        variables: new names of variables and parameters by their old ones. A name can be in both.
         aliases: names of the module, file or class, old by new: what code after the text may use.
         language: of the text.
     """
@@ -37,12 +39,12 @@ class Variant:
     language: str = "python"
 
     def followed_by(self, tests: str) -> str:
-        """The variant as a program with tests that call it by its old names.
+        """Return the variant as a program with tests that call it by its old names.
 
         Raises:
             ValueError: the tests have to be rewritten, as in Java, and do not parse.
         """
-        return f"{self.text}\n\n{named(self.language).bridge(tests, self.aliases)}"
+        return f"{self.text}\n\n{engine_of(self.language).with_old_names(tests, self.aliases)}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,9 +54,9 @@ class VariantSet:
     Attributes:
         original: the text.
         variants: verified, distinct from each other and from the original.
-        reason: why there are fewer than were asked for; None where there are not.
+        reason: why there are fewer than requested; None where there are not.
         kept: names of the text that were not renamed, and why.
-        rejected: rewritings that failed verification. The engine builds none; they would show that it errs.
+        rejected: rewritings that failed verification. The engine builds none; a number above 0 shows an error in it.
     """
 
     original: str
@@ -64,7 +66,7 @@ class VariantSet:
     rejected: int = 0
 
 
-@cycles_let_be()
+@garbage_collection_paused()
 def variants(
     text: str,
     n: int = 10,
@@ -75,112 +77,117 @@ def variants(
     pool: NamePool | None = None,
     keep: Collection[str] = (),
 ) -> VariantSet:
-    """At most n verified variants of a text, each with every name replaced that can be.
+    """Return at most n verified variants of a text, each with every name replaced that can be.
 
     The same text, seed and pool give the same variants, whatever else is rewritten before it.
 
     Args:
         text: a function, a script or a module that parses on its own.
-        n: how many.
-        language: "python", "java", "c", "cpp", "javascript" or "go".
+        n: number of variants.
+        language: of the text, one of `languages_with("variants")`.
         seed: of the draws from the pool.
         kinds: "function", "variable" or both.
-        pool: where names come from; dictionary words by default.
+        pool: source of new names; dictionary words by default.
         keep: names to leave alone, for example parameters that tests pass by keyword (`keywords_of`).
 
     Raises:
-        ValueError: n is below 1, or there is no language or kind of that name.
+        ValueError: n is below 1, or there are no variants in that language, or no kind of that name.
     """
-    spoken = named(language)
+    engine = engine_of(language)
     if n < 1:
         raise ValueError(f"received n = {n}, expected at least 1 variant")
     if not kinds or not set(kinds) <= set(KINDS):
         raise ValueError(f"received the kinds {sorted(kinds)}, expected some of {list(KINDS)}")
-    found = spoken.analysis(text, keep)
-    if found.refused:
-        return VariantSet(text, (), found.refused, found.kept)
-    names = [one for one in found.names if one.kind in kinds]
-    taken = found.words | spoken.reserved
-    choices = [_choices(one, pool or DictionaryPool(), taken) for one in names]
-    names, choices = [one for one, has in zip(names, choices, strict=True) if has], [one for one in choices if one]
+    analysis = engine.analysis(text, keep)
+    if analysis.refused:
+        return VariantSet(text, (), analysis.refused, analysis.kept)
+    unavailable = analysis.words | LANGUAGES[language].unavailable
+    names, choices = [], []
+    for name in analysis.names:
+        candidates = _choices(name, pool or DictionaryPool(), unavailable) if name.kind in kinds else []
+        if candidates:
+            names.append(name)
+            choices.append(candidates)
     if not names:
-        return VariantSet(text, (), "no identifiers to rename", found.kept)
+        return VariantSet(text, (), "no identifiers to rename", analysis.kept)
     try:
-        verifier = spoken.verifier(text)
+        verifier = engine.verifier(text)
     except SyntaxError as error:  # what only the compiler sees: a nonlocal that nothing binds, for example
-        return VariantSet(text, (), f"does not compile as Python: {error.msg}", found.kept)
+        return VariantSet(text, (), f"does not compile as Python: {error.msg}", analysis.kept)
     except (RecursionError, MemoryError):
-        return VariantSet(text, (), "nested too deeply to be read", found.kept)
+        return VariantSet(text, (), "nested too deeply to be read", analysis.kept)
     draw = random.Random(f"{seed}\n{text}")  # noqa: S311  reproducible, not secret
-    made, rejected = _made(n, _Writer.of(text, names, language), choices, verifier, draw)
-    reason = _shortfall(n, len(made), rejected, names, choices)
-    return VariantSet(text, made, reason, found.kept, rejected)
+    verified, rejected = _verified(n, _Writer.of(text, names, language), choices, verifier, draw)
+    reason = _shortfall(n, len(verified), rejected, names, choices)
+    return VariantSet(text, verified, reason, analysis.kept, rejected)
 
 
-def _made(
-    wanted: int,
+def _verified(
+    n: int,
     writer: "_Writer",
     choices: Sequence[Sequence[str]],
-    verifier: Holding,
+    verifier: Verifier,
     draw: random.Random,
 ) -> tuple[tuple[Variant, ...], int]:
-    """Distinct verified variants, at most as many as wanted, and how many did not pass."""
-    made: dict[str, Variant] = {}
+    """Return at most n distinct verified variants, and how many rewritings failed verification."""
+    verified: dict[str, Variant] = {}
     rejected = 0
-    for _attempt in range(wanted * _ATTEMPTS):
+    for _attempt in range(n * _ATTEMPTS):
         variant = writer.variant(_drawn(writer.names, choices, draw))
-        if variant.text in made or not (variant.functions or variant.variables):
+        if variant.text in verified or not (variant.functions or variant.variables):
             continue
         renaming = frozenset((*variant.functions.items(), *variant.variables.items()))
         if verifier.difference(variant.text, renaming) is None:
-            made[variant.text] = variant
+            verified[variant.text] = variant
         else:
             rejected += 1
-        if len(made) == wanted:
+        if len(verified) == n:
             break
-    return tuple(made.values()), rejected
+    return tuple(verified.values()), rejected
 
 
 def _shortfall(
-    wanted: int, made: int, rejected: int, names: Sequence[Renamable], choices: Sequence[Sequence[str]]
+    n: int, verified: int, rejected: int, names: Sequence[Renamable], choices: Sequence[Sequence[str]]
 ) -> str | None:
-    if made == wanted:
+    if verified == n:
         return None
     if rejected:
         return f"{rejected} rewritings failed verification"
-    few = ", ".join(f"{len(one)} for {name.name}" for name, one in zip(names, choices, strict=True))
-    return f"only {made} distinct variants: the pool has names {few}"
+    sizes = ", ".join(f"{len(candidates)} for {name.name}" for name, candidates in zip(names, choices, strict=True))
+    return f"only {verified} distinct variants: the pool has names {sizes}"
 
 
-def _choices(name: Renamable, pool: NamePool, taken: frozenset[str]) -> list[str]:
-    """Candidates that stand nowhere in the text, mean nothing to the language, and are no private names of a class.
+def _choices(name: Renamable, pool: NamePool, unavailable: frozenset[str]) -> list[str]:
+    """Return candidates that do not occur in the text, mean nothing to the language, and are no private names.
 
-    The first letter keeps its case: in Go it decides who sees a name.
+    The first letter keeps its case: in Go it decides whether other packages see a name.
     """
-    return [one for one in _fitting(name.name, tuple(pool.candidates(name.name, name.kind))) if one not in taken]
+    candidates = tuple(pool.candidates(name.name, name.kind))
+    return [candidate for candidate in _fitting(name.name, candidates) if candidate not in unavailable]
 
 
 @functools.lru_cache(maxsize=4096)
 def _fitting(name: str, candidates: tuple[str, ...]) -> tuple[str, ...]:
-    """Those that may stand for the name in any text."""
+    """Return the candidates that may stand for the name in any text."""
     return tuple(
-        one
-        for one in candidates
-        if one.isidentifier()
-        and not one.startswith("__")
-        and one.isascii() >= name.isascii()
-        and one[0].isupper() == name[0].isupper()
+        candidate
+        for candidate in candidates
+        if candidate.isidentifier()
+        and not candidate.startswith("__")
+        and candidate.isascii() >= name.isascii()
+        and candidate[0].isupper() == name[0].isupper()
     )
 
 
 def _drawn(names: Sequence[Renamable], choices: Sequence[Sequence[str]], draw: random.Random) -> list[str]:
-    """A new name for each, none twice; a name whose candidates are all in use stays."""
+    """Draw a new name for each, none twice; a name whose candidates are all in use stays."""
     used: set[str] = set()
     drawn = []
-    for name, few in zip(names, choices, strict=True):
-        chosen = few[int(draw.random() * len(few))]
+    for name, candidates in zip(names, choices, strict=True):
+        chosen = candidates[int(draw.random() * len(candidates))]
         if chosen in used:
-            chosen = next((one for one in draw.sample(few, len(few)) if one not in used), name.name)
+            shuffled = draw.sample(candidates, len(candidates))
+            chosen = next((candidate for candidate in shuffled if candidate not in used), name.name)
         used.add(chosen)
         drawn.append(chosen)
     return drawn
@@ -188,16 +195,23 @@ def _drawn(names: Sequence[Renamable], choices: Sequence[Sequence[str]], draw: r
 
 @dataclass(frozen=True, slots=True)
 class _Writer:
-    """The text cut at its names."""
+    """The text cut at its names.
+
+    Attributes:
+        names: that may change.
+        pieces: between, before and behind the places of the names.
+        order: index of the name that stands behind each piece but the last.
+        language: of the text.
+    """
 
     names: Sequence[Renamable]
-    pieces: tuple[str, ...]  # between, before and behind the names
-    order: tuple[int, ...]  # which name stands behind each piece
+    pieces: tuple[str, ...]
+    order: tuple[int, ...]
     language: str
 
     @classmethod
     def of(cls, text: str, names: Sequence[Renamable], language: str) -> "_Writer":
-        places = sorted((place, index) for index, one in enumerate(names) for place in one.places)
+        places = sorted((place, index) for index, name in enumerate(names) for place in name.places)
         pieces, end = [], 0
         for place, index in places:
             pieces.append(text[end:place])
@@ -205,15 +219,63 @@ class _Writer:
         return cls(names, (*pieces, text[end:]), tuple(index for _place, index in places), language)
 
     def variant(self, drawn: Sequence[str]) -> Variant:
-        """The text with these names."""
+        """Return the text with these names."""
         parts = [""] * (2 * len(self.order) + 1)
         parts[::2] = self.pieces
         parts[1::2] = [drawn[index] for index in self.order]
-        changed = [(one, new) for one, new in zip(self.names, drawn, strict=True) if one.name != new]
-        return Variant(
-            "".join(parts),
-            {one.name: new for one, new in changed if one.kind == "function"},
-            {one.name: new for one, new in changed if one.kind == "variable"},
-            {new: one.name for one, new in changed if one.global_scope},
-            self.language,
-        )
+        changed = [(name, new) for name, new in zip(self.names, drawn, strict=True) if name.name != new]
+        return variant_of("".join(parts), changed, self.language)
+
+
+def variant_of(text: str, changed: Sequence[tuple[Renamable, str]], language: str) -> Variant:
+    """Return the variant with this text, in which names have become new ones."""
+    return Variant(
+        text,
+        {name.name: new for name, new in changed if name.kind == "function"},
+        {name.name: new for name, new in changed if name.kind == "variable"},
+        {new: name.name for name, new in changed if name.global_scope},
+        language,
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class _FixedPool:
+    """A pool that has one new name for each old one."""
+
+    functions: Mapping[str, str]
+    variables: Mapping[str, str]
+
+    def candidates(self, name: str, kind: Kind) -> Sequence[str]:
+        """Return that name, or none."""
+        new = (self.functions if kind == "function" else self.variables).get(name)
+        return () if new is None else (new,)
+
+
+def composed(tests: VariantSet, names: VariantSet, n: int, *, kinds: Collection[Kind]) -> VariantSet:
+    """Return at most n variants of a text that show other test cases and have other names: τ_t ∘ τ_v ∘ τ_f.
+
+    Each rewriting of `tests` is renamed as a variant of `names` is, and verified anew; where there are fewer of one
+    kind than of the other, they are used again. Names that cannot change beside the new tests stay.
+
+    Args:
+        tests: of `replaced_tests` or `written_tests`.
+        names: of `variants` or `written_variants`, of the same text.
+        n: number of variants.
+        kinds: of names that change.
+    """
+    if not tests.variants or not names.variants:
+        return tests if tests.variants else names
+    distinct: dict[str, Variant] = {}
+    for index in range(max(n, len(tests.variants) * len(names.variants))):
+        if len(distinct) == n:
+            break
+        shown = tests.variants[index % len(tests.variants)]
+        # one step further in each round, so that every pair comes once
+        renamed = names.variants[(index + index // len(tests.variants)) % len(names.variants)]
+        pool = _FixedPool(renamed.functions, renamed.variables)
+        variant = next(iter(variants(shown.text, 1, kinds=kinds, pool=pool).variants), shown)
+        distinct.setdefault(variant.text, variant)
+    reason = None if len(distinct) == n else f"only {len(distinct)} distinct variants"
+    return VariantSet(
+        names.original, tuple(distinct.values()), reason, {**names.kept, **tests.kept}, names.rejected + tests.rejected
+    )

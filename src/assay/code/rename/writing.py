@@ -1,33 +1,46 @@
-"""Variants that a language model writes (000, Table 7), held against the original as strictly as our own.
+"""Variants that a language model writes (000, Table 7), compared with the original as strictly as our own.
 
-A reply counts only where it is what the deterministic engine could have written: names that may change, changed at all
-of their places, to names that mean nothing else; and then the verifier has the last word. What does not count is
-counted by its reason, and asked for again within a budget.
+A version counts only where the deterministic engine could have written it: names that may change, changed at all of
+their places, to names that mean nothing else; and then the verifier must accept it. Rejected versions are counted by
+their reasons, and new ones requested within a budget.
 """
 
+import re
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from assay.code.asking import replies
-from assay.code.prompting import AS_JSON, VERSIONS, renaming_prompt
-from assay.code.rename.engines import named
+from assay.code.prompting import AS_JSON, VERSIONS, renaming_prompt, replies, strings_in
+from assay.code.rename.engines import engine_of
 from assay.code.rename.names import Kind, Renamable
-from assay.code.rename.variant_engine import KINDS, Variant, VariantSet
-from assay.code.rename.word_changes import word_changes
-from assay.code.replies import strings_in
+from assay.code.rename.variant_engine import KINDS, Variant, VariantSet, variant_of
+from assay.languages import LANGUAGES
 from assay.types import Generator, Unread
 
 ROUNDS = 3
 
-NO_LIST = "the reply is no list of strings"
+NO_LIST = "the reply is not a list of strings"
 UNCHANGED = "the version is the original"
-REPEATED = "the version was there before"
+REPEATED = "the version repeats an earlier one"
 TOO_MUCH = "more than names changed"
 NOT_ALLOWED = "a name changed that may not"
 IN_PART = "a name changed at some of its places only"
-TAKEN = "a new name is taken, reserved or no identifier"
+UNAVAILABLE = "a new name is in use, reserved, or not an identifier"
 UNVERIFIED = "failed verification"
+
+
+_WORD = re.compile(r"[^\W\d]\w*")
+
+
+def word_changes(original: str, other: str) -> dict[int, str] | None:
+    """Return the words that differ between two texts: offset in the original → word of the other text.
+
+    None where more than words differs: their number, or anything between them.
+    """
+    if _WORD.split(original) != _WORD.split(other):
+        return None
+    words = zip(_WORD.finditer(original), _WORD.findall(other), strict=True)
+    return {old.start(): new for old, new in words if old[0] != new}
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,8 +48,8 @@ class WrittenVariants(VariantSet):
     """The variants of one text that a model wrote.
 
     Attributes:
-        rejections: reason → how many versions, or whole replies, did not count. `rejected` is their sum.
-        replies: how many replies were asked for.
+        rejections: reason → number of versions, or whole replies, that were rejected. `rejected` is their sum.
+        replies: number of requests.
     """
 
     rejections: Mapping[str, int] = field(default_factory=dict)
@@ -56,15 +69,15 @@ def written_variants(
     temperature: float = 0.8,
     addition: str = AS_JSON,
 ) -> tuple[WrittenVariants, ...]:
-    """At most n verified variants of each text, written by a model.
+    """Return at most n verified variants of each text, written by a model.
 
-    All texts that still lack some are asked for at once, so that a server can be asked for many at a time.
+    Each round sends one prompt for every text that lacks variants, so that a server can answer many at a time.
 
     Args:
         texts: functions, scripts or modules that parse on their own.
         generator: the model; one that follows instructions.
         n: variants of each.
-        language: of all texts, one of those of `variants`.
+        language: of all texts, one of `languages_with("variants")`.
         seed: of the first round; each further one has another.
         rounds: requests for each text at most, each for ten versions.
         kinds: "function", "variable" or both.
@@ -73,54 +86,57 @@ def written_variants(
         addition: what follows the paper's words in the prompt.
 
     Raises:
-        ValueError: n or rounds is below 1, or there is no such language.
+        ValueError: n or rounds is below 1, or there are no variants in that language.
         ModelError: the model cannot be run.
     """
     if min(n, rounds) < 1:
         raise ValueError(f"received n = {n} and rounds = {rounds}, expected at least 1 of each")
+    engine_of(language)  # raises for a language without variants, even where there are no texts
+    title = LANGUAGES[language].title
     drafts = [_Draft(text, n, language, kinds, keep) for text in texts]
     for turn in range(rounds * -(-n // VERSIONS)):
-        lacking = [one for one in drafts if one.wants_more]
+        lacking = [draft for draft in drafts if draft.lacks_variants]
         if not lacking:
             break
         prompts = [
-            (renaming_prompt(one.text, language=one.spoken.name, addition=addition), VERSIONS * len(one.text))
-            for one in lacking
+            (renaming_prompt(draft.text, language=title, addition=addition), VERSIONS * len(draft.text))
+            for draft in lacking
         ]
         answers = replies(generator, prompts, temperature=temperature, seed=seed + turn)
         for draft, reply in zip(lacking, answers, strict=True):
             draft.read(reply)
-    return tuple(one.result() for one in drafts)
+    return tuple(draft.result() for draft in drafts)
 
 
 class _Draft:
-    """One text, the variants of it so far, and what did not count."""
+    """One text, the variants of it so far, and what was rejected."""
 
     def __init__(self, text: str, n: int, language: str, kinds: Collection[Kind], keep: Collection[str]) -> None:
+        engine = engine_of(language)
         self.text = text
         self.n = n
         self.language = language
-        self.spoken = named(language)
-        self.found = self.spoken.analysis(text, keep)
-        self.names = [one for one in self.found.names if one.kind in kinds]
-        self.made: dict[str, Variant] = {}
+        self.analysis = engine.analysis(text, keep)
+        self.unavailable = self.analysis.words | LANGUAGES[language].unavailable
+        self.names = [name for name in self.analysis.names if name.kind in kinds]
+        self.variants: dict[str, Variant] = {}
         self.rejections: Counter[str] = Counter()
         self.replies = 0
-        self.refused = self.found.refused or (None if self.names else "no identifiers to rename")
+        self.refused = self.analysis.refused or (None if self.names else "no identifiers to rename")
         if not self.refused:
             try:
-                self.verifier = self.spoken.verifier(text)
+                self.verifier = engine.verifier(text)
             except SyntaxError:
-                self.refused = f"does not compile as {self.spoken.name}"
+                self.refused = f"does not compile as {LANGUAGES[language].title}"
             except (RecursionError, MemoryError):
                 self.refused = "nested too deeply to be read"
 
     @property
-    def wants_more(self) -> bool:
-        return not self.refused and len(self.made) < self.n
+    def lacks_variants(self) -> bool:
+        return not self.refused and len(self.variants) < self.n
 
     def read(self, reply: str | Unread) -> None:
-        """Take from a reply what counts; a text that the model does not take is not put to it again."""
+        """Take the valid variants of a reply; a text that the model refuses is not sent to it again."""
         self.replies += 1
         if isinstance(reply, Unread):
             self.rejections[reply.reason] += 1
@@ -131,62 +147,57 @@ class _Draft:
             self.rejections[NO_LIST] += 1
             return
         for version in versions:
-            if len(self.made) == self.n:
+            if len(self.variants) == self.n:
                 return
-            found = self.judged(version)
-            if isinstance(found, str):
-                self.rejections[found] += 1
+            variant = self.checked(version)
+            if isinstance(variant, str):
+                self.rejections[variant] += 1
             else:
-                self.made[found.text] = found
+                self.variants[variant.text] = variant
 
-    def judged(self, version: str) -> Variant | str:
-        """The variant that a version is, or why it is none."""
+    def checked(self, version: str) -> Variant | str:
+        """Return a version as a variant, or the reason why it is not one."""
         if self.text.endswith("\n") and not version.endswith("\n"):
-            version += "\n"  # the last line end is no part of any name, and models leave it out
+            version += "\n"  # the last line end is not part of any name, and models leave it out
         if version == self.text:
             return UNCHANGED
-        if version in self.made:
+        if version in self.variants:
             return REPEATED
         changes = word_changes(self.text, version)
         if changes is None:
             return TOO_MUCH
-        if set(changes) - {place for one in self.names for place in one.places}:
+        if set(changes) - {place for name in self.names for place in name.places}:
             return NOT_ALLOWED
-        new = [(one, {changes.get(place, one.name) for place in one.places}) for one in self.names]
-        if any(len(names) > 1 for _, names in new):
+        new = [(name, {changes.get(place, name.name) for place in name.places}) for name in self.names]
+        if any(len(words) > 1 for _, words in new):
             return IN_PART
-        renamed = [(one, min(names)) for one, names in new if names != {one.name}]
-        return self.verified(version, renamed) if self.free(new for _, new in renamed) else TAKEN
+        renamed = [(name, min(words)) for name, words in new if words != {name.name}]
+        return self.verified(version, renamed) if self.available(word for _, word in renamed) else UNAVAILABLE
 
-    def free(self, names: Iterable[str]) -> bool:
-        """Whether new names mean nothing else, and no two of them are one."""
+    def available(self, names: Iterable[str]) -> bool:
+        """Return whether the new names mean nothing else, and all differ."""
         chosen = list(names)
-        taken = self.found.words | self.spoken.reserved
         return len(set(chosen)) == len(chosen) and not any(
-            one in taken or not one.isidentifier() or one.startswith("__") for one in chosen
+            name in self.unavailable or not name.isidentifier() or name.startswith("__") for name in chosen
         )
 
     def verified(self, version: str, renamed: Sequence[tuple[Renamable, str]]) -> Variant | str:
-        if self.verifier.difference(version, frozenset((one.name, new) for one, new in renamed)) is not None:
+        """Return a version as a variant if the verifier accepts it, else the reason."""
+        if self.verifier.difference(version, frozenset((name.name, new) for name, new in renamed)) is not None:
             return UNVERIFIED
-        return Variant(
-            version,
-            {one.name: new for one, new in renamed if one.kind == "function"},
-            {one.name: new for one, new in renamed if one.kind == "variable"},
-            {new: one.name for one, new in renamed if one.global_scope},
-            self.language,
-        )
+        return variant_of(version, renamed, self.language)
 
     def result(self) -> WrittenVariants:
         reason = self.refused
-        if not reason and len(self.made) < self.n:
-            most = ", ".join(f"{count} × {why}" for why, count in self.rejections.most_common(2)) or "no more came"
-            reason = f"only {len(self.made)} distinct variants in {self.replies} replies: {most}"
+        if not reason and len(self.variants) < self.n:
+            causes = [f"{count} × {cause}" for cause, count in self.rejections.most_common(2)]
+            causes = causes or ["the model wrote no more"]
+            reason = f"only {len(self.variants)} distinct variants in {self.replies} replies: {', '.join(causes)}"
         return WrittenVariants(
             self.text,
-            tuple(self.made.values()),
+            tuple(self.variants.values()),
             reason,
-            self.found.kept,
+            self.analysis.kept,
             sum(self.rejections.values()),
             dict(self.rejections),
             self.replies,

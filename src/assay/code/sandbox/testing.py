@@ -1,9 +1,159 @@
-"""Programs with their tests, many in one sandbox: starting one costs more than most tests do."""
+"""Programs with their tests, many in one sandbox: starting a sandbox costs more than most tests do.
 
-from collections.abc import Mapping, Sequence
+Compilers and interpreters are those of this machine, seen read-only from within the sandbox.
+"""
+
+import shutil
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from types import MappingProxyType
 
 from assay.code.sandbox.execution import DEFAULT_LIMITS, Limits, run, run_python
-from assay.code.sandbox.toolchains import LIMITS, TOOLCHAINS
+from assay.errors import SandboxUnavailable
+from assay.languages import LANGUAGES
+
+_SYSTEM = Path("/usr")
+_GIB = 1 << 30
+LIMITS = Limits(wall_seconds=300, cpu_seconds=120, memory=64 * _GIB, processes=256, file_size=_GIB // 4, scratch=_GIB)
+"""Address space is wide, for these runtimes reserve far more than they use; the scripts bound what is used."""
+
+_NATIVE = """
+for source in "$@"; do
+  if {compiler} -w -O0 -o /tmp/program "$source" -lm >/dev/null 2>&1 &&
+    (ulimit -t 5; ulimit -v 1048576; exec timeout -s KILL 10 /tmp/program) >/dev/null 2>&1 </dev/null
+  then echo 1; else echo 0; fi
+done
+"""
+
+_NODE = """
+cat >/tmp/asserts.js <<'END'
+console.assert = (holds) => { if (!holds) process.exitCode = 1; };
+END
+for source in "$@"; do
+  if (ulimit -t 5
+    exec timeout -s KILL 10 node --max-old-space-size=512 -r /tmp/asserts.js "$source") >/dev/null 2>&1 </dev/null
+  then echo 1; else echo 0; fi
+done
+"""
+"""In node, console.assert only prints."""
+
+_JAVA = """
+import java.io.*;
+import java.lang.reflect.*;
+import java.net.*;
+import java.nio.file.*;
+import java.util.concurrent.*;
+import javax.tools.*;
+
+public class Passed {
+    public static void main(String[] sources) throws Exception {
+        PrintStream said = System.out;
+        PrintStream nowhere = new PrintStream(OutputStream.nullOutputStream());
+        System.setOut(nowhere);
+        System.setErr(nowhere);
+        JavaCompiler compiler = ToolProvider.getSystemJavaCompiler();
+        for (int index = 0; index < sources.length; index++) {
+            Path classes = Files.createDirectories(Path.of("/tmp/classes" + index));
+            String[] arguments = {"-nowarn", "-proc:none", "-d", classes.toString(), sources[index]};
+            said.println(compiler.run(null, nowhere, nowhere, arguments) == 0 && ends(classes) ? 1 : 0);
+            said.flush();
+        }
+        Runtime.getRuntime().halt(0);
+    }
+
+    static boolean ends(Path classes) throws Exception {
+        FutureTask<Boolean> task = new FutureTask<>(() -> {
+            try (URLClassLoader loader = new URLClassLoader(new URL[] {classes.toUri().toURL()})) {
+                Method main = loader.loadClass("Main").getMethod("main", String[].class);
+                main.setAccessible(true);
+                main.invoke(null, (Object) new String[0]);
+                return true;
+            } catch (Throwable failure) {
+                return false;
+            }
+        });
+        Thread thread = new Thread(null, task, "program", 64L << 20);
+        thread.setDaemon(true);
+        thread.start();
+        try {
+            return task.get(10, TimeUnit.SECONDS);
+        } catch (TimeoutException endless) {
+            return false;
+        }
+    }
+}
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Toolchain:
+    """The way in which programs of one language are run.
+
+    Attributes:
+        name: of the compiler or interpreter.
+        source: name of a program's file, from its number.
+        command: of the sandbox, from the path of the tool and the files.
+        files: further files that the command needs.
+    """
+
+    name: str
+    source: Callable[[int], str]
+    command: Callable[[Path, Sequence[str]], Sequence[str]]
+    files: Mapping[str, str]
+
+    def tool(self) -> Path:
+        """Return the path of the compiler or interpreter.
+
+        Raises:
+            SandboxUnavailable: it is not installed among the system's programs.
+        """
+        command = shutil.which(self.name)
+        path = Path(command).resolve() if command else None
+        if path is None or not path.is_relative_to(_SYSTEM):
+            raise SandboxUnavailable(f"tests need {self.name} below {_SYSTEM}, which is not there: nothing was run")
+        return path
+
+    def visible(self) -> tuple[Path, ...]:
+        """Return what the sandbox has to see: the system, and the folder below /etc that Java's files point into."""
+        home = self.tool().parents[1]
+        linked = [*home.glob("lib/*"), *home.glob("conf/*")] if self.name == "javac" else []
+        targets = [path.resolve() for path in linked if path.is_symlink()]
+        settings = {Path(*path.parts[:3]) for path in targets if path.is_relative_to("/etc") and path.exists()}
+        return (_SYSTEM, *sorted(settings))
+
+
+def _shell(script: str) -> Callable[[Path, Sequence[str]], Sequence[str]]:
+    return lambda _tool, sources: ["/usr/bin/sh", "-c", script, "sh", *sources]
+
+
+def _java(tool: Path, sources: Sequence[str]) -> Sequence[str]:
+    home = tool.parents[1]
+    options = ("-XX:+UseSerialGC", "-Xmx768m", "-XX:TieredStopAtLevel=1", "-Xshare:auto")
+    # without /proc the libraries of Java do not find each other
+    libraries = f"LD_LIBRARY_PATH={home}/lib:{home}/lib/server"
+    return ["/usr/bin/env", libraries, f"{home}/bin/java", *options, "Passed.java", *sources]
+
+
+def _native(compiler: str) -> Callable[[Path, Sequence[str]], Sequence[str]]:
+    return _shell(_NATIVE.format(compiler=compiler))
+
+
+_HOW: Mapping[str, tuple[str, Callable[[Path, Sequence[str]], Sequence[str]], Mapping[str, str]]] = {
+    "c": ("program_{}.c", _native("gcc"), {}),
+    "cpp": ("program_{}.cpp", _native("g++"), {}),
+    "javascript": ("program_{}.js", _shell(_NODE), {}),
+    "java": ("program_{}/Main.java", _java, {"Passed.java": _JAVA}),
+}
+
+TOOLCHAINS: Mapping[str, Toolchain] = MappingProxyType(
+    {
+        language: Toolchain(str(LANGUAGES[language].runner), source.format, command, files)
+        for language, (source, command, files) in _HOW.items()
+    }
+)
+"""By language. The table of languages names the program; Python runs under this interpreter."""
+
 
 _DRIVER = """
 import os, runpy, sys
@@ -33,38 +183,38 @@ def passed(
     files: Mapping[str, str | bytes] | None = None,
     limits: Limits | None = None,
 ) -> tuple[bool, ...]:
-    """Which programs compile and end by themselves with exit code 0, run one after another.
+    """Return for each program whether it compiles and ends by itself with exit code 0; they run one after another.
 
-    All share one sandbox and its wall time; those that it leaves no time for have not passed. They are guarded against
-    accidents, not against each other: a program that means to can stop those after it, or write their results. Each
+    All share one sandbox and its wall time; programs that it leaves no time for have not passed. They are guarded
+    against accidents, not against each other: a hostile program can stop those after it, or write their results. Each
     has a process of its own, but those in Java, which share one.
 
     Args:
         programs: whole programs, tests included; in Java, with a class Main.
-        language: "python", "c", "cpp", "java" or "javascript"; all but Python by this machine's own tools.
+        language: one of `languages_with("tests")`; all but Python by this machine's own tools.
         files: that all of them find in their working directory.
         limits: of the sandbox; the processor time is each program's, or its compiler's. By default those of the
             language: compilers and virtual machines need more than Python does.
 
     Raises:
-        ValueError: there is nothing to run that language with.
+        ValueError: there is no toolchain for that language.
         SandboxUnavailable: see `run_python`; or the compiler or interpreter is not installed.
     """
     if language == "python":
         # as bytes: programs with \r\n keep it
-        given = {f"program_{index}.py": program.encode() for index, program in enumerate(programs)}
+        sources = {f"program_{index}.py": program.encode() for index, program in enumerate(programs)}
         allowed = limits or DEFAULT_LIMITS
-        done = run_python(_DRIVER, files={**(files or {}), **given}, arguments=list(given), limits=allowed)
+        execution = run_python(_DRIVER, files={**(files or {}), **sources}, arguments=list(sources), limits=allowed)
     else:
         tools = TOOLCHAINS.get(language)
         if tools is None:
             raise ValueError(f"received the language {language!r}, expected one of {['python', *TOOLCHAINS]}")
-        given = {tools.source(index): program.encode() for index, program in enumerate(programs)}
-        done = run(
-            tools.command(tools.tool(), list(given)),
-            files={**(files or {}), **tools.files, **given},
+        sources = {tools.source(index): program.encode() for index, program in enumerate(programs)}
+        execution = run(
+            tools.command(tools.tool(), list(sources)),
+            files={**(files or {}), **tools.files, **sources},
             visible=tools.visible(),
             limits=limits or LIMITS,
         )
-    said = [line == "1" for line in done.stdout.split()]
-    return (*said, *[False] * (len(programs) - len(said)))[: len(programs)]
+    outcomes = [line == "1" for line in execution.stdout.split()]
+    return (*outcomes, *[False] * (len(programs) - len(outcomes)))[: len(programs)]

@@ -8,12 +8,9 @@ reason, and asked for again within a budget.
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
-from assay.code.asking import replies
-from assay.code.prompting import PLAIN, inputs_prompt, replacement_prompt
-from assay.code.replies import string_in, strings_in
-from assay.code.test_cases.examples import Example, Problem
-from assay.code.test_cases.replacement import Draft, Inputs, ReplacedTests, verify
-from assay.code.test_cases.replacing import Replacement
+from assay.code.prompting import PLAIN, inputs_prompt, replacement_prompt, replies, string_in, strings_in
+from assay.code.test_cases.replacement import Draft, Inputs, ReplacedTests, Replacement, verify
+from assay.code.test_cases.statements import Example, Problem
 from assay.types import Generator, Unread
 
 ROUNDS = 3

@@ -19,8 +19,9 @@ from typing import Any
 
 from assay.datasets.families.selection import Selection, rest, words
 from assay.datasets.patches import Side, patch_side, patched_files
-from assay.datasets.sources import Note, Row, decoded, language_of, opened, walk
+from assay.datasets.sources import Note, Row, decoded, opened, walk
 from assay.errors import DataError
+from assay.languages import language_of
 from assay.types import Sample
 
 FIXED_TO_BUGGY, BUGGY_TO_FIXED = "fixed→buggy", "buggy→fixed"

@@ -7,7 +7,8 @@ Sources: Chen et al. 2021, "Evaluating Large Language Models Trained on Code"; Z
 from collections.abc import Iterator
 
 from assay.datasets.families.selection import Selection, words
-from assay.datasets.sources import Row, language_named
+from assay.datasets.sources import Row
+from assay.languages import language_named
 from assay.types import Sample
 
 

@@ -7,18 +7,14 @@ from assay.datasets.sources.columnar import is_saved, saved_rows
 from assay.datasets.sources.files import file_rows
 from assay.datasets.sources.folders import data_files, folder_rows
 from assay.datasets.sources.json_text import Row
-from assay.datasets.sources.languages import LANGUAGES, language_named, language_of
 from assay.datasets.sources.stream import opened, require_exists, walk
 from assay.datasets.sources.text import Note, decoded
 
 __all__ = [
-    "LANGUAGES",
     "Note",
     "Row",
     "data_files",
     "decoded",
-    "language_named",
-    "language_of",
     "opened",
     "read_rows",
     "require_exists",

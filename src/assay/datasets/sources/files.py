@@ -13,10 +13,10 @@ from pathlib import Path, PurePath
 from assay.datasets.sources.columnar import ARROW_FILE, ARROW_STREAM, PARQUET, arrow_rows, parquet_rows
 from assay.datasets.sources.delimited import delimited_rows, delimiter_of
 from assay.datasets.sources.json_text import Row, json_rows
-from assay.datasets.sources.languages import language_of
 from assay.datasets.sources.stream import head_of, opened
 from assay.datasets.sources.text import Note, decoded, has_nul, is_binary, wide_encoding
 from assay.errors import DataError
+from assay.languages import language_of
 
 _ROWS = frozenset({".json", ".jsonl", ".ndjson", ".parquet", ".arrow"})
 _DELIMITED = frozenset({".csv", ".tsv"})

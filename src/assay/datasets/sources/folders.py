@@ -7,10 +7,10 @@ from pathlib import Path
 
 from assay.datasets.sources.files import file_rows
 from assay.datasets.sources.json_text import Row
-from assay.datasets.sources.languages import language_of
 from assay.datasets.sources.stream import opened, walk
 from assay.datasets.sources.text import Note, decoded, is_binary
 from assay.errors import DataError
+from assay.languages import language_of
 
 VERSION_CONTROL = frozenset({".git", ".hg", ".svn", "__pycache__"})
 LARGEST_CODE_FILE = 2**20

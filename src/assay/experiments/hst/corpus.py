@@ -9,7 +9,7 @@ from pathlib import Path
 
 import numpy as np
 
-from assay.code import python_definitions
+from assay.code import functions_in
 from assay.evaluation import ShingleIndex, shingles
 from assay.provenance import Cut, Document, Origin
 from assay.testbed import library_root
@@ -62,8 +62,8 @@ def installed_functions() -> Iterator[Document]:
                 continue
             try:
                 text = path.read_text("utf-8")
-                found = list(python_definitions(text))
-            except (OSError, ValueError, SyntaxError, RecursionError, MemoryError):  # unreadable, or not of this Python
+                found = functions_in(text, "python")
+            except (OSError, ValueError):  # unreadable, or not of this Python
                 continue
             place = "/".join([prefix, *inside]) if prefix else "/".join(inside)
             for one in found:

@@ -11,8 +11,9 @@ from typing import IO, Any, Final
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from assay.datasets import file_error, language_named
+from assay.datasets import file_error
 from assay.errors import DataError
+from assay.languages import language_named
 from assay.provenance.filters import decoded
 from assay.provenance.licences import all_of, spelt_licence
 from assay.provenance.sources.archives import archive_form, file_stamp, unpacked

@@ -4,7 +4,8 @@
 
 import pytest
 
-from assay.code import analysis
+from assay.code import analysis, variants
+from assay.languages import LANGUAGES
 from support.marking import holds, kept
 
 TRAPS = {
@@ -101,14 +102,11 @@ def test_these_names_stay(name):
 
 
 def test_new_names_are_none_of_the_library_that_using_namespace_may_show():
-    from assay.code import variants
-    from assay.code.rename.grammars.library import C_LIBRARY, CPP_LIBRARY
-
     found = variants(
         "using namespace std;\nint total_of(int count_all, int x) { return count_all + x; }\n", 60, language="cpp"
     )
     new = {name for one in found.variants for name in (*one.functions.values(), *one.variables.values())}
-    assert not new & (C_LIBRARY | CPP_LIBRARY)
+    assert not new & LANGUAGES["cpp"].library
 
 
 def test_what_does_not_parse_is_refused():

@@ -5,7 +5,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from assay.code.parse.trees import Node, Tree
 from assay.code.rename.bindings import Bindings
 from assay.code.rename.grammar import Bound, Grammar, Role, ScopeKind, named
-from assay.code.rename.grammars.library import C_LIBRARY, C_WORDS
+from assay.languages import LANGUAGES
 
 SCOPES: Mapping[str, ScopeKind] = {
     "function_definition": "function",
@@ -140,8 +140,7 @@ def conventional(name: str) -> str | None:
 
 
 C = Grammar(
-    language="C",
-    module="tree_sitter_c",
+    language=LANGUAGES["c"],
     leaves=frozenset({"identifier", "type_identifier"}),
     scope=scope_of,
     binders={
@@ -158,8 +157,6 @@ C = Grammar(
     frozen=FROZEN,
     comments=frozenset({"comment"}),
     strings=frozenset({"string_content"}),
-    reserved=C_WORDS | C_LIBRARY,
-    library=C_LIBRARY,
     directive=r"(?://|/\*)\s*(?:NOLINT|clang-format|LINT|coverity|cppcheck|IWYU|lint )",
     conventional=conventional,
     refusal=refusal,

@@ -6,7 +6,7 @@ from assay.code.parse.trees import Node, Tree
 from assay.code.rename.bindings import Bindings
 from assay.code.rename.grammar import Bound, Grammar, ScopeKind, named
 from assay.code.rename.grammars import c
-from assay.code.rename.grammars.library import C_LIBRARY, C_WORDS, CPP_LIBRARY, CPP_WORDS
+from assay.languages import LANGUAGES
 
 _CLASSES = frozenset({"class_specifier", "struct_specifier", "union_specifier"})
 _SCOPES: Mapping[str, ScopeKind] = {
@@ -112,8 +112,7 @@ def _rules(found: Bindings) -> Mapping[str, str]:
 
 
 CPP = Grammar(
-    language="C++",
-    module="tree_sitter_cpp",
+    language=LANGUAGES["cpp"],
     leaves=frozenset({"identifier", "type_identifier"}),
     scope=_scope,
     binders={
@@ -144,8 +143,6 @@ CPP = Grammar(
     },
     comments=c.C.comments,
     strings=frozenset({"string_content", "raw_string_content"}),
-    reserved=C_WORDS | C_LIBRARY | CPP_WORDS | CPP_LIBRARY,
-    library=C_LIBRARY | CPP_LIBRARY,
     directive=c.C.directive,
     conventional=c.conventional,
     inherits=_inherits,

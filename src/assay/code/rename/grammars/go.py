@@ -1,13 +1,12 @@
 """Go: variables, constants, parameters, results, receivers and functions; never methods, fields, types, packages."""
 
-# ruff: noqa: SIM905  a list of words reads best as words
-
 import re
 from collections.abc import Iterable, Mapping
 
 from assay.code.parse.trees import Node, Tree
 from assay.code.rename.bindings import Bindings
 from assay.code.rename.grammar import Bound, Grammar, ScopeKind, named
+from assay.languages import LANGUAGES
 
 _SCOPES: Mapping[str, ScopeKind] = {
     **dict.fromkeys(("function_declaration", "method_declaration", "func_literal"), "function"),
@@ -19,19 +18,6 @@ _SCOPES: Mapping[str, ScopeKind] = {
 _KEYED = frozenset({"map_type", "slice_type", "array_type", "implicit_length_array_type"})
 _TEST = re.compile(r"(?:Test|Benchmark|Example|Fuzz)(?![a-z])")
 _NAMES_SEEN = frozenset({"FuncForPC", "Caller", "Callers", "CallersFrames", "Stack", "PrintStack"})
-PREDECLARED = frozenset(
-    (
-        "any bool byte comparable complex64 complex128 error float32 float64 int int8 int16 int32 int64 rune string "
-        "uint uint8 uint16 uint32 uint64 uintptr true false iota nil append cap clear close complex copy delete imag "
-        "len make max min new panic print println real recover"
-    ).split()
-)
-_WORDS = (
-    "break case chan const continue default defer else fallthrough for func go goto if import interface map package "
-    "range return select struct switch type var init main "
-    "assert bufio bytes cmp context errors fmt heap io list log maps math os path rand reflect regexp ring slices sort "
-    "strconv strings sync testing time unicode unsafe utf8"
-).split()
 
 
 def _assigned(node: Node) -> Iterable[Bound]:
@@ -95,8 +81,7 @@ def _conventional(name: str) -> str | None:
 
 
 GO = Grammar(
-    language="Go",
-    module="tree_sitter_go",
+    language=LANGUAGES["go"],
     leaves=frozenset({"identifier", "type_identifier"}),
     scope=lambda node: _SCOPES.get(node.kind),
     binders={
@@ -118,7 +103,6 @@ GO = Grammar(
     frozen={},
     comments=frozenset({"comment"}),
     strings=frozenset({"interpreted_string_literal_content", "raw_string_literal_content"}),
-    reserved=frozenset(_WORDS) | PREDECLARED,
     directive=r"//(?:go:|line |export |nolint|lint:|\s*\+build)|/\*line ",
     conventional=_conventional,
     refusal=_refusal,

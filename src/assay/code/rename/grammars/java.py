@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from assay.code.parse.trees import Node, Tree
 from assay.code.rename.bindings import METHOD, Bindings, Symbol
 from assay.code.rename.grammar import Bound, Grammar, Role, ScopeKind, named
+from assay.languages import LANGUAGES
 
 _CLASSES = frozenset(
     {"class_declaration", "interface_declaration", "enum_declaration", "record_declaration"}
@@ -28,24 +29,10 @@ _HARMLESS = frozenset(
 )
 """Supertypes without fields that could hide a local."""
 _ANNOTATIONS = frozenset({"SuppressWarnings", "SafeVarargs", "Deprecated"})
-_MAGIC = frozenset(
-    (
-        "main toString equals hashCode clone finalize getClass notify notifyAll wait values valueOf name ordinal "
-        "readObject writeObject readObjectNoData readResolve writeReplace premain agentmain"
-    ).split()
-)
-"""Methods that every object or enumeration has, or that the runtime looks for."""
 _REFLECTION = frozenset(
     "getMethod getMethods getDeclaredMethod getDeclaredMethods getStackTrace getMethodName findVirtual findStatic "
     "findSpecial StackWalker getEnclosingMethod".split()
 )
-_WORDS = (
-    "abstract assert boolean break byte case catch char class const continue default do double else enum extends final "
-    "finally float for goto if implements import instanceof int interface long native new package private protected "
-    "public return short static strictfp super switch synchronized this throw throws transient try void volatile while "
-    "true false null var record sealed permits yield non when exports module open opens provides requires to "
-    "transitive uses with java javax String Object System Math Integer List Map"
-).split()
 
 
 def _alone(node: Node) -> bool:
@@ -124,7 +111,7 @@ def _rules(found: Bindings) -> Mapping[str, str]:
     fields = {one.name for one in found.symbols if "field" in one.roles}
     for symbol in found.symbols:
         if symbol.space == METHOD:
-            if symbol.name in _MAGIC:
+            if symbol.name in LANGUAGES["java"].special_methods:
                 kept[f"{symbol.name}()"] = "a name that Java looks for"
             elif words & _REFLECTION:
                 kept[f"{symbol.name}()"] = "the program sees the names of its methods"
@@ -232,8 +219,7 @@ def _names_method(node: Node) -> bool:
 
 
 JAVA = Grammar(
-    language="Java",
-    module="tree_sitter_java",
+    language=LANGUAGES["java"],
     leaves=frozenset({"identifier"}),
     scope=lambda node: _SCOPES.get(node.kind),
     binders={
@@ -269,7 +255,6 @@ JAVA = Grammar(
     },
     comments=frozenset({"line_comment", "block_comment"}),
     strings=frozenset({"string_fragment"}),
-    reserved=frozenset(_WORDS) | _MAGIC,
     directive=r"//\s*(?:noinspection|NOSONAR|CHECKSTYLE|@formatter)",
     inherits=_inherits,
     rules=_rules,

@@ -1,12 +1,11 @@
 """JavaScript: variables, parameters and functions; never properties, classes, imports, exports, keys taken by name."""
 
-# ruff: noqa: SIM905  a list of words reads best as words
-
 from collections.abc import Iterable, Iterator, Mapping
 
 from assay.code.parse.trees import Node, Tree
 from assay.code.rename.bindings import Bindings
 from assay.code.rename.grammar import Bound, Grammar, Role, ScopeKind, Target, named
+from assay.languages import LANGUAGES
 
 _FUNCTIONS = frozenset(
     {"function_declaration", "function_expression", "generator_function", "generator_function_declaration"}
@@ -22,18 +21,6 @@ _PATTERNS = frozenset({"object_pattern", "array_pattern", "rest_pattern", "assig
 _GLOBAL_OBJECTS = frozenset({"globalThis", "window", "global", "self"})
 _SEEN = frozenset({"name", "toString", "displayName", "toSource"})
 _STACK = frozenset({"callee", "caller", "captureStackTrace", "prepareStackTrace", "stack"})
-_WORDS = (
-    "arguments as async await break case catch class const constructor continue debugger default delete do else enum "
-    "eval export extends false finally for from function get if implements import in instanceof interface let new null "
-    "of package private protected public return set static super switch target this throw true try typeof undefined "
-    "var void while with yield meta NaN Infinity "
-    "Array Boolean Buffer Date Error Function JSON Map Math Number Object Promise Proxy Reflect RegExp Set String "
-    "Symbol WeakMap WeakSet Intl Iterator "
-    "alert blur clear close closed confirm console crypto document escape event exports external fetch find focus "
-    "frames global history length location locations module moveBy moveTo name navigator open opener origin parent "
-    "performance postMessage print process prompt prototype queueMicrotask require resizeBy resizeTo screen scroll "
-    "self status stop structuredClone top toolbar unescape window menubar origin caches test describe it expect"
-).split()
 
 
 def names_of(pattern: Node) -> Iterator[Node]:
@@ -143,8 +130,7 @@ def _conventional(name: str) -> str | None:
 
 
 JAVASCRIPT = Grammar(
-    language="JavaScript",
-    module="tree_sitter_javascript",
+    language=LANGUAGES["javascript"],
     leaves=frozenset({"identifier"}),
     scope=lambda node: _SCOPES.get(node.kind),
     binders={
@@ -176,7 +162,6 @@ JAVASCRIPT = Grammar(
     comments=frozenset({"comment", "html_comment", "hash_bang_line"}),
     strings=frozenset({"string_fragment"}),
     ordered=False,
-    reserved=frozenset(_WORDS),
     directive=r"#!|(?://|/\*)\s*(?:eslint|jshint|jslint|global|exported|@ts-|prettier-|istanbul|#\s*source|@jsx|webpack)",
     conventional=_conventional,
     refusal=_refusal,

@@ -1,8 +1,9 @@
-"""One door for all languages."""
+"""Every language with variants is served in the same way."""
 
 import pytest
 
-from assay.code import LANGUAGES, DictionaryPool, NeighborPool, analysis, difference, variants
+from assay.code import DictionaryPool, NeighborPool, analysis, difference, variants
+from assay.languages import languages_with
 
 TEXTS = {
     "python": "def mean_of(values):\n    total = sum(values)\n    return total / len(values)\n",
@@ -14,8 +15,8 @@ TEXTS = {
 }
 
 
-def test_every_language_is_here():
-    assert set(TEXTS) == set(LANGUAGES)
+def test_every_language_with_variants_is_tested_here():
+    assert set(TEXTS) == set(languages_with("variants"))
 
 
 @pytest.mark.parametrize("language", TEXTS)
@@ -46,10 +47,11 @@ def test_the_seed_decides(language):
     assert first.variants != variants(TEXTS[language], 3, language=language, seed=5).variants
 
 
-def test_an_unknown_language_is_named():
-    for ask in (lambda: variants("x", language="cobol"), lambda: analysis("x", language="cobol")):
-        with pytest.raises(ValueError, match=r"received the language 'cobol', expected one of .*'java'"):
-            ask()
+@pytest.mark.parametrize("language", ["cobol", "rust", "typescript", "ruby"])
+@pytest.mark.parametrize("request_of", [variants, analysis])
+def test_a_language_without_variants_says_so(language, request_of):
+    with pytest.raises(ValueError, match=rf"received the language '{language}', which has no variants.*python, java"):
+        request_of("x", language=language)
 
 
 def test_the_same_text_means_another_thing_in_another_language():

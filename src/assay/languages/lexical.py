@@ -1,6 +1,12 @@
-"""How each language marks its comments and literals: closed choices, in the shape that the compiled scanner reads."""
+"""Lexical rules: how a language marks its comments and literals, and which words are no names.
 
+A *region* is what is not plain code: a comment or a literal in quotes. `Marks` say what opens one, as closed choices in
+the shape that the compiled scanner of `assay.retrieval` reads. The rest of a text is cut into words and operators.
+"""
+
+from dataclasses import dataclass
 from enum import IntEnum
+from functools import cached_property
 from typing import NamedTuple
 
 
@@ -47,14 +53,14 @@ class Raw(IntEnum):
     HASHED = 2  # r"…", r#"…"#
 
 
-class Rules(NamedTuple):
-    """The marks of one language.
+class Marks(NamedTuple):
+    r"""The marks that open comments and literals.
 
     Attributes:
         slashes: what `//` opens.
         nesting: levels of `/* */`; 0 where there are none. A mark beyond them is plain comment text.
         hashes: `#` opens a comment wherever it stands.
-        apart: `#` and `--` open a comment where they stand like one.
+        apart: `#` and `--` open a comment where white space stands around them.
         triple_double: `\"\"\"` opens a literal that may run over lines.
         triple_single: `'''` does.
         fields: f-strings and t-strings hold quotes inside their fields (PEP 701).
@@ -77,3 +83,28 @@ class Rules(NamedTuple):
     back_quote: int = BackQuote.NOTHING
     raw: int = Raw.NONE
     expressions: bool = False
+
+
+@dataclass(frozen=True)
+class LexicalRules:
+    """What the lexer has to know of a language.
+
+    Attributes:
+        marks: of comments and literals.
+        reserved: words that the language reference lets no program use as a name. Contextual keywords (`match` in
+            Python, `record` in Java, `async` in JavaScript) are names, because a renaming may change them.
+        directives: words that are reserved after a `#`.
+        prefix: letters of the longest word that belongs to a literal when it touches its quote: `rb"…"`, `u8R"…"`.
+        word_marks: characters of words beside letters, digits and `_`.
+    """
+
+    marks: Marks
+    reserved: frozenset[str]
+    directives: frozenset[str] = frozenset()
+    prefix: int = 0
+    word_marks: str = ""
+
+    @cached_property
+    def plain_marks(self) -> Marks:
+        """The marks as plain integers: compiled loops are compiled once for each type of number."""
+        return Marks._make(int(mark) for mark in self.marks)

@@ -1,0 +1,17 @@
+from .language import PYTHON_PARSER as PYTHON_PARSER
+from .language import Capability as Capability
+from .language import FunctionSyntax as FunctionSyntax
+from .language import Language as Language
+from .lexical import BackQuote as BackQuote
+from .lexical import DoubleQuote as DoubleQuote
+from .lexical import LexicalRules as LexicalRules
+from .lexical import Marks as Marks
+from .lexical import Raw as Raw
+from .lexical import SingleQuote as SingleQuote
+from .lexical import Slashes as Slashes
+from .table import LANGUAGES as LANGUAGES
+from .table import NEUTRAL as NEUTRAL
+from .table import language_named as language_named
+from .table import language_of as language_of
+from .table import languages_with as languages_with
+from .table import lexical_rules as lexical_rules

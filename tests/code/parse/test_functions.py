@@ -1,0 +1,216 @@
+"""Functions of a file: names, lines, texts, signatures, documentation and bodies are those of the file."""
+
+import ast
+import textwrap
+
+import pytest
+
+from assay.code import Unparsable, functions_in
+from assay.languages import languages_with
+
+CASES = {
+    "python": (
+        "class A:\n    @p\n    def f(self):\n        def g(): ...\n\n    async def h(self): ...\n",
+        {"A.f": 2, "A.h": 6},
+    ),
+    "java": (
+        (
+            "class A {\n  A() { }\n  int f() { return 1; }\n  static class B { void g() {} }\n  abstract int h();\n}\n"
+            "record R(int x) { R { } }\n"
+        ),
+        {"A.A": 2, "A.f": 3, "A.B.g": 4, "R.R": 7},
+    ),
+    "c": (
+        "int g(int);\nstatic char *f(int a)\n{\n  return 0;\n}\nint (*h(void))(int) { return 0; }\n",
+        {"f": 2, "h": 6},
+    ),
+    "cpp": (
+        (
+            "namespace a {\nclass B {\n public:\n  int f() { return 1; }\n  int later();\n};\n"
+            "template <typename T>\nT g(T x) { return x; }\n}\nint a::B::later() { return 2; }\n"
+        ),
+        {"a.B.f": 4, "a.g": 7, "a.B.later": 10},
+    ),
+    "javascript": (
+        (
+            "export function a() { function inner() {} }\nconst b = async (x) => x;\nexports.c = function () {};\n"
+            "class D {\n  m() {}\n  static n = () => 2;\n}\n(function () {\n  function e() {}\n})();\n"
+            "const o = { 'p': () => 1, q() {} };\nlet u = () => 1, v = () => 2;\n"
+        ),
+        {"a": 1, "b": 2, "exports.c": 3, "D.m": 5, "D.n": 6, "e": 9, "p": 11, "q": 11, "u": 12, "v": 12},
+    ),
+    "go": (
+        "package a\n\nfunc (s *Server[T]) Run() error {\n\treturn nil\n}\n\nfunc Main() {\n\tfunc() {}()\n}\n",
+        {"Server.Run": 3, "Main": 7},
+    ),
+    "typescript": (
+        (
+            "export abstract class A<T> {\n  @logged()\n  run(x: T): void { }\n  abstract later(): void;\n"
+            "  size = (): number => 1;\n}\nfunction f(x: string): void;\nfunction f(x: any) { }\n"
+            "namespace N {\n  export const g = async <T,>(x: T) => x;\n}\ninterface I { m(): void }\n"
+        ),
+        {"A.run": 2, "A.size": 5, "f": 8, "N.g": 10},
+    ),
+    "rust": (
+        (
+            "impl<T> fmt::Display for Pair<T> {\n    #[inline]\n    fn fmt(&self) -> Result { ok() }\n}\n"
+            'trait Shape {\n    fn area(&self) -> f64;\n    fn name(&self) -> &str { "shape" }\n}\n'
+            "mod tests {\n    fn works() { fn inner() {} }\n}\npub fn main() {}\n"
+        ),
+        {"Pair.fmt": 2, "Shape.name": 7, "tests.works": 10, "main": 12},
+    ),
+}
+
+
+def test_every_language_with_functions_is_tested_here():
+    assert set(CASES) == set(languages_with("functions"))
+
+
+@pytest.mark.parametrize("language", CASES)
+def test_names_and_first_lines(language):
+    text, expected = CASES[language]
+    assert {one.name: one.first_line for one in functions_in(text, language)} == expected
+
+
+@pytest.mark.parametrize("language", CASES)
+def test_a_functions_lines_are_the_files(language):
+    text, _ = CASES[language]
+    for one in functions_in(text, language):
+        lines = text.split("\n")[one.first_line - 1 :]
+        found = one.text.rstrip("\n").split("\n")
+        assert all(part.strip() in line for part, line in zip(found, lines, strict=False))
+
+
+def test_what_belongs_to_a_function_stands_in_its_text():
+    text, _ = CASES["cpp"]
+    assert next(one.text for one in functions_in(text, "cpp") if one.name == "a.g").startswith(
+        "template <typename T>\n"
+    )
+    text, _ = CASES["javascript"]
+    assert functions_in(text, "javascript")[0].text.startswith("export function a()")
+
+
+def test_methods_are_dedented_so_that_equal_ones_are_one_document():
+    method = "    def f(self):\n        return 1\n"
+    (one,) = functions_in("class A:\n" + method, "python")
+    assert one.text == textwrap.dedent(method)
+    assert ast.parse(one.text)
+
+
+def test_a_header_in_cpp_is_read_as_that():
+    (one,) = functions_in("class A { public: int f() { return 1; } };\n", "c")
+    assert one.name == "A.f"
+
+
+def test_nesting_deeper_than_our_stack():
+    assert functions_in("function f() {}\n" + "[" * 20_000 + "]" * 20_000, "javascript")[0].name == "f"
+
+
+def test_what_is_not_ascii_keeps_its_place():
+    (one,) = functions_in("// ä\U0001f600\nfunction ü() { return 'ß'; }\n", "javascript")
+    assert (one.name, one.first_line, one.text) == ("ü", 2, "function ü() { return 'ß'; }\n")
+
+
+# signature, documentation and body: (text, signature, documentation, body)
+PARTS = {
+    "python": (
+        (
+            "@cache  # a: b\ndef f(a: dict[str, int] = {1: 2}, *, b=3,  # c: d\n) -> int:  # e\n"
+            '    """Add.\n\n    More.\n    """\n    return a\n'
+        ),
+        "def f(a: dict[str, int] = {1: 2}, *, b=3,  # c: d\n) -> int:",
+        "Add.\n\nMore.",
+        "return a",
+    ),
+    "java": (
+        (
+            "class A {\n  /**\n   * Adds.\n   *\n   * @param a a number\n   */\n"
+            "  @Override\n  int f(int a) { return a; }\n}\n"
+        ),
+        "@Override\n  int f(int a)",
+        "Adds.\n\n@param a a number",
+        "{ return a; }",
+    ),
+    "c": ("/* Adds. */\nstatic int f(int a)\n{\n  return a;\n}\n", "static int f(int a)", "Adds.", "{\n  return a;\n}"),
+    "cpp": (
+        "int x; // not this\n// Adds\n// numbers.\ntemplate <typename T>\nT f(T a) { return a; }\n",
+        "template <typename T>\nT f(T a)",
+        "Adds\nnumbers.",
+        "{ return a; }",
+    ),
+    "javascript": (
+        "// Adds ä.\nexport const f = async (a) => a + 1;\n",
+        "export const f = async (a) =>",
+        "Adds ä.",
+        "a + 1",
+    ),
+    "go": (
+        "// far away\n\n// f adds.\nfunc f(a int) int { return a }\n",
+        "func f(a int) int",
+        "f adds.",
+        "{ return a }",
+    ),
+    "typescript": (
+        "class A {\n  /** Adds. */\n  @logged()\n  f(a: number): number { return a; }\n}\n",
+        "f(a: number): number",
+        "Adds.",
+        "{ return a; }",
+    ),
+    "rust": (
+        "/// Adds\n/// numbers.\n#[inline]\npub fn f(a: i32) -> i32 { a }\n",
+        "pub fn f(a: i32) -> i32",
+        "Adds\nnumbers.",
+        "{ a }",
+    ),
+}
+
+
+@pytest.mark.parametrize("language", languages_with("functions"))
+def test_signature_documentation_and_body(language):
+    text, signature, documentation, body = PARTS[language]
+    (function,) = functions_in(text, language)
+    assert (function.signature, function.documentation) == (signature, documentation)
+    assert text[slice(*function.body)] == body
+    assert text[slice(*function.span)].rstrip(";").endswith(body)
+    documented = text[slice(*function.documentation_span)]
+    assert all(line in documented for line in documentation.splitlines())
+    assert textwrap.dedent(text[: function.span.stop]).endswith(function.text.rstrip("\n").splitlines()[-1])
+
+
+def test_without_a_docstring_comments_above_a_python_function_document_it():
+    text = "x = 1  # not this\n\n# Adds\n# numbers.\n@cache\ndef f(): return 1\n"
+    (function,) = functions_in(text, "python")
+    assert function.documentation == "Adds\nnumbers."
+    assert text[slice(*function.documentation_span)] == "# Adds\n# numbers."
+    (function,) = functions_in("# far away\n\ndef f(): return 1\n", "python")
+    assert (function.documentation, function.documentation_span) == (None, None)
+
+
+def test_the_body_of_python_begins_behind_the_docstring_with_decorators():
+    text = 'def f():\n    "Doc."\n    @cache\n    def g(): ...\n    return g\n'
+    (function,) = functions_in(text, "python")
+    assert text[slice(*function.body)].startswith("@cache")
+    (function,) = functions_in('def f():\n    "Doc."\n', "python")
+    assert function.body.start == function.body.stop
+
+
+def test_elements_of_jsx_are_read_in_typescript():
+    (function,) = functions_in("export const App = () => <div>{1}</div>;\n", "typescript")
+    assert function.name == "App"
+
+
+def test_a_language_without_function_syntax_is_refused():
+    with pytest.raises(ValueError, match=r"received the language 'ruby', expected one .*python, java"):
+        functions_in("def f; end", "ruby")
+
+
+@pytest.mark.parametrize(("text", "language"), [("def f(:", "python"), ("x = \0", "python"), ("int f( {", "java")])
+def test_what_does_not_parse_is_refused(text, language):
+    with pytest.raises(Unparsable, match="does not parse as"):
+        functions_in(text, language)
+
+
+def test_comments_before_thousands_of_functions_take_linear_time():
+    """Previous siblings are collected on the way: tree-sitter searches for them from the root."""
+    text = "// a\nint f(void) { return 0; }\n" * 20_000
+    assert len(functions_in(text, "c")) == 20_000

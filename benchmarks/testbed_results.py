@@ -19,8 +19,8 @@ from pathlib import Path
 
 from assay.cli.testbed_runs import benchmarks_at
 from assay.experiments.bench import Bench
+from assay.experiments.describing import write_finding
 from assay.experiments.table import EXPERIMENTS
-from assay.pages.experiment import write_finding
 from assay.testbed.configuration import read_configuration, scale
 from assay.testbed.evaluate import SCORES
 from assay.testbed.running import CONFIGURATION, manifest_of

@@ -13,7 +13,7 @@ settings.register_profile("here", deadline=None)
 settings.register_profile("ci", deadline=None, derandomize=True)
 settings.load_profile("ci" if os.environ.get("CI") else "here")
 
-pytest_plugins = ["support.training_fixtures"]
+pytest_plugins = ["support.audits", "support.training_fixtures"]
 
 ROOT = Path(__file__).resolve().parents[1]
 

@@ -14,14 +14,15 @@ from assay.errors import DataError
 from assay.evaluation.estimate import Estimate
 from assay.experiments import paper_values
 from assay.experiments.bench import Bench
+from assay.experiments.describing import describe, finding_table, write_finding
 from assay.experiments.finding import over_seeds
 from assay.experiments.srdetection import benchmarks, black_box
 from assay.experiments.srdetection.null import false_positive_rates
 from assay.experiments.srdetection.sensitivity import by_variants
 from assay.experiments.table import EXPERIMENTS, experiment
 from assay.models import open_local
-from assay.pages.experiment import finding_table, heat_map, write_finding
-from assay.pages.result_tables import markdown_of
+from assay.reports import markdown_table
+from assay.reports.html import shaded
 from assay.testbed.configuration import Configuration, Data, Judging, Mix, scale
 from assay.testbed.detectors import chosen, with_variants
 from assay.testbed.evaluate import SCORES, STATISTICS
@@ -108,7 +109,7 @@ def test_every_experiment_gives_a_whole_table(name, bench, tmp_path):
     page = write_finding(tmp_path / name, found, {"command": ["assay"]})
     assert page.read_text().startswith("<!doctype html>")
     assert json.loads((tmp_path / name / "finding.json").read_text())["name"] == name
-    assert markdown_of(finding_table(found), head=found.head) in (tmp_path / name / "finding.md").read_text()
+    assert markdown_table(finding_table(found)) in (tmp_path / name / "finding.md").read_text()
 
 
 def test_black_box_runs_leave_the_clean_texts_out_and_are_smaller_on_the_shipped_model_alone(bench):
@@ -181,7 +182,7 @@ def test_table_11_says_how_many_variants_there_were(written):
 
 
 def test_the_papers_value_stands_beside_ours(bench):
-    table = markdown_of(finding_table(EXPERIMENTS["table-1"].function(bench)))
+    table = markdown_table(finding_table(EXPERIMENTS["table-1"].function(bench)))
     (row,) = [line for line in table.splitlines() if line.startswith("| `epoch 1 · SrDetection` |")]
     assert "75\u00a0%" in row
     assert "[" in row
@@ -204,8 +205,9 @@ def test_another_mix_has_the_same_members_and_the_same_base_scores(bench):
 
 
 def test_the_case_study_shows_every_letter_of_both_texts(bench):
-    case = EXPERIMENTS["figure-4"].function(bench).case
-    shown = "".join(heat_map(case.original.text, case.tokens[0]))
+    finding = EXPERIMENTS["figure-4"].function(bench)
+    case = finding.case
+    shown = "".join(shaded(describe(finding).excerpts[0]))
     import html
     import re
 

@@ -9,7 +9,6 @@ from assay.cli.options import OUTPUT, Access, AsJson, ModelOptions, Variants
 
 if TYPE_CHECKING:
     from assay.datasets import Dataset
-    from assay.testbed import Evaluation
 
 MODEL = "builtin:small"
 
@@ -48,58 +47,45 @@ def demo_command(
     watch = Stopwatch()
     functions = demo_functions(per_dose)
     specs = specified(",".join(("one-pass", *flagged("demo"))) if access == "gray" else None, access, variants)
-    todo, _ = planned(specs, access, ModelOptions(no_cache=no_cache), MODEL, None, None)
+    plan, _ = planned(specs, access, ModelOptions(no_cache=no_cache), MODEL, None, None)
     with progress_bar(f"scoring {len(functions)} functions") as report:
-        found = demo_audit(functions, todo, progress=report)
-    planted = live_part(out) if live else None
-    present(found, manifest(todo, functions, watch), out, as_json=as_json)
-    if planted is not None and not as_json:
-        show_live(planted)
+        measured = demo_audit(functions, plan, progress=report)
+    if live:
+        live_part(out)
+    present(measured, manifest(plan, functions, watch), out, as_json=as_json)
     if not as_json:
         show_traced(functions, out)
 
 
-def live_part(out: Path) -> "Evaluation | None":
-    """Plant, train and detect in the run folder, where the report finds it; None where something for it is missing."""
+def live_part(out: Path) -> None:
+    """Plant, train and detect in the run folder, where the report finds it; warn where a package is missing for it."""
     from assay.cli.terminal import warn
     from assay.cli.testbed_runs import watchers, written
     from assay.errors import MissingExtra
-    from assay.pages import LIVE as FOLDER
-    from assay.testbed import LIVE, run
+    from assay.testbed import LIVE, LIVE_FOLDER, run
 
     try:
-        found = run(out / FOLDER, LIVE, watchers())
-    except MissingExtra as absent:  # the rest of the demonstration needs no training
-        warn(f"{absent}; the live part was left out")
-        return None
-    written(out / FOLDER, found)
-    return found
-
-
-def show_live(found: "Evaluation") -> None:
-    """What was planted, trained and detected, on standard output."""
-    from rich.console import Console
-
-    from assay.pages import auroc_table, rich_table
-
-    console = Console()
-    console.print("\nPlanted, trained and detected on this machine:", style="bold")
-    console.print(rich_table(auroc_table(found, "all")))
+        evaluation = run(out / LIVE_FOLDER, LIVE, watchers())
+    except MissingExtra as error:  # the rest of the demonstration needs no training
+        warn(f"{error}; the live part was left out")
+        return
+    written(out / LIVE_FOLDER, evaluation)
 
 
 def show_traced(functions: "Dataset", out: Path) -> None:
-    """A function under other names, traced back to its place, on standard output and as files to go on with."""
+    """Trace a function under other names back to its place; print it, and leave the files to repeat it with."""
     from assay.experiments import traced_function
 
     index = out / "functions.index"
-    found = traced_function(functions.samples, index)
-    if found is None:
+    renamed = traced_function(functions.samples, index)
+    if renamed is None:
         return
-    (out / "renamed.py").write_text(found.text, "utf-8")
+    (out / "renamed.py").write_text(renamed.text, "utf-8")
     typer.echo(
-        f"\nTraced: {found.origin}, its {found.renamed} names replaced, among {found.documents:,} functions. Found:"
+        f"\nTraced: {renamed.origin}, its {renamed.renamed} names replaced, among {renamed.documents:,} functions. "
+        "Matches:"
     )
-    for rank, match in enumerate(found.trace.matches, 1):
-        sure = "no confidence measured" if match.confidence is None else f"confidence {match.confidence:.3f}"
-        typer.echo(f"  {rank}. {match.name}: {match.containment:.0%} of it, {sure}, by {match.channel}")
+    for rank, match in enumerate(renamed.trace.matches, 1):
+        confidence = "no confidence measured" if match.confidence is None else f"confidence {match.confidence:.3f}"
+        typer.echo(f"  {rank}. {match.name}: {match.containment:.0%} of it, {confidence}, by {match.channel}")
     typer.echo(f"Again: assay trace {out / 'renamed.py'} --index {index}")

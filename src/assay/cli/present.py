@@ -1,43 +1,62 @@
-"""What a command leaves behind: the run folder, and its tables or its JSON on standard output."""
+"""The output of a command: a report in the format that was asked for."""
 
 from collections.abc import Mapping
 from pathlib import Path
+from typing import Literal
 
 import typer
 from rich.console import Console
 from rich.text import Text
 
-from assay.leakage import Audit
-from assay.pages import confounding_warning, headline, rich_table, tables, write_report, write_run
+from assay.errors import DataError
+from assay.leakage import Audit, write_run
+from assay.reports import Report, print_report, render_json, render_latex, render_markdown, write_html
+from assay.testbed import describe_run
+
+Format = Literal["terminal", "json", "markdown", "latex"]
+PAGE = "report.html"
+
+
+def chosen_format(*, as_json: bool = False, markdown: bool = False, latex: bool = False) -> Format:
+    """Return the format that the options name.
+
+    Raises:
+        DataError: they name more than one.
+    """
+    options: dict[Format, bool] = {"json": as_json, "markdown": markdown, "latex": latex}
+    chosen = [name for name, option in options.items() if option]
+    if len(chosen) > 1:
+        raise DataError(f"both --{chosen[0]} and --{chosen[1]} were given; expected one of them")
+    return chosen[0] if chosen else "terminal"
+
+
+def show(report: Report, form: Format, page: Path | None = None) -> None:
+    """Print a report on standard output; on a terminal, where its page is too."""
+    if form == "terminal":
+        console = Console()
+        print_report(report, console)
+        if page is not None:
+            console.print(Text(f"Report: {page}"))
+        return
+    render = {"json": render_json, "markdown": render_markdown, "latex": render_latex}[form]
+    typer.echo(render(report), nl=False)
 
 
 def present(audit: Audit, manifest: Mapping[str, object], folder: Path, *, as_json: bool) -> None:
-    """Write the run folder and show the run.
+    """Write the run folder with its page, and show the run.
 
     Raises:
         DataError: the folder cannot be written.
     """
     write_run(folder, audit, manifest)
-    show(audit, write_report(folder), folder, as_json=as_json)
+    present_run(folder, chosen_format(as_json=as_json))
 
 
-def show(audit: Audit, page: Path, folder: Path, *, as_json: bool) -> None:
-    """A run on standard output: the warning first, the headline, the tables, where the report lies."""
-    if as_json:
-        typer.echo((folder / "summary.json").read_text("utf-8"), nl=False)
-        return
-    console = Console()
-    warning = confounding_warning(audit)
-    if warning:
-        console.print(Text(f"Warning. {warning}", style="bold yellow"), soft_wrap=False)
-        console.print()
-    found = headline(audit)
-    console.print(Text(found.statement, style="bold"))
-    for sentence in found.details:
-        console.print(Text(sentence))
-    for table in tables(audit):
-        console.print()
-        console.print(rich_table(table))
-    for note in audit.notes:
-        console.print(Text(f"Note: {note}", style="dim"))
-    console.print(Text(f"Report: {page}"))
+def present_run(folder: Path, form: Format) -> None:
+    """Write the page of a run folder, and show the run.
+
+    Raises:
+        DataError: the folder cannot be read, or the page cannot be written.
+    """
+    report = describe_run(folder)
+    show(report, form, write_html(report, folder / PAGE))

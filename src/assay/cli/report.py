@@ -1,4 +1,4 @@
-"""`assay report`: a finished run once more, as tables and as its HTML page."""
+"""`assay report`: the tables and the HTML page of a finished run."""
 
 from pathlib import Path
 from typing import Annotated
@@ -6,32 +6,27 @@ from typing import Annotated
 import typer
 
 from assay.cli.options import OUTPUT, AsJson
-from assay.errors import DataError
+
+Markdown = Annotated[
+    bool, typer.Option("--markdown", help="Print the report as Markdown, with every interval.", rich_help_panel=OUTPUT)
+]
+Latex = Annotated[
+    bool,
+    typer.Option("--latex", help="Print the report as LaTeX, for \\input; needs booktabs.", rich_help_panel=OUTPUT),
+]
 
 
 def report_command(
     run: Annotated[Path, typer.Argument(metavar="RUN", help="A run folder that audit or demo wrote.")],
     *,
     as_json: AsJson = False,
-    markdown: Annotated[
-        bool,
-        typer.Option(
-            "--markdown", help="Print the tables as Markdown, every interval in them.", rich_help_panel=OUTPUT
-        ),
-    ] = False,
+    markdown: Markdown = False,
+    latex: Latex = False,
 ) -> None:
     """Print a finished run's tables and write its report.html anew; the model is not run.
 
     **Example**: `assay report assay-demo`
     """
-    from assay.cli.present import show
-    from assay.pages import markdown_table, read_run, write_report
+    from assay.cli.present import chosen_format, present_run
 
-    if markdown and as_json:
-        raise DataError("both --markdown and --json were given; expected one of them")
-    found, _ = read_run(run)
-    page = write_report(run)
-    if markdown:
-        typer.echo(markdown_table(found), nl=False)
-        return
-    show(found, page, run, as_json=as_json)
+    present_run(run, chosen_format(as_json=as_json, markdown=markdown, latex=latex))

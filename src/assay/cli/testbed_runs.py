@@ -12,12 +12,16 @@ from assay.cli.options import DATA, MODEL, OUTPUT, AsJson
 from assay.cli.terminal import ERRORS
 
 if TYPE_CHECKING:
+    from assay.reports import Report
     from assay.testbed import Evaluation, Watchers
 
 Part = TypeVar("Part")
 
 SPLIT = "Split"
 TRAINING = "Training"
+TABLES = "tables.md"
+SHORT_SECTIONS = ("AUROC", "False positives")
+"""Sections of a run's report that a terminal has room for."""
 
 RunFolder = Annotated[Path, typer.Argument(metavar="DIR", help="Run folder that `assay testbed plant` made.")]
 
@@ -260,8 +264,8 @@ def show_experiment(
     """Make an experiment, write what it found beside its runs, and show its table."""
     from rich.console import Console
 
-    from assay.experiments import Bench, experiment
-    from assay.pages import WIDE, finding_table, markdown_of, rich_table, write_finding
+    from assay.experiments import Bench, experiment, finding_table, write_finding
+    from assay.reports import print_table
     from assay.testbed import manifest_of, scale
 
     bench = Bench(out, scale(size), seeds, data, watchers())
@@ -272,10 +276,7 @@ def show_experiment(
         typer.echo((out / name / "finding.json").read_text("utf-8"), nl=False)
         return
     console = Console()
-    if len(found.columns) > WIDE:  # no terminal has room; Markdown can be read and pasted
-        typer.echo(markdown_of(finding_table(found), head=found.head))
-    else:
-        console.print(rich_table(finding_table(found), head=found.head))
+    print_table(finding_table(found), console)
     console.print(f"Page: {page}")
 
 
@@ -296,35 +297,30 @@ def benchmarks_at(given: list[str]) -> dict[str, Path]:
     return found
 
 
-def written(folder: Path, found: "Evaluation") -> Path:
-    """Write the numbers, the tables and the page of a run; returns where the page lies."""
-    from assay.pages import write_evaluation
-    from assay.testbed import manifest_of
+def written(folder: Path, evaluation: "Evaluation") -> "tuple[Report, Path]":
+    """Write the numbers, the tables and the page of a run; return its report and where the page lies."""
+    from assay.cli.present import PAGE
+    from assay.files import write_text
+    from assay.reports import render_markdown, write_html
+    from assay.testbed import describe_evaluation, manifest_of, write_evaluation
     from assay.training import LOG, TRAIN
 
     log = folder / TRAIN / LOG
     losses = [json.loads(line) for line in log.read_text("utf-8").splitlines()] if log.exists() else []
-    return write_evaluation(folder, found, manifest_of(folder), losses)
+    report = describe_evaluation(evaluation, manifest_of(folder), losses)
+    write_evaluation(folder, evaluation)
+    write_text(folder / TABLES, render_markdown(report))
+    return report, write_html(report, folder / PAGE)
 
 
-def show(folder: Path, found: "Evaluation", *, as_json: bool) -> None:
+def show(folder: Path, evaluation: "Evaluation", *, as_json: bool) -> None:
     """Write the numbers, the tables and the page, and show the short tables."""
-    from rich.console import Console
+    from assay.cli.present import chosen_format
+    from assay.cli.present import show as show_report
 
-    from assay.pages import EVALUATION, rich_table, short_tables
-
-    page = written(folder, found)
-    if as_json:
-        typer.echo((folder / EVALUATION).read_text("utf-8"), nl=False)
-        return
-    console = Console()
-    for blind in found.blind:
-        if blind.separates:
-            console.print(f"Warning: {blind.kind} tells the classes apart without the model, AUROC {blind.auroc}.")
-    for table in short_tables(found):
-        console.print(rich_table(table, head="detector"))
-        console.print()
-    console.print(f"Report: {page}")
+    report, page = written(folder, evaluation)
+    short = tuple(table for table in report.tables if table.section in SHORT_SECTIONS)
+    show_report(replace(report, tables=short), chosen_format(as_json=as_json), page)
 
 
 def watchers() -> "Watchers":

@@ -1,6 +1,5 @@
 """`assay trace`: where does this code come from?"""
 
-import json
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -146,15 +145,13 @@ def _texts(code: list[Path], language: str | None, by: str) -> "list[SourceText]
 def _show(
     traced: "list[tuple[SourceText, Trace]]", rules: tuple[str, ...], sarif: Path | None, *, as_json: bool
 ) -> None:
-    from assay.cli.trace_tables import denied_matches, print_traces, trace_json
+    from assay.cli.present import chosen_format, show
+    from assay.provenance import denied_matches, describe_traces
     from assay.provenance import sarif as as_sarif
 
     if sarif is not None:
         write_json(sarif, as_sarif(traced, rules))
-    if as_json:
-        typer.echo(json.dumps([trace_json(source, one) for source, one in traced], indent=1))
-    else:
-        print_traces(traced)
+    show(describe_traces(traced), chosen_format(as_json=as_json))
     findings = denied_matches(traced, rules)
     for finding in findings:
         typer.echo(f"assay: finding: {finding}", err=True)
@@ -171,11 +168,11 @@ def _benchmark(
     *,
     as_json: bool,
 ) -> None:
+    from assay.cli.present import chosen_format, show
     from assay.cli.terminal import progress_bar
-    from assay.cli.trace_tables import benchmark_json, print_benchmark
     from assay.datasets import benchmark as read_about
     from assay.datasets import is_benchmark
-    from assay.provenance import trace_benchmark
+    from assay.provenance import describe_benchmark, trace_benchmark
 
     if which.part is None and is_benchmark(name) and SOLUTION in read_about(name).parts:
         which = replace(which, part=SOLUTION)
@@ -183,7 +180,4 @@ def _benchmark(
     called = f"{dataset.name} ({which.part})" if which.part else dataset.name
     with progress_bar(f"looking for {called}") as report:
         found = trace_benchmark(dataset.samples, index, benchmark=called, method=method, sure=sure, progress=report)
-    if as_json:
-        typer.echo(json.dumps(benchmark_json(found), indent=1))
-    else:
-        print_benchmark(found)
+    show(describe_benchmark(found), chosen_format(as_json=as_json))

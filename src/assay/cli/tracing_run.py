@@ -24,8 +24,8 @@ def run_tracing(scale: str, folder: Path, seeds: tuple[int, ...], *, as_json: bo
     """
     from rich.console import Console
 
-    from assay.experiments import SIZES, trial_findings
-    from assay.pages import finding_table, markdown_of, write_finding
+    from assay.experiments import SIZES, finding_table, trial_findings, write_finding
+    from assay.reports import markdown_table
 
     size = next((one for one in SIZES if one == scale), None)
     if size is None:
@@ -41,7 +41,7 @@ def run_tracing(scale: str, folder: Path, seeds: tuple[int, ...], *, as_json: bo
         largest = max(cell.space for cell in found.cells)
         for one in trial_findings(found):
             if f"-{largest}-" in one.name or one.name.endswith("cost"):
-                typer.echo(markdown_of(finding_table(one), head=one.head) + "\n")
+                typer.echo(markdown_table(finding_table(one)) + "\n")
         Console().print(f"Pages: {len(pages)} in {here}; of {len(SIZES[size].spaces)} search spaces")
 
 

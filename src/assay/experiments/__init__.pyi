@@ -1,4 +1,6 @@
 from .bench import Bench as Bench
+from .describing import finding_table as finding_table
+from .describing import write_finding as write_finding
 from .finding import Finding as Finding
 from .finding import Value as Value
 from .hst.corpus import installed_functions as installed_functions

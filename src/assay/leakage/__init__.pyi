@@ -1,5 +1,9 @@
 from .auditing import audit as audit
 from .calibration_file import UnseenScores as UnseenScores
+from .comparing import ComparedRun as ComparedRun
+from .comparing import compare as compare
+from .comparing import describe_comparison as describe_comparison
+from .description.describing import describe as describe
 from .fail_on import FIGURES as FIGURES
 from .fail_on import Rule as Rule
 from .fail_on import rule as rule
@@ -8,4 +12,6 @@ from .results import Calibration as Calibration
 from .results import Distribution as Distribution
 from .results import SampleTokens as SampleTokens
 from .results import ScoreSummary as ScoreSummary
+from .run_folder import read_run as read_run
+from .run_folder import write_run as write_run
 from .supervised import fit_all as fit_all

@@ -18,6 +18,9 @@ from .contamination import KINDS as KINDS
 from .contamination import LIES_THERE as LIES_THERE
 from .contamination import BenchmarkTrace as BenchmarkTrace
 from .contamination import trace_benchmark as trace_benchmark
+from .describing import denied_matches as denied_matches
+from .describing import describe_benchmark as describe_benchmark
+from .describing import describe_traces as describe_traces
 from .document import UNKNOWN_LICENCE as UNKNOWN_LICENCE
 from .document import Document as Document
 from .document import Origin as Origin

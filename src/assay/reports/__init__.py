@@ -1,7 +1,7 @@
 """A result described once, and one renderer per format.
 
 Report, Table, Figure …     the value that `describe` of a question returns
-print_report(report, console), render_markdown, render_latex, render_json
+print_report(report, console), render_html, render_markdown, render_latex, render_json
 
 A figure's chart comes from `assay.reports.charts`; that module is imported where a chart is drawn, since Altair takes
 half a second to load.

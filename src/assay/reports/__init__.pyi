@@ -8,6 +8,8 @@ from .charts import roc_chart as roc_chart
 from .codec import decode as decode
 from .codec import encode as encode
 from .codec import render_json as render_json
+from .html import render_html as render_html
+from .html import write_html as write_html
 from .latex import render_latex as render_latex
 from .markdown import markdown_table as markdown_table
 from .markdown import render_markdown as render_markdown
@@ -29,6 +31,7 @@ from .samples import TokenShading as TokenShading
 from .terminal import print_report as print_report
 from .terminal import print_table as print_table
 from .wording import area_with_interval as area_with_interval
+from .wording import cell_text as cell_text
 from .wording import decimal as decimal
 from .wording import four_digits as four_digits
 from .wording import in_cases as in_cases

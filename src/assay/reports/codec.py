@@ -18,9 +18,9 @@ from assay.reports.report import Report
 T = TypeVar("T")
 
 
-def render_json(report: Report, *, sort_keys: bool = False) -> str:
+def render_json(report: Report) -> str:
     """Return the data of a report as indented JSON, with a line break at its end."""
-    return json.dumps(encode(report.data), indent=1, sort_keys=sort_keys, ensure_ascii=False, allow_nan=False) + "\n"
+    return json.dumps(encode(report.data), indent=1, ensure_ascii=False, allow_nan=False) + "\n"
 
 
 def encode(value: object) -> Any:  # noqa: ANN401  JSON has no narrower type

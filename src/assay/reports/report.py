@@ -194,7 +194,7 @@ class Report:
     tables: tuple[Table, ...] = ()
     figures: tuple[Figure, ...] = ()
     notes: tuple[str, ...] = ()
-    data: Mapping[str, object] = field(default_factory=dict)
+    data: object = None
     kind: str = ""
     warning: str = ""
     details: tuple[str, ...] = ()

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from typing import Any, Literal, Protocol
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
 from assay.types import Floats, Integers, Sample
 
@@ -63,7 +63,7 @@ class SampleColumn:
     """
 
     title: str
-    values: ArrayLike | Sequence[object]
+    values: NDArray[np.float64] | Sequence[object]
     kind: Literal["score", "p_value", "number", "text"]
     about: str = ""
     reasons: Mapping[int, str] = field(default_factory=dict)
@@ -136,7 +136,7 @@ def _column(column: SampleColumn) -> dict[str, Any]:
         "title": column.title,
         "kind": column.kind,
         "about": column.about,
-        "values": _packed(column.values, "<f4") if packed else list(column.values),  # type: ignore[arg-type]
+        "values": _packed(np.asarray(column.values), "<f4") if packed else list(column.values),
         "reason_texts": reasons,
         "reasons": [[row, reasons.index(reason)] for row, reason in column.reasons.items()],
     }

@@ -27,8 +27,12 @@ def print_report(report: Report, console: Console) -> None:
         console.print(Text(report.statement, style="bold"))
     for sentence in report.details:
         console.print(Text(sentence))
+    introduced: set[str] = set()
     for table in report.tables:
         console.print()
+        if table.section in report.sections and table.section not in introduced:
+            introduced.add(table.section)
+            console.print(Text(f"{table.section}. {report.sections[table.section]}"))
         print_table(table, console)
     for note in report.notes:
         console.print(Text(f"Note: {note}", style="dim"))

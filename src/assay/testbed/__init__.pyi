@@ -7,11 +7,17 @@ from .configuration import scale as scale
 from .demo import LIVE as LIVE
 from .demo import demo_audit as demo_audit
 from .demo import demo_functions as demo_functions
+from .describing import LIVE_FOLDER as LIVE_FOLDER
+from .describing import describe_evaluation as describe_evaluation
+from .describing import describe_run as describe_run
 from .detectors import writing_detectors as writing_detectors
 from .evaluate import SCORES as SCORES
 from .evaluate import STATISTICS as STATISTICS
 from .evaluate import open_checkpoint as open_checkpoint
 from .evaluate import passes_filter as passes_filter
+from .evaluation_file import EVALUATION as EVALUATION
+from .evaluation_file import read_evaluation as read_evaluation
+from .evaluation_file import write_evaluation as write_evaluation
 from .evaluation_result import Cell as Cell
 from .evaluation_result import Evaluation as Evaluation
 from .evaluation_result import Null as Null
@@ -21,6 +27,7 @@ from .library_functions import library_root as library_root
 from .plant import FOLDER as FOLDER
 from .plant import Planted as Planted
 from .plant import read_planted as read_planted
+from .result_tables import auroc_table as auroc_table
 from .running import ALONE as ALONE
 from .running import CONFIGURATION as CONFIGURATION
 from .running import Watchers as Watchers

@@ -1,0 +1,141 @@
+"""Runs side by side: models in rows, benchmarks in columns, one figure with its interval in each cell."""
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from assay.errors import DataError
+from assay.evaluation import Estimate
+from assay.leakage.description.blind import confounding_warning
+from assay.leakage.fail_on import FIGURES
+from assay.leakage.results import Audit, ScoreSummary
+from assay.reports import Cell, Column, Kind, Missing, Report, Row, Table, cell_text, encode, listed, percent
+
+CONFOUNDED = "\u2009†"
+"""Printed after a figure whose texts can be told apart without the model."""
+
+TITLES: Mapping[str, tuple[str, Kind]] = {
+    "flagged": ("Share of samples flagged against unseen text", "share"),
+    "discoveries": ("Samples that stand out, corrected for testing all of them", "count"),
+    "auroc": ("AUROC of members against non-members", "area"),
+    "coverage": ("Share of samples with a value", "share"),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class ComparedRun:
+    """One run in the comparison.
+
+    Attributes:
+        run: its folder.
+        model, benchmark: its row and column.
+        score: the compared score.
+        value: the figure, an estimate where it has an interval; None where the run cannot have it.
+        chance: the level of chance; None where there is no such level.
+        samples: scorable ones.
+        confounded: True where the blind baseline tells apart what is compared.
+    """
+
+    run: str
+    model: str
+    benchmark: str
+    score: str
+    value: Estimate | float | None
+    chance: float | None
+    samples: int
+    confounded: bool
+
+
+def compare(audits: Mapping[str, Audit], figure: str, score: str | None = None) -> tuple[ComparedRun, ...]:
+    """Return the figure of each run.
+
+    Args:
+        audits: folder of a run → the run.
+        figure: "flagged", "discoveries", "auroc" or "coverage".
+        score: by name; None takes the headline score of each run.
+
+    Raises:
+        DataError: no such figure, a run without that score, or two runs of one model on one benchmark.
+    """
+    if figure not in FIGURES:
+        raise DataError(f"figure {figure!r}: expected one of {', '.join(FIGURES)}")
+    runs: dict[tuple[str, str], ComparedRun] = {}
+    for run, audit in audits.items():
+        name = score or audit.primary
+        if name not in audit.values:
+            raise DataError(f"{run}: score {name!r} was not run; expected one of {', '.join(audit.values)}")
+        place = audit.model, audit.benchmark
+        if place in runs:
+            raise DataError(f"{runs[place].run} and {run} are both of {audit.model} on {audit.benchmark}; expected one")
+        summary = audit.summary(name)
+        runs[place] = ComparedRun(
+            run=run,
+            model=audit.model,
+            benchmark=audit.benchmark,
+            score=name,
+            value=FIGURES[figure][0](summary),
+            chance=_chance(summary, figure),
+            samples=summary.scored,
+            confounded=confounding_warning(audit) is not None,
+        )
+    return tuple(runs.values())
+
+
+def describe_comparison(runs: Sequence[ComparedRun], figure: str) -> Report:
+    """Return the comparison as a report of one table: models in rows, benchmarks in columns, in order of appearance."""
+    title, kind = TITLES[figure]
+    benchmarks = tuple(dict.fromkeys(run.benchmark for run in runs))
+    by_place = {(run.model, run.benchmark): run for run in runs}
+    table = Table(
+        name="comparison",
+        title=title,
+        columns=(Column("model", "name"), *(Column(benchmark, kind) for benchmark in benchmarks)),
+        rows=tuple(
+            Row((model, *(_cell(by_place.get((model, benchmark)), figure) for benchmark in benchmarks)))
+            for model in dict.fromkeys(run.model for run in runs)
+        ),
+        caption=tuple(_caption(runs, figure)),
+    )
+    return Report(
+        title="Runs side by side",
+        statement="",
+        tables=(table,),
+        data=[{"figure": figure, **encode(run)} for run in runs],
+        kind="comparison",
+    )
+
+
+def _cell(run: ComparedRun | None, figure: str) -> Cell:
+    if run is None:
+        return Missing("there is no such run")
+    if run.value is None:
+        return Missing(f"the run has none; {figure} needs {FIGURES[figure][1]}")
+    if run.confounded and figure != "coverage":
+        return cell_text(run.value, TITLES[figure][1]) + CONFOUNDED
+    return run.value
+
+
+def _chance(summary: ScoreSummary, figure: str) -> float | None:
+    if figure == "auroc":
+        return 0.5
+    return summary.calibration.flagged.chance if figure == "flagged" and summary.calibration else None
+
+
+def _caption(runs: Sequence[ComparedRun], figure: str) -> list[str]:
+    scores = sorted({run.score for run in runs})
+    sizes = sorted({run.samples for run in runs})
+    sentences = [f"By {listed(scores)}; {_range(sizes)} samples a run."]
+    if any(isinstance(run.value, Estimate) for run in runs):
+        sentences.append("In brackets: 95 % intervals.")
+    chances = sorted({run.chance for run in runs if run.chance is not None and not math.isnan(run.chance)})
+    if chances and figure == "flagged":
+        sentences.append(f"Chance flags {listed(list(dict.fromkeys(map(percent, chances))))}.")
+    if chances and figure == "auroc":
+        sentences.append("Chance is .5.")
+    if any(run.confounded for run in runs) and figure != "coverage":
+        sentences.append("†: the texts compared can be told apart without the model, so this says little of training.")
+    return sentences
+
+
+def _range(sizes: Sequence[int]) -> str:
+    return f"{sizes[0]:,}" if len(sizes) == 1 else f"{sizes[0]:,} to {sizes[-1]:,}"

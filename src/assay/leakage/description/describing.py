@@ -1,0 +1,146 @@
+"""The audit as a report."""
+
+from collections.abc import Mapping
+from dataclasses import replace
+from types import MappingProxyType
+
+from assay.evaluation import Estimate
+from assay.leakage.description.blind import baseline_note, confounding_warning
+from assay.leakage.description.figures import figures
+from assay.leakage.description.methods import NOTATION, evaluation_methods, score_methods, titled
+from assay.leakage.description.statement import statement_of
+from assay.leakage.description.tables import tables
+from assay.leakage.results import Audit, ScoreSummary
+from assay.leakage.run_folder import summary_of
+from assay.reports import (
+    Fact,
+    Report,
+    SampleColumn,
+    SampleList,
+    area_with_interval,
+    percent,
+    percent_interval,
+)
+from assay.types import NONMEMBER
+
+DOSE = "dose"
+P_AND_Q = "p: how often unseen text scores as high; q: the same, corrected for looking at all samples."
+
+
+def describe(audit: Audit, manifest: Mapping[str, object] = MappingProxyType({})) -> Report:
+    """Return the report of an audit.
+
+    Args:
+        audit: what was measured and decided.
+        manifest: how, as the run folder stores it.
+    """
+    statement = statement_of(audit)
+    baseline, warning = baseline_note(audit), confounding_warning(audit)
+    is_demo = audit.kind == "demo"
+    return Report(
+        title=f"Can it be told what {audit.model} was trained on?"
+        if is_demo
+        else f"Was {audit.benchmark} in the training data of {audit.model}?",
+        statement=statement.text,
+        tables=tables(audit),
+        figures=figures(audit),
+        notes=(*audit.notes, *_score_notes(audit)),
+        data=summary_of(audit),
+        kind="leakage report · ground-truth demonstration" if is_demo else "leakage report",
+        warning=f"This comparison is confounded. {warning}" if warning else "",
+        details=(*statement.details, *([baseline] if baseline else [])),
+        facts=facts(audit),
+        methods=(*score_methods(audit), *evaluation_methods(audit)),
+        samples=sample_list(audit),
+        sections={"Methods": NOTATION},
+        manifest=manifest,
+    )
+
+
+def facts(audit: Audit) -> tuple[Fact, ...]:
+    """Return the main figures of the primary score and its coverage, each with its interval or its chance level."""
+    summary = audit.summary(audit.primary)
+    missing = summary.total - summary.scored
+    return (
+        *_ranking_facts(audit, summary),
+        *_calibration_facts(summary),
+        Fact("Samples scored", f"{summary.scored:,}", f"{missing:,} could not be" if missing else "all of them"),
+    )
+
+
+def _ranking_facts(audit: Audit, summary: ScoreSummary) -> list[Fact]:
+    if summary.ranking is None:
+        return []
+    value, _, bounds = area_with_interval(summary.ranking.auroc).partition(" ")
+    interval = _interval(summary.ranking.auroc, bounds.strip("[]").replace(", ", " to "))
+    rates = sorted(summary.ranking.tpr_at_fpr.items(), reverse=True)
+    return [
+        Fact(f"AUROC of {audit.primary}", value, f"{interval}; chance .5"),
+        *(
+            Fact(
+                f"TPR at {percent(rate)} FPR",
+                percent(estimate.value),
+                f"{_interval(estimate, percent_interval(estimate))}; chance {percent(rate)}",
+            )
+            for rate, estimate in rates
+        ),
+    ]
+
+
+def _calibration_facts(summary: ScoreSummary) -> list[Fact]:
+    calibration = summary.calibration
+    if calibration is None:
+        return []
+    if calibration.false_positives is not None:
+        rate, chance = calibration.false_positives.rate, calibration.false_positives.chance
+        name = "Never-seen samples flagged" if summary.doses else "Non-members flagged"
+        return [Fact(name, percent(rate.value), f"{_interval(rate, percent_interval(rate))}; chance {percent(chance)}")]
+    flagged = calibration.flagged
+    return [
+        Fact(
+            "Samples flagged",
+            percent(flagged.rate.value),
+            f"{_interval(flagged.rate, percent_interval(flagged.rate))}; chance {percent(flagged.chance)}",
+        ),
+        Fact("Stand out one by one", f"{calibration.discoveries:,}", f"q ≤ {calibration.alpha:g}"),
+        Fact("Unseen texts", f"{calibration.unseen:,}", calibration.source),
+    ]
+
+
+def _interval(estimate: Estimate, bounds: str) -> str:
+    return f"{percent(estimate.level)} interval {bounds}" if estimate.has_interval else "no interval"
+
+
+def _score_notes(audit: Audit) -> list[str]:
+    return [f"{summary.score}: {' '.join(summary.notes)}" for summary in audit.summaries if summary.notes]
+
+
+def sample_list(audit: Audit) -> SampleList:
+    """Return the samples with their values, the primary score first; empty columns are left out."""
+    rows = {sample.id: row for row, sample in enumerate(audit.samples)}
+    first, *others = [_score_column(audit, name) for name in sorted(audit.values, key=lambda n: n != audit.primary)]
+    calibration = audit.summary(audit.primary).calibration
+    columns = [first]
+    if calibration is not None:
+        columns.append(SampleColumn("p-value", calibration.p_values, "p_value"))
+        columns.append(SampleColumn("q-value", calibration.q_values, "p_value"))
+    samples = audit.samples
+    properties = [
+        SampleColumn("Label", [sample.label for sample in samples], "text"),
+        SampleColumn("Times seen", [sample.metadata.get(DOSE) for sample in samples], "number"),
+        SampleColumn("Group", [sample.group for sample in samples], "text"),
+    ]
+    columns += [column for column in properties if any(value is not None for value in column.values)]
+    return SampleList(
+        # a sample's own view lists its metadata; the dose has a column
+        samples=tuple(replace(s, metadata={k: v for k, v in s.metadata.items() if k != DOSE}) for s in samples),
+        columns=(*columns, *others),
+        tokens={rows[tokens.sample_id]: tokens for tokens in audit.tokens if tokens.sample_id in rows},
+        compared_with=NONMEMBER if any(sample.label == NONMEMBER for sample in samples) else None,
+        summary=P_AND_Q if calibration is not None else "",
+    )
+
+
+def _score_column(audit: Audit, name: str) -> SampleColumn:
+    reasons = {row: reason for row, reason in enumerate(audit.reasons[name]) if reason is not None}
+    return SampleColumn(name, audit.values[name], "score", titled(name), reasons)

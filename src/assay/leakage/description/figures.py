@@ -1,0 +1,242 @@
+"""The figures of an audit: ROC curves, values by dose, histograms, p-values."""
+
+import math
+from collections.abc import Mapping, Sequence
+from functools import partial
+
+import numpy as np
+from numpy.typing import NDArray
+
+from assay.evaluation import Estimate
+from assay.leakage.description.blind import baseline_separates_labels, measured_baseline
+from assay.leakage.description.tables import DISTRIBUTIONS, EXPOSURES, SCORES
+from assay.leakage.results import Audit, ScoreSummary
+from assay.reports import (
+    MOST_SERIES,
+    Axes,
+    Curve,
+    Figure,
+    Series,
+    area_with_interval,
+    four_digits,
+    histogram,
+    line_chart,
+    listed,
+    number_of,
+    percent,
+    roc_chart,
+)
+from assay.types import MEMBER, NONMEMBER
+
+LOW_FPR = 0.1
+CLASSES: Mapping[str, str] = {MEMBER: "members", NONMEMBER: "non-members"}
+COLOURS: Mapping[str, str] = {"members": "var(--member)", "non-members": "var(--nonmember)"}
+ROC_AXES = ("non-members flagged (FPR)", "members found (TPR)")
+
+
+def figures(audit: Audit) -> tuple[Figure, ...]:
+    """Return every figure that the audit's data allow, the one beside the statement first."""
+    return (*dose_figures(audit), *p_value_figures(audit), *roc_figures(audit), *histograms(audit))
+
+
+def roc_figures(audit: Audit) -> tuple[Figure, ...]:
+    """Return the ROC curves, whole and where false positives are few; empty without labels of both classes."""
+    shown = [(summary.score, summary.ranking) for summary in _leading(audit) if summary.ranking is not None]
+    if not any(len(ranking.fpr) for _, ranking in shown):
+        return ()
+    baseline = measured_baseline(audit) if baseline_separates_labels(audit) else None
+    blind = f"{baseline[0]} (blind)" if baseline else None
+    curves = [Curve(score, ranking.fpr, ranking.tpr) for score, ranking in shown]
+    areas = [f"{score} AUROC {area_with_interval(ranking.auroc)}" for score, ranking in shown]
+    if baseline and blind:
+        curves.append(Curve(blind, baseline[1].fpr, baseline[1].tpr))
+        areas.append(f"{blind} AUROC {area_with_interval(baseline[1].auroc)}")
+    rates = [
+        f"{score} " + listed([f"{percent(e.value)} at {percent(rate)}" for rate, e in ranking.tpr_at_fpr.items()])
+        for score, ranking in shown
+    ]
+    chart = partial(roc_chart, curves, baseline=blind, x=ROC_AXES[0], y=ROC_AXES[1])
+    return (
+        Figure(
+            name="roc",
+            title="ROC: members found against non-members flagged",
+            description=f"ROC curves. {listed(areas)}.",
+            chart=chart,
+            caption=f"{_selection_note(audit, len(shown))} The dotted line is chance: higher is better.".strip(),
+            section=SCORES,
+        ),
+        Figure(
+            name="roc-low",
+            title="ROC where false positives are rare",
+            description=f"ROC curves at low false-positive rates. True-positive rates: {'; '.join(rates)}.",
+            chart=partial(chart, limit=LOW_FPR),
+            caption=f"The left edge of the ROC curves. Vertical lines mark {percent(0.01)} and {percent(0.05)} false "
+            "positives, where a detector has to work to be of use.",
+            section=SCORES,
+        ),
+    )
+
+
+def dose_figures(audit: Audit) -> tuple[Figure, ...]:
+    """Return AUROC by number of exposures, and the share found or flagged; empty where doses are unknown."""
+    shown = [summary for summary in _leading(audit) if summary.doses]
+    if not shown:
+        return ()
+    level = percent(shown[0].doses[0].auroc.level)
+    areas = {summary.score: {point.dose: point.auroc for point in summary.doses} for summary in shown}
+    caption = (
+        f"{_selection_note(audit, len(shown))} Each number of exposures is compared with samples never seen. Bars: "
+        f"{level} intervals of {shown[0].score}; the table has those of the others. Dotted: chance."
+    )
+    area = _dose_figure("dose-auroc", "AUROC by number of exposures", caption.strip(), areas, _axes("AUROC", 0.5))
+    return (area, _flagged(shown) or _detected(shown))
+
+
+def _detected(shown: Sequence[ScoreSummary]) -> Figure:
+    """The share of each dose above the threshold that flags 5 % of the never-seen samples."""
+    return _dose_figure(
+        "dose-tpr",
+        f"Share found when {percent(0.05)} of the unseen are flagged",
+        f"Thresholds from the never-seen samples themselves. Bars: intervals of {shown[0].score}. Dotted: chance.",
+        {summary.score: {point.dose: point.tpr_at_fpr_5 for point in summary.doses} for summary in shown},
+        _axes(f"found at {percent(0.05)} FPR", 0.05, share=True),
+    )
+
+
+def _flagged(shown: Sequence[ScoreSummary]) -> Figure | None:
+    """The same with the threshold from other text, so that the never-seen samples show the true false positives."""
+    rates = {s.score: s.calibration.by_dose for s in shown if s.calibration is not None and s.calibration.by_dose}
+    if shown[0].score not in rates:
+        return None
+    chance = next(iter(rates[shown[0].score].values())).chance
+    return _dose_figure(
+        "dose-flagged",
+        "Share flagged by a threshold set beforehand",
+        f"Thresholds from other unseen text. Never seen: the false positives that do happen; chance (dotted) is "
+        f"{percent(chance)}. Bars: intervals of {shown[0].score}.",
+        {score: {dose: rate.rate for dose, rate in sorted(doses.items())} for score, doses in rates.items()},
+        _axes("flagged", chance, share=True),
+    )
+
+
+def _axes(y: str, chance: float, *, share: bool = False) -> Axes:
+    return Axes("times the model saw the sample", y, percent=share, chance=chance)
+
+
+def _dose_figure(
+    name: str, title: str, caption: str, series: Mapping[str, Mapping[float, Estimate]], axes: Axes
+) -> Figure:
+    """One line a series over the number of exposures; the first series with its intervals."""
+    doses = sorted({dose for points in series.values() for dose in points})
+    first = next(iter(series.values()))
+    values = [point.value for points in series.values() for point in points.values()]
+    lows = [point.low for point in first.values() if point.has_interval]
+    lowest = min(value for value in [axes.chance or 0.0, *values, *lows] if not math.isnan(value))
+    labelled = Axes(
+        axes.x,
+        axes.y,
+        axes.percent,
+        axes.chance,
+        labels={dose: "never" if dose == 0 else f"{dose:g}" for dose in doses},
+        range=(max(0.0, math.floor(lowest * 10 - 0.5) / 10), 1.0),
+    )
+    words = "; ".join(
+        f"{score}: " + ", ".join(f"{_exposed(dose)} {area_with_interval(point)}" for dose, point in points.items())
+        for score, points in series.items()
+    )
+    lines = [Series(score, points) for score, points in series.items()]
+    return Figure(name, title, f"{title}. {words}.", partial(line_chart, lines, labelled), caption, EXPOSURES)
+
+
+def _exposed(dose: float) -> str:
+    return "never seen" if dose == 0 else f"seen {dose:g} times"
+
+
+def histograms(audit: Audit) -> tuple[Figure, ...]:
+    """Return where the values of each score lie, by label where there are labels; of scores that have a value.
+
+    The primary score is always shown; of the others a reader chooses one.
+    """
+    drawn = [(score, by_class) for score in _in_order(audit) if (by_class := _by_class(audit, score))]
+    return tuple(_histogram(audit, score, by_class, chosen=i > 0) for i, (score, by_class) in enumerate(drawn))
+
+
+def _in_order(audit: Audit) -> list[str]:
+    return sorted(audit.values, key=lambda name: name != audit.primary)
+
+
+def _by_class(audit: Audit, score: str) -> dict[str, NDArray[np.float64]]:
+    """The class in words → its values; classes without a value are left out."""
+    values = audit.values[score]
+    labels = np.array([sample.label or "" for sample in audit.samples])
+    order = sorted(set(labels.tolist()), key=lambda label: (label != MEMBER, label))
+    classes = {
+        CLASSES.get(label, label or "unlabelled"): values[(labels == label) & ~np.isnan(values)] for label in order
+    }
+    return {name: scored for name, scored in classes.items() if len(scored)}
+
+
+def _histogram(audit: Audit, score: str, classes: Mapping[str, NDArray[np.float64]], *, chosen: bool) -> Figure:
+    words = "; ".join(
+        f"{name}: {number_of(len(values), 'sample')}, median {four_digits(float(np.median(values)))}, "
+        f"middle half {four_digits(float(np.quantile(values, 0.25)))} to "
+        f"{four_digits(float(np.quantile(values, 0.75)))}"
+        for name, values in classes.items()
+    )
+    return Figure(
+        name=f"histogram-{list(audit.values).index(score)}",
+        title=f"Values of {score}",
+        description=f"Histogram of {score}. {words}.",
+        chart=partial(histogram, classes, f"{score} (higher = more like training data)", colours=COLOURS),
+        caption=f"{words[0].upper()}{words[1:]}. The outermost bars hold everything beyond them.",
+        section=DISTRIBUTIONS,
+        choice=score if chosen else "",
+    )
+
+
+def p_value_figures(audit: Audit) -> tuple[Figure, ...]:
+    """Return the p-values of the primary score above the flat line of chance; empty uncalibrated.
+
+    Where doses are known the figures by dose show the same better, so there is none.
+    """
+    summary = audit.summary(audit.primary)
+    if summary.calibration is None or summary.doses:
+        return ()
+    p_values = summary.calibration.p_values[~np.isnan(summary.calibration.p_values)]
+    if not len(p_values):
+        return ()
+    edges = np.linspace(0, 1, 21)
+    small = float(np.histogram(p_values, edges)[0][0]) / len(p_values)
+    words = f"{percent(small)} of {number_of(len(p_values), 'sample')} have p ≤ .05"
+    title = f"p-value of {audit.primary}"
+    return (
+        Figure(
+            name="p-values",
+            title="p-values against unseen text",
+            description=f"Histogram of p-values. {words}.",
+            chart=partial(histogram, {"samples": p_values}, title, edges=edges, level=1 / (len(edges) - 1)),
+            caption=f"{words}. If nothing had leaked, every bar would end near the dotted line ({percent(0.05)}).",
+            section=SCORES,
+        ),
+    )
+
+
+def _leading(audit: Audit) -> Sequence[ScoreSummary]:
+    """The primary score, then those with the highest AUROC, as many as a picture can show."""
+
+    def order(summary: ScoreSummary) -> tuple[bool, float]:
+        area = summary.ranking.auroc.value if summary.ranking else math.nan
+        return summary.score != audit.primary, math.inf if math.isnan(area) else -area
+
+    ranked = [summary for summary in audit.summaries if summary.ranking is not None and len(summary.ranking.fpr)]
+    return sorted(ranked or audit.summaries, key=order)[:MOST_SERIES]
+
+
+def _selection_note(audit: Audit, shown: int) -> str:
+    """That the scores beside the primary one were selected by their results; "" where none was."""
+    if shown in (1, len(audit.summaries)):
+        return ""
+    return (
+        f"{audit.primary} was chosen beforehand; the {shown - 1} others because they came out best of "
+        f"{len(audit.summaries) - 1} here, which flatters them."
+    )

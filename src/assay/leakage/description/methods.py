@@ -1,0 +1,115 @@
+"""The scores of an audit and its ways of judging, explained: title, formula, reference."""
+
+import re
+
+from assay.errors import ScoreError
+from assay.leakage.description.blind import baseline_separates_labels, measured_baseline
+from assay.leakage.results import Audit
+from assay.reports import Method, percent
+from assay.scores import ScoreDefinition, View, request
+
+NOTATION = (
+    "Each score maps one text to one number: higher = more like training data. Directions were set beforehand, from "
+    "the papers. l is the natural log-probability of a token, r its rank, H the entropy and V the variance of the "
+    "log-probability there, u the probability mass of less likely tokens plus half its own; n tokens are scored. "
+    "Unless a method says otherwise, all come from the same single pass over the text."
+)
+_ARXIV = re.compile(r"arXiv:(\d{4}\.\d{4,5})")
+
+
+def titled(score: str) -> str:
+    """Return a score as sentences name it, `title (column)`."""
+    method = _score_method(score)
+    return f"{method.title} ({score})" if method else score
+
+
+def score_methods(audit: Audit) -> tuple[Method, ...]:
+    """Return a method for each registered score of the audit, the primary one first.
+
+    A run folder may come from a version with other scores; one that is not registered here has none.
+    """
+    names = sorted(audit.values, key=lambda name: name != audit.primary)
+    return tuple(method for name in names if (method := _score_method(name)))
+
+
+def evaluation_methods(audit: Audit) -> tuple[Method, ...]:
+    """Return how the figures of this audit were computed; only of those that it has."""
+    summary = audit.summary(audit.primary)
+    methods: list[Method] = []
+    if summary.ranking is not None:
+        methods.append(
+            Method(
+                title="AUROC, TPR at a given FPR",
+                formula="AUROC = P(s⁺ > s⁻) + P(s⁺ = s⁻) / 2; TPR at f = max {TPR(t) : FPR(t) ≤ f}",
+                summary="s⁺ and s⁻ are the scores of a random member and a random non-member. The AUROC of a score "
+                "that knows nothing is .5, its TPR equals the FPR. Intervals "
+                f"({percent(summary.ranking.auroc.level)}) are bootstrapped over {summary.ranking.groups:,} groups (a "
+                "module, a project, a task), never over single samples of one group; all scores share the same "
+                "resamples.",
+                reference="Hanley and McNeil 1982; Efron and Tibshirani 1993, ch. 8",
+            )
+        )
+    if summary.calibration is not None:
+        methods += _calibration_methods(summary.calibration.unseen, summary.calibration.alpha)
+    if measured_baseline(audit) is not None:
+        beside = " beside the scores" if baseline_separates_labels(audit) else ""
+        methods.append(
+            Method(
+                title="Blind baseline",
+                formula="logistic regression on words and character 3-grams, or on length and character classes",
+                summary=f"It tries to tell {audit.blind_compares} apart by the text alone, cross-validated by group; "
+                f"the stronger of the two is shown{beside}. Where it succeeds, a score may succeed for the same "
+                "reason, without any memory of the model.",
+                reference="Das, Zhang and Tramèr 2024, arXiv:2406.16201",
+                link="https://arxiv.org/abs/2406.16201",
+            )
+        )
+    return tuple(methods)
+
+
+def _calibration_methods(unseen: int, alpha: float) -> tuple[Method, ...]:
+    return (
+        Method(
+            title="p-value against unseen text",
+            formula="p = (1 + #{unseen scores ≥ s}) / (m + 1)",
+            summary=f"m = {unseen:,} texts that the model has certainly not seen. Nothing is assumed of the score's "
+            "distribution; if sample and unseen texts are of one kind, an unseen sample has p ≤ α with probability α "
+            "at most. Intervals of a share of flagged samples are Wilson's.",
+            reference="Vovk et al. 2005; Bates et al. 2023, arXiv:2104.08279",
+            link="https://arxiv.org/abs/2104.08279",
+        ),
+        Method(
+            title="q-value over the benchmark",
+            formula="q of the i-th smallest p = min over j ≥ i of pⱼ · n / j",
+            summary=f"Of the samples with q ≤ {alpha:g}, a share of {percent(alpha)} at most is expected to be unseen.",
+            reference="Benjamini and Hochberg 1995",
+        ),
+    )
+
+
+def _score_method(score: str) -> Method | None:
+    try:
+        requested = request(score)
+    except ScoreError:
+        return None
+    definition = requested.definition
+    arxiv = _ARXIV.search(definition.reference)
+    parameters = {**definition.defaults, **requested.parameters}
+    values = ", ".join(f"{key} = {value}" for key, value in parameters.items())
+    return Method(
+        title=definition.title,
+        summary=definition.summary,
+        formula=f"{definition.formula}; {values}" if values else definition.formula,
+        reference=definition.reference,
+        name=score,
+        needs=_further_needs(definition),
+        link=f"https://arxiv.org/abs/{arxiv[1]}" if arxiv else None,
+    )
+
+
+def _further_needs(definition: ScoreDefinition) -> str:
+    views = [str(view) for view in dict.fromkeys(definition.views.values()) if view != View()]
+    tables = ["a token-frequency table"] if definition.needs_frequencies else []
+    generated = ["generated text, no token probabilities"] if definition.access == "black" else []
+    variants = ["n variants of the text"] if definition.needs_variants else []
+    return " and ".join([*views, *generated, *variants, *tables])

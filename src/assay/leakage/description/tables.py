@@ -1,0 +1,207 @@
+"""The tables of an audit: scores, doses, calibrated rates; without labels the distributions of the values."""
+
+import math
+from collections.abc import Mapping, Sequence
+from typing import Literal
+
+from assay.evaluation import Estimate, FlagRate, Ranking
+from assay.leakage.description.blind import baseline_separates_labels, measured_baseline
+from assay.leakage.results import Audit, Calibration, ScoreSummary
+from assay.reports import Cell, Column, Missing, Row, Table, percent
+
+SCORES, EXPOSURES, DISTRIBUTIONS = "Scores", "Exposures", "Distributions"
+"""Sections of the page, shared with figures."""
+
+PLOT = (0.3, 1.0, 0.5)
+TAG = "headline score"
+RowKind = Literal["plain", "primary", "baseline"]
+
+
+def tables(audit: Audit) -> tuple[Table, ...]:
+    """Return every table that the audit's data allow."""
+    scores = score_table(audit)
+    rest = (dose_table(audit), flag_table(audit), distribution_table(audit) if scores is None else None)
+    return tuple(table for table in (scores, *rest) if table is not None)
+
+
+def score_table(audit: Audit) -> Table | None:
+    """Return how well each score separates members from non-members; None without labels of both classes."""
+    ranked = [(s, s.ranking) for s in _by_area(audit) if s.ranking is not None]
+    if not ranked:
+        return None
+    rates = tuple(ranked[0][1].tpr_at_fpr)
+    rows = [_ranked_row(s.score, r, rates, _kind(audit, s)) for s, r in ranked]
+    baseline = measured_baseline(audit)
+    if baseline is not None and baseline_separates_labels(audit):
+        rows.append(_ranked_row(f"{baseline[0]} (never sees the model)", baseline[1], rates, "baseline"))
+    chance = ", ".join(f"{percent(rate)} for TPR at {percent(rate)} FPR" for rate in rates)
+    return Table(
+        name="scores",
+        title="How well each score tells members from non-members",
+        columns=(
+            Column("score", "name"),
+            Column("AUROC", "area", plot=PLOT),
+            *(Column(f"TPR at {percent(rate)} FPR", "share") for rate in rates),
+            Column("coverage", "share"),
+            Column("n", "count"),
+        ),
+        rows=tuple(rows),
+        caption=(
+            f"In brackets: {percent(ranked[0][1].auroc.level)} intervals, bootstrapped by group.",
+            f"Chance: .5 for AUROC, {chance}.",
+            "Coverage: share of samples that have a value; n: members + non-members with one.",
+        ),
+        section=SCORES,
+    )
+
+
+def dose_table(audit: Audit) -> Table | None:
+    """Return the AUROC of each dose against samples never seen; None where doses are unknown."""
+    dosed = [summary for summary in _by_area(audit) if summary.doses]
+    if not dosed:
+        return None
+    doses = sorted({point.dose for summary in dosed for point in summary.doses})
+    sizes = {point.dose: point.samples for point in dosed[0].doses}
+    rows = []
+    for summary in dosed:
+        points = {point.dose: point.auroc for point in summary.doses}
+        cells = [points.get(dose, Missing("no sample of that dose has a value")) for dose in doses]
+        trend = summary.dose_correlation or Missing("no correlation was measured")
+        rows.append(_row(audit, summary, [*cells, trend]))
+    return Table(
+        name="doses",
+        title="AUROC by how often the model saw the sample",
+        columns=(
+            Column("score", "name"),
+            *(Column(f"seen {dose:g}×", "area", note=_size(sizes.get(dose, 0))) for dose in doses),
+            Column("rank correlation", "area"),
+        ),
+        rows=tuple(rows),
+        caption=(
+            f"Each dose against samples never seen; in brackets {percent(dosed[0].doses[0].auroc.level)} intervals.",
+            f"Chance is .5. n: samples scored by {dosed[0].score}.",
+            "Rank correlation: Spearman's, of value and dose over all samples; chance is 0.",
+        ),
+        section=EXPOSURES,
+    )
+
+
+def flag_table(audit: Audit) -> Table | None:
+    """Return how many samples of known truth a threshold set on unseen text flags; None where there is neither."""
+    calibrated = [(s, s.calibration) for s in _by_area(audit) if s.calibration is not None and _truths(s.calibration)]
+    if not calibrated:
+        return None
+    _, first = calibrated[0]
+    columns = [Column(name, "share", note=_size(rate.samples)) for name, rate in _truths(first).items()]
+    rows = []
+    for summary, calibration in calibrated:
+        cells: list[Cell] = [rate.rate for rate in _truths(calibration).values()]
+        if calibration.false_positives:
+            cells.insert(1, calibration.false_positives.p_value)
+        rows.append(_row(audit, summary, cells))
+    caption = [
+        f"Each score's threshold comes from {first.unseen:,} other texts that the model has not seen: {first.source}.",
+        f"Flagged: scores like the top {percent(first.alpha)} of it; chance flags {percent(first.flagged.chance)}.",
+        f"In brackets: {percent(first.flagged.rate.level)} intervals, which take these texts as fixed.",
+    ]
+    if first.false_positives:
+        columns.insert(1, Column("p", "p_value"))
+        caption.append(
+            "p: how often at least as many never-seen samples would be flagged if the calibration holds, other draws "
+            "of those texts included."
+        )
+    return Table(
+        name="flagged",
+        title="What a threshold set beforehand flags",
+        columns=(Column("score", "name"), *columns),
+        rows=tuple(rows),
+        caption=tuple(caption),
+        section=EXPOSURES if first.by_dose else SCORES,
+    )
+
+
+def distribution_table(audit: Audit) -> Table:
+    """Return where the values lie and, where calibrated, how many are flagged beside how many chance would flag."""
+    summaries = sorted(audit.summaries, key=lambda summary: summary.score != audit.primary)
+    calibration = next((s.calibration for s in summaries if s.calibration is not None), None)
+    columns = [
+        Column("score", "name"),
+        Column("mean", "number", optional=True),
+        Column("median", "number"),
+        Column("5\u00a0% to\u00a095\u00a0%", "count", optional=True),
+    ]
+    caption = ["Values are oriented: higher = more like training data."]
+    if calibration is not None:
+        columns += [
+            Column("flagged", "share", note=f"chance {percent(calibration.flagged.chance)}"),
+            Column("stand out", "count", note=f"q\u00a0≤\u00a0{calibration.alpha:g}"),
+        ]
+        flagged = (
+            f"Flagged: share of samples that score like the top {percent(calibration.alpha)} of "
+            f"{calibration.unseen:,} unseen texts ({calibration.source}), with its "
+            f"{percent(calibration.flagged.rate.level)} interval."
+        )
+        caption += [
+            flagged,
+            "Stand out: samples left after correction for testing all of them (Benjamini-Hochberg).",
+        ]
+    else:
+        caption.append("Without text known to be unseen these values give no verdict.")
+    return Table(
+        name="distributions",
+        title="Values of each score over the benchmark",
+        columns=(*columns, Column("coverage", "share"), Column("n", "count")),
+        rows=tuple(_distribution_row(audit, summary, calibrated=calibration is not None) for summary in summaries),
+        caption=tuple(caption),
+        section=SCORES,
+    )
+
+
+def _distribution_row(audit: Audit, summary: ScoreSummary, *, calibrated: bool) -> Row:
+    spread, calibration = summary.distribution, summary.calibration
+    low, middle, high = (spread.quantiles.get(share, math.nan) for share in (0.05, 0.5, 0.95))
+    cells: list[Cell] = [spread.mean, middle, f"{low:.4g} to {high:.4g}".replace("-", "−") if summary.scored else "–"]
+    if calibrated:
+        missing = Missing("this score was not calibrated")
+        cells += [calibration.flagged.rate, calibration.discoveries] if calibration else [missing, missing]
+    cells += [summary.scored / summary.total if summary.total else math.nan, summary.scored]
+    return _row(audit, summary, cells)
+
+
+def _by_area(audit: Audit) -> list[ScoreSummary]:
+    """The primary score, then the others by descending AUROC."""
+
+    def order(summary: ScoreSummary) -> tuple[bool, float]:
+        area = summary.ranking.auroc.value if summary.ranking else math.nan
+        return summary.score != audit.primary, math.inf if math.isnan(area) else -area
+
+    return sorted(audit.summaries, key=order)
+
+
+def _truths(calibration: Calibration) -> Mapping[str, FlagRate]:
+    """The samples in words → how many of them are flagged: by dose where doses are known, else by label."""
+    if calibration.by_dose:
+        rates = sorted(calibration.by_dose.items())
+        return {"never seen" if dose == 0 else f"seen {dose:g}×": rate for dose, rate in rates}
+    labelled = {"non-members": calibration.false_positives, "members": calibration.true_positives}
+    return {name: rate for name, rate in labelled.items() if rate is not None}
+
+
+def _ranked_row(name: str, ranking: Ranking, rates: Sequence[float], kind: RowKind) -> Row:
+    shares: list[Estimate] = [ranking.tpr_at_fpr[rate] for rate in rates]
+    n = f"{ranking.positives:,} + {ranking.negatives:,}"
+    return Row((name, ranking.auroc, *shares, ranking.coverage, n), kind, TAG if kind == "primary" else "")
+
+
+def _row(audit: Audit, summary: ScoreSummary, cells: Sequence[Cell]) -> Row:
+    kind = _kind(audit, summary)
+    tag = TAG if kind == "primary" and len(audit.summaries) > 1 else ""
+    return Row((summary.score, *cells), kind, tag)
+
+
+def _kind(audit: Audit, summary: ScoreSummary) -> RowKind:
+    return "primary" if summary.score == audit.primary else "plain"
+
+
+def _size(samples: int) -> str:
+    return f"n\u00a0=\u00a0{samples:,}"

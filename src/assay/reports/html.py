@@ -1,0 +1,191 @@
+"""A report as one HTML file with everything in it: no network, no fonts, no scripts but its own."""
+
+import base64
+import hashlib
+import re
+import shlex
+from bisect import bisect_right
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from functools import cache
+from importlib import resources
+from pathlib import Path
+
+from jinja2 import Environment, PackageLoader, StrictUndefined
+from markupsafe import Markup
+
+from assay._version import __version__
+from assay.files import write_text
+from assay.reports.drawing import drawing
+from assay.reports.report import Figure, Report, Table
+from assay.reports.samples import RUN_LENGTH, STEPS, Excerpt, payload, script_safe
+from assay.reports.wording import cell_text, listed, percent, sentences
+
+LARGEST_PAGE = 6_000_000
+"""Bytes of a page, as long as the sample table alone needs no more."""
+
+RESERVED = 400_000
+"""Bytes set aside for words, tables, style, script and the few figures that every page has."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Section:
+    """The tables and figures under one heading.
+
+    Attributes:
+        title: the heading.
+        anchor: its address on the page.
+        introduction: a sentence below it.
+        figures: in their order.
+        tables: in their order.
+    """
+
+    title: str
+    anchor: str
+    introduction: str
+    figures: tuple[Figure, ...]
+    tables: tuple[Table, ...]
+
+    @property
+    def choices(self) -> list[Figure]:
+        """The figures of which a reader chooses one."""
+        return [figure for figure in self.figures if figure.choice]
+
+
+def render_html(report: Report) -> str:
+    """Return the report as one self-contained page.
+
+    First come the statement, the first figure and the main figures, then the text, the tables and the samples.
+    """
+    script = _asset("report.js")
+    page_sections = sections(report)
+    # pictures are drawn before the budget of the samples is known: there may be many
+    pictures = {figure.name: drawing(figure) for figure in report.figures}
+    budget = LARGEST_PAGE - RESERVED - sum(len(picture) for picture in pictures.values())
+    data = payload(report.samples, budget=budget) if report.samples else {"tokens": ()}
+    template = _environment().get_template("report.html.j2")
+    return template.render(
+        report=report,
+        version=__version__,
+        pictures=pictures,
+        lead=report.figures[0] if report.figures else None,
+        sections=page_sections,
+        contents=_contents(report, page_sections),
+        anchors={method.name: f"method-{i}" for i, method in enumerate(report.methods, 1) if method.name},
+        excerpts=[(excerpt.title, Markup("").join(shaded(excerpt))) for excerpt in report.excerpts],
+        shades=_shades(),
+        command=_command_line(report.manifest),
+        manifest={key: _entry(value) for key, value in report.manifest.items() if key != "command" and value != {}},
+        shaded=len(data["tokens"]),
+        data=Markup(script_safe(data)),  # noqa: S704  script_safe leaves no markup
+        steps=[percent(step) for step in STEPS],
+        run_length=RUN_LENGTH,
+        style=Markup(_asset("report.css")),  # noqa: S704  our own file
+        script=Markup(script),  # noqa: S704  our own file
+        script_digest=base64.b64encode(hashlib.sha256(script.encode()).digest()).decode(),
+    )
+
+
+def write_html(report: Report, path: Path) -> Path:
+    """Write the page; return its path.
+
+    Raises:
+        DataError: the file cannot be written.
+    """
+    write_text(path, render_html(report))
+    return path
+
+
+def sections(report: Report) -> tuple[Section, ...]:
+    """Return the headings of a page with their figures and tables, all but the figure beside the statement."""
+    rest = report.figures[1:]
+    titles = dict.fromkeys([table.section or table.title for table in report.tables])
+    titles |= dict.fromkeys([figure.section or figure.title for figure in rest])
+    return tuple(
+        Section(
+            title,
+            f"section-{i}-{re.sub(r'[^a-z0-9]+', '-', title.lower()).strip('-')}",
+            report.sections.get(title, ""),
+            tuple(figure for figure in rest if (figure.section or figure.title) == title),
+            tuple(table for table in report.tables if (table.section or table.title) == title),
+        )
+        for i, title in enumerate(titles, 1)
+    )
+
+
+def shaded(excerpt: Excerpt) -> Iterator[Markup]:
+    """Yield the text in pieces, each token shaded by how little the model expected it."""
+    text, reached = excerpt.text, 0
+    for (start, end), mass in zip(excerpt.tokens.offsets.tolist(), excerpt.tokens.tail_mass.tolist(), strict=True):
+        begin = max(start, reached)
+        if begin > reached:
+            yield Markup("{}").format(text[reached:begin])
+        if end > begin:
+            yield Markup('<span class="k{}">{}</span>').format(bisect_right(STEPS, mass), text[begin:end])
+            reached = end
+    yield Markup("{}").format(text[reached:])
+
+
+def _contents(report: Report, page_sections: tuple[Section, ...]) -> list[tuple[str, str]]:
+    """Anchor and title of each part of the page."""
+    return [
+        *((section.anchor, section.title) for section in page_sections),
+        *([("excerpts", "Side by side")] if report.excerpts else []),
+        *([("sample-list", "Samples")] if report.samples else []),
+        *([("methods", "Methods")] if report.methods else []),
+        *([("notes", "Notes")] if report.notes else []),
+        *([("manifest", "How to repeat")] if report.manifest else []),
+    ]
+
+
+def _command_line(manifest: Mapping[str, object]) -> str:
+    """The command that made the run, as one line; empty where the manifest has none."""
+    command = manifest.get("command", "")
+    return shlex.join(str(part) for part in command) if isinstance(command, list | tuple) else str(command)
+
+
+def _entry(value: object) -> str:
+    """A manifest entry as text: `torch 2.5, numpy 2.1`; `target: name builtin:small, digest 9b1f`."""
+    if isinstance(value, Mapping):
+        nested = any(isinstance(part, Mapping) for part in value.values())
+        parts = [f"{key}{': ' if nested else ' '}{_entry(part)}" for key, part in value.items()]
+        return ("; " if nested else ", ").join(parts) or "none"
+    if isinstance(value, list | tuple):
+        return ", ".join(map(_entry, value)) or "none"
+    if value is None:
+        return "none"
+    return ("yes" if value else "no") if isinstance(value, bool) else str(value)
+
+
+def _shades() -> Markup:
+    """The shades in words, each in its colour."""
+    bounds = [f"below {percent(STEPS[0])}"]
+    bounds += [f"to {percent(step)}" for step in STEPS[1:]] + ["above"]
+    swatch = Markup('<span class="swatch k{}">{}</span>')
+    return Markup(listed([swatch.format(i, words) for i, words in enumerate(bounds)]))  # noqa: S704  escaped by format
+
+
+def _place(value: float, plot: tuple[float, float, float]) -> float:
+    """The place of a value in an interval plot, in per cent of its width."""
+    low, high, _ = plot
+    return 100 * (min(max(value, low), high) - low) / (high - low)
+
+
+@cache
+def _environment() -> Environment:
+    """The templates, every value escaped."""
+    environment = Environment(
+        loader=PackageLoader("assay.reports"),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    environment.filters |= {"place": _place, "text": cell_text, "sentences": sentences}
+    return environment
+
+
+@cache
+def _asset(name: str) -> str:
+    """A file beside the templates."""
+    return (resources.files("assay.reports") / "templates" / name).read_text("utf-8")

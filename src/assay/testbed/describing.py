@@ -21,7 +21,7 @@ LIVE_FOLDER = "live"
 """Folder, within that of a demonstration, of the experiment that was run on the spot."""
 LIVE_SECTION = "Live"
 LIVE_INTRODUCTION = (
-    "Planted, trained and detected on this machine: functions that the model had never seen were split at random, it was "
+    "Planted, trained and detected on this machine: never-seen functions were split at random, the model was "
     "trained on some of them, and the scores had to say which. Before training none can know."
 )
 

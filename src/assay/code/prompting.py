@@ -24,11 +24,11 @@ VERSIONS = 10
 """How many versions Table 7 asks for."""
 
 AS_JSON = "\nAnswer with one JSON array of these strings and nothing else."
-"""Ours: the paper does not say how the strings stand in the reply."""
+"""Ours: the paper does not say in which form the reply has the strings."""
 
 
 def renaming_prompt(code: str, *, language: str = "Python", addition: str = AS_JSON) -> str:
-    """Table 7 for one snippet.
+    """Return the prompt of Table 7 for one snippet.
 
     Args:
         code: the snippet.
@@ -48,7 +48,7 @@ Return the modified problem as a single string, using \\n for newlines."""
 """Table 8: prompt template for test case transformation."""
 
 PLAIN = "\nAnswer with that string alone, in double quotes."
-"""Ours: the paper does not say how the string stands in the reply."""
+"""Ours: the paper does not say in which form the reply has the string."""
 
 INPUTS = """\
 You are given a programming problem: {question}
@@ -61,23 +61,23 @@ Answer with one JSON array of these strings and nothing else."""
 
 
 def replacement_prompt(question: str, tests: Sequence[tuple[str, str]], *, addition: str = PLAIN) -> str:
-    """Table 8 for one problem.
+    """Return the prompt of Table 8 for one problem.
 
     Args:
         question: the problem.
-        tests: inputs and outputs to show in the order of those that they replace; "Input: … Output: …" stands once
+        tests: inputs and outputs to show in the order of those that they replace; "Input: … Output: …" occurs once
             for each, on a line of its own where there are several.
         addition: what follows the paper's words; "" for these alone.
     """
     head, _, tail = TEST_CASES.partition("Input: {test_case_input} Output: {test_case_output}")
-    shown = "\n".join(f"Input: {given} Output: {output}" for given, output in tests)
+    shown = "\n".join(f"Input: {stated} Output: {output}" for stated, output in tests)
     return head.replace("{question}", question) + shown + tail + addition
 
 
-def inputs_prompt(question: str, given: str) -> str:
-    """Asks for other inputs of one example."""
+def inputs_prompt(question: str, source: str) -> str:
+    """Return the prompt for other inputs of one example."""
     head, _, tail = INPUTS.partition("{test_case_input}")
-    return head.replace("{question}", question) + given + tail
+    return head.replace("{question}", question) + source + tail
 
 
 STEP = 512
@@ -89,16 +89,16 @@ CHARACTERS_A_TOKEN = 2
 def replies(
     generator: Generator, prompts: Sequence[tuple[str, int]], *, temperature: float, seed: int
 ) -> list[str | Unread]:
-    """What the model replies to each prompt.
+    """Return the model's reply to each prompt, or why there is none.
 
-    Prompts whose replies are of like length go together, so that a server is asked for many at a time, and a long text
-    makes no request longer than its own.
+    Prompts whose replies are of similar length form one batch, so that a server answers many at a time, and a long text
+    makes no other request longer.
 
     Args:
         generator: the model.
-        prompts: each with the characters that its reply may have.
+        prompts: each with the number of characters that its reply may have.
         temperature: of the model.
-        seed: likewise.
+        seed: of the model.
 
     Raises:
         ModelError: the model cannot be run.
@@ -106,12 +106,12 @@ def replies(
     alike: defaultdict[int, list[int]] = defaultdict(list)
     for place, (_, characters) in enumerate(prompts):
         alike[STEP * max(1, -(-characters // (CHARACTERS_A_TOKEN * STEP)))].append(place)
-    found: dict[int, str | Unread] = {}
+    answers_by_place: dict[int, str | Unread] = {}
     for tokens, places in sorted(alike.items()):
-        some = [prompts[place][0] for place in places]
-        answers = generator.generate(some, max_new_tokens=tokens, temperature=temperature, seed=seed)
-        found.update(zip(places, answers, strict=True))
-    return [found[place] for place in range(len(prompts))]
+        batch = [prompts[place][0] for place in places]
+        answers = generator.generate(batch, max_new_tokens=tokens, temperature=temperature, seed=seed)
+        answers_by_place.update(zip(places, answers, strict=True))
+    return [answers_by_place[place] for place in range(len(prompts))]
 
 
 _FENCED = re.compile(r"\A```[\w-]*\n(.*)\n```\Z", re.DOTALL)
@@ -119,7 +119,7 @@ _NUMBERED = re.compile(r"\A(?:\d+[.):]|[-*])\s+")
 
 
 def strings_in(reply: str) -> tuple[str, ...] | None:
-    """The strings of a reply; None where it is not in one of these forms, inside one code fence or not.
+    """Return the strings of a reply; None where it is not in one of these forms, inside a code fence or not.
 
     A JSON array of strings; or lines that are quoted strings of JSON or Python, with numbers or bullets before all of
     them or before none. Prose around them, or a reply that breaks off, makes it none of these.
@@ -129,21 +129,21 @@ def strings_in(reply: str) -> tuple[str, ...] | None:
         body = fenced[1].strip()
     if body.startswith("["):
         try:
-            found = json.loads(body)
+            items = json.loads(body)
         except (ValueError, RecursionError):
             return None
-        return tuple(found) if found and all(isinstance(one, str) for one in found) else None
+        return tuple(items) if items and all(isinstance(item, str) for item in items) else None
     lines = [line.strip() for line in body.splitlines() if line.strip()]
     marked = [_NUMBERED.match(line) is not None for line in lines]
     if not lines or (any(marked) and not all(marked)):
         return None
     read = [_quoted(_NUMBERED.sub("", line).rstrip(",")) for line in lines]
-    strings = tuple(one for one in read if one is not None)
+    strings = tuple(line for line in read if line is not None)
     return strings if len(strings) == len(lines) else None
 
 
 def string_in(reply: str) -> str:
-    r"""The one string of a reply: quoted as in JSON or Python, or bare; line ends are such, or \n in one line."""
+    r"""Return the single string of a reply: quoted as in JSON or Python, or bare, with line ends or \n in one line."""
     body = reply.strip("\r\n")
     if fenced := _FENCED.match(body.strip()):
         body = fenced[1]
@@ -158,9 +158,9 @@ def _quoted(line: str) -> str | None:
         return None
     for read in (json.loads, ast.literal_eval):
         try:
-            found = read(line)
+            value = read(line)
         except (ValueError, SyntaxError, MemoryError, RecursionError):
             continue
-        if isinstance(found, str):
-            return found
+        if isinstance(value, str):
+            return value
     return None

@@ -117,5 +117,5 @@ def test_the_same_corpus_gives_the_same_pool_in_any_order():
 
 @pytest.mark.parametrize("corpus", [[], ["print(1)\n"], ["def f(:"] * 9, CORPUS[:1]])
 def test_a_corpus_without_names_enough_is_refused(corpus):
-    with pytest.raises(DataError, match="no name stands at least 5 times"):
+    with pytest.raises(DataError, match="no name occurs at least 5 times"):
         neighbors_of(corpus)

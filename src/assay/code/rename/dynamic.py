@@ -1,8 +1,8 @@
-"""What lets a Python program see its own names, so that renaming would change what it does."""
+"""Ways in which a Python program sees its own names, so that renaming would change its behaviour."""
 
 import ast
 
-from assay.code.rename.python_scopes import Scoped
+from assay.code.rename.python_scopes import Scopes
 
 _NAMESPACES = frozenset({"eval", "exec", "locals", "globals", "execfile"})
 _NAMESPACES_WITHOUT_ARGUMENT = frozenset({"vars", "dir"})
@@ -18,26 +18,26 @@ _FRAMES = frozenset(
 )
 
 
-def dynamic_names(found: Scoped) -> str | None:
-    """Why no name of the text may change, or None."""
-    bare = {id(one.func) for one in found.nodes if isinstance(one, ast.Call) and one.args}
-    for one in found.nodes:
+def dynamic_names(scopes: Scopes) -> str | None:
+    """Return why no name of the text may change, or None."""
+    bare = {id(node.func) for node in scopes.nodes if isinstance(node, ast.Call) and node.args}
+    for node in scopes.nodes:
         reason = None
-        if isinstance(one, ast.Name) and one.id in found.free:
-            reason = _free_name(one, with_arguments=id(one) in bare)
-        elif isinstance(one, ast.Name) and one.id in _LOOKING_AT_CODE:
-            reason = f"uses {one.id}, which looks at code"
-        elif isinstance(one, ast.Import):
-            looking = sorted(_LOOKING_AT_CODE & {alias.name.split(".")[0] for alias in one.names})
+        if isinstance(node, ast.Name) and node.id in scopes.free:
+            reason = _free_name(node, with_arguments=id(node) in bare)
+        elif isinstance(node, ast.Name) and node.id in _LOOKING_AT_CODE:
+            reason = f"uses {node.id}, which looks at code"
+        elif isinstance(node, ast.Import):
+            looking = sorted(_LOOKING_AT_CODE & {alias.name.split(".")[0] for alias in node.names})
             reason = f"imports {looking[0]}, which looks at code" if looking else None
-        elif isinstance(one, ast.ImportFrom) and one.module in _LOOKING_AT_CODE:
-            reason = f"imports {one.module}, which looks at code"
-        elif isinstance(one, ast.ImportFrom):
-            reason = next((f"uses {alias.name}" for alias in one.names if alias.name in _FRAMES), None)
-        elif isinstance(one, ast.Attribute) and one.attr in _FRAMES:
-            reason = f"uses {one.attr}"
-        elif isinstance(one, ast.Call):
-            reason = _query(one)
+        elif isinstance(node, ast.ImportFrom) and node.module in _LOOKING_AT_CODE:
+            reason = f"imports {node.module}, which looks at code"
+        elif isinstance(node, ast.ImportFrom):
+            reason = next((f"uses {alias.name}" for alias in node.names if alias.name in _FRAMES), None)
+        elif isinstance(node, ast.Attribute) and node.attr in _FRAMES:
+            reason = f"uses {node.attr}"
+        elif isinstance(node, ast.Call):
+            reason = _query(node)
         if reason:
             return f"sees its own names: {reason}"
     return None
@@ -52,39 +52,42 @@ def _free_name(node: ast.Name, *, with_arguments: bool) -> str | None:
 
 
 def _query(node: ast.Call) -> str | None:
-    """Table libraries evaluate strings with the variables of the caller: df.query("a > @limit"), pd.eval("a + b")."""
+    """Return why a call evaluates a string as code, or None.
+
+    Table libraries evaluate strings with the variables of the caller: df.query("a > @limit"), pd.eval("a + b").
+    """
     if isinstance(node.func, ast.Attribute) and node.func.attr in {"query", "eval"} and node.args:
         root = node.func.value
-        quoted = any(isinstance(one, ast.Constant) and "@" in str(one.value) for one in ast.walk(node.args[0]))
+        quoted = any(isinstance(child, ast.Constant) and "@" in str(child.value) for child in ast.walk(node.args[0]))
         if quoted or (node.func.attr == "eval" and isinstance(root, ast.Name) and root.id in {"pd", "pandas", "ne"}):
             return f"evaluates a string with {node.func.attr}()"
     return None
 
 
-def opaque_module(found: Scoped) -> str | None:
-    """Why the names of the module may be looked up in ways that cannot be seen, or None."""
-    for one in found.nodes:
-        if isinstance(one, ast.ImportFrom) and any(alias.name == "*" for alias in one.names):
+def opaque_module(scopes: Scopes) -> str | None:
+    """Return why the names of the module may be looked up in ways that cannot be seen, or None."""
+    for node in scopes.nodes:
+        if isinstance(node, ast.ImportFrom) and any(alias.name == "*" for alias in node.names):
             return "a star import may bind the same name"
-        if isinstance(one, ast.Attribute) and one.attr in {"modules", "import_module"}:
-            return f"{one.attr} may reach the module"
-        if isinstance(one, ast.Import) and any(alias.name == "__main__" for alias in one.names):
+        if isinstance(node, ast.Attribute) and node.attr in {"modules", "import_module"}:
+            return f"{node.attr} may reach the module"
+        if isinstance(node, ast.Import) and any(alias.name == "__main__" for alias in node.names):
             return "__main__ reaches the module"
-        if isinstance(one, ast.Name) and one.id == "__import__":
+        if isinstance(node, ast.Name) and node.id == "__import__":
             return "__import__ may reach the module"
     return None
 
 
-def opaque_names(found: Scoped) -> str | None:
-    """Why the names of functions may be looked at, or None."""
-    for one in found.nodes:
-        if isinstance(one, ast.Attribute) and one.attr in {"__name__", "__qualname__"}:
-            return f"{one.attr} is read"
+def opaque_names(scopes: Scopes) -> str | None:
+    """Return why the names of functions may be read by the program, or None."""
+    for node in scopes.nodes:
+        if isinstance(node, ast.Attribute) and node.attr in {"__name__", "__qualname__"}:
+            return f"{node.attr} is read"
     return None
 
 
-def reads_docstrings(found: Scoped) -> bool:
-    """Whether the program may see its own docstrings."""
-    return "__doc__" in found.free or any(
-        isinstance(one, ast.Attribute) and one.attr == "__doc__" for one in found.nodes
+def reads_docstrings(scopes: Scopes) -> bool:
+    """Return whether the program may see its own docstrings."""
+    return "__doc__" in scopes.free or any(
+        isinstance(node, ast.Attribute) and node.attr == "__doc__" for node in scopes.nodes
     )

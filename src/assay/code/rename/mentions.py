@@ -9,7 +9,7 @@ from collections.abc import Collection, Iterator
 from assay.code.parse.lexing import python_comments
 from assay.code.parse.python_source import Fragment, python_tree
 from assay.code.rename.dynamic import reads_docstrings
-from assay.code.rename.python_scopes import Scope, Scoped, Symbol
+from assay.code.rename.python_scopes import Scope, Scopes, Symbol
 
 _WORD_OF_COMMENT = re.compile(r"(?<![\w.$])[^\W\d]\w*")
 _ENGLISH = frozenset(
@@ -28,7 +28,7 @@ _TAG = re.compile(r"[@\\]param(?:\[\w+(?:,\w+)*\])?[ \t]+(?:\{[^{}\n]*\}[ \t]*)?
 
 
 def mentioned(text: str, start: int, end: int, names: Collection[str]) -> Iterator[re.Match[str]]:
-    """Words of a comment that are one of the names.
+    """Yield words of a comment that are one of the names.
 
     A word that is plain English too counts only where it stands like code: a[i], a = 1, `a`, a(b), @param a.
 
@@ -36,7 +36,7 @@ def mentioned(text: str, start: int, end: int, names: Collection[str]) -> Iterat
         text: all of it.
         start: of the comment.
         end: of the comment.
-        names: what is looked for.
+        names: to look for.
     """
     for word in _WORD_OF_COMMENT.finditer(text, start, end):
         if word[0] in names and (word[0].lower() not in _ENGLISH or _like_code(text, word)):
@@ -72,39 +72,39 @@ _EXAMPLE = re.compile(r"^[ \t]*(?:>>>[ ](?P<doctest>.*)|(?P<assertion>assert\b.*
 
 
 class Mentions:
-    """Finds mentions of the symbols that change."""
+    """The mentions of the symbols that change, in one text."""
 
-    def __init__(self, found: Scoped, changing: Collection[Symbol]) -> None:
-        self.found = found
+    def __init__(self, scopes: Scopes, changing: Collection[Symbol]) -> None:
+        self.scopes = scopes
         self.changing = changing
-        self.names = frozenset(one.name for one in changing)
-        self.at = Fragment(found.text)
+        self.names = frozenset(symbol.name for symbol in changing)
+        self.at = Fragment(scopes.text)
 
     def places(self) -> Iterator[tuple[Symbol, int]]:
-        """Every mention: which symbol, and the offset where its name stands."""
+        """Yield every mention: the symbol, and the offset of its name."""
         yield from self.of_comments()
-        if not reads_docstrings(self.found):
-            for scope in self.found.module.walk():
+        if not reads_docstrings(self.scopes):
+            for scope in self.scopes.module.walk():
                 yield from self.of_docstring(scope)
 
     def of_comments(self) -> Iterator[tuple[Symbol, int]]:
-        """Words of comments that are names of the scope around them."""
-        text = self.found.text
+        """Yield words of comments that are names of the scope around them."""
+        text = self.scopes.text
         for comment in python_comments(text):
             if _DIRECTIVE.match(comment.text):
                 continue
             for word in mentioned(text, comment.start, comment.start + len(comment.text), self.names):
-                symbol = _scope_at(self.found.module, comment.start).lookup(word[0]) or self.only(word[0])
+                symbol = _scope_at(self.scopes.module, comment.start).lookup(word[0]) or self.only(word[0])
                 if symbol in self.changing and symbol:
                     yield symbol, word.start()
 
     def only(self, name: str) -> Symbol | None:
-        """The symbol of a name that means something only further in, where there is one alone."""
-        found = [one for one in self.changing if one.name == name]
-        return found[0] if len(found) == 1 else None
+        """Return the symbol of a name that is bound only in inner scopes, where there is a single one."""
+        same_name = [symbol for symbol in self.changing if symbol.name == name]
+        return same_name[0] if len(same_name) == 1 else None
 
     def of_docstring(self, scope: Scope) -> Iterator[tuple[Symbol, int]]:
-        """Parameters in lists of parameters, and names of the module in examples, which are code."""
+        """Yield parameters in lists of parameters, and names of the module in examples, which are code."""
         body = getattr(scope.node, "body", None)
         if not isinstance(body, list) or not body or not isinstance(body[0], ast.Expr):
             return
@@ -112,20 +112,20 @@ class Mentions:
         if not isinstance(docstring, ast.Constant) or not isinstance(docstring.value, str):
             return
         start, end = self.at.start(docstring), self.at.end(docstring)
-        described = next((one for one in scope.children if getattr(one.node, "name", "") == "__init__"), scope)
+        described = next((child for child in scope.children if getattr(child.node, "name", "") == "__init__"), scope)
         for pattern in _LISTED:
-            for listed in pattern.finditer(self.found.text, start, end):
+            for listed in pattern.finditer(self.scopes.text, start, end):
                 for word in _WORD.finditer(
-                    self.found.text, listed.start(1), listed.end() if "," in listed[0] else listed.end(1)
+                    self.scopes.text, listed.start(1), listed.end() if "," in listed[0] else listed.end(1)
                 ):
                     symbol = described.symbols.get(word[0])
                     if symbol in self.changing and symbol and symbol.bindings & {"parameter", "star"}:
                         yield symbol, word.start()
-        for example in _EXAMPLE.finditer(self.found.text, start, end):
+        for example in _EXAMPLE.finditer(self.scopes.text, start, end):
             yield from self.of_example(example[example.lastgroup or 0], example.start(example.lastgroup or 0))
 
     def of_example(self, source: str, start: int) -> Iterator[tuple[Symbol, int]]:
-        """Functions of the module in one line of an example, with the keywords they are called by."""
+        """Yield functions of the module in one line of an example, with the keywords they are called by."""
         if source.isascii() and self.names.isdisjoint(_WORD.findall(source)):
             return
         try:
@@ -133,22 +133,22 @@ class Mentions:
         except (SyntaxError, ValueError):
             return
         at = Fragment(source, start)
-        for one in ast.walk(tree):
-            if isinstance(one, ast.Name):
-                symbol = self.found.module.symbols.get(one.id)
+        for node in ast.walk(tree):
+            if isinstance(node, ast.Name):
+                symbol = self.scopes.module.symbols.get(node.id)
                 if symbol in self.changing and symbol and symbol.definitions:
-                    yield symbol, at.start(one)
-            elif isinstance(one, ast.Call) and isinstance(one.func, ast.Name):
-                function = self.found.module.symbols.get(one.func.id)
-                inner = self.found.functions[function.definitions[0]] if function and function.definitions else None
-                for given in one.keywords:
-                    symbol = inner.symbols.get(given.arg) if inner and given.arg else None
+                    yield symbol, at.start(node)
+            elif isinstance(node, ast.Call) and isinstance(node.func, ast.Name):
+                function = self.scopes.module.symbols.get(node.func.id)
+                inner = self.scopes.functions[function.definitions[0]] if function and function.definitions else None
+                for argument in node.keywords:
+                    symbol = inner.symbols.get(argument.arg) if inner and argument.arg else None
                     if symbol in self.changing and symbol:
-                        yield symbol, at.start(given)
+                        yield symbol, at.start(argument)
 
 
 def _scope_at(scope: Scope, place: int) -> Scope:
-    """The innermost scope around an offset."""
+    """Return the innermost scope around an offset."""
     for child in scope.children:
         if child.start <= place < child.end:
             return _scope_at(child, place)

@@ -1,4 +1,4 @@
-"""What the analysis of a text says, in whatever language: which names may change, and where each of them stands."""
+"""The result of the analysis of a text, in any language: the names that may change, with their places."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -9,7 +9,7 @@ Kind = Literal["function", "variable"]
 
 @dataclass(frozen=True, slots=True)
 class Renamable:
-    """One name that may change.
+    """A name that may change.
 
     Attributes:
         name: as it stands in the text.
@@ -26,11 +26,11 @@ class Renamable:
 
 @dataclass(frozen=True, slots=True)
 class Analysis:
-    """What can be renamed in one text.
+    """The names of one text that can be renamed, and those that are kept.
 
     Attributes:
         text: the text.
-        names: what may change.
+        names: that may change.
         kept: names bound in the text that may not change, and why.
         words: every word of the text: a new name is none of these.
         refused: why the text as a whole cannot be renamed, or None.

@@ -15,7 +15,7 @@ _PIECES = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+|_+|.")
 
 @dataclass(frozen=True, slots=True)
 class Identifier:
-    """A name taken apart; "".join(pieces) is the name.
+    """A name as words: `_maxCount2` is max, Count, 2 in camel case behind an underscore. "".join(pieces) is the name.
 
     Attributes:
         pieces: words, digits and underscores.
@@ -26,7 +26,7 @@ class Identifier:
     words: tuple[int, ...]
 
     def with_words(self, words: tuple[str, ...]) -> str:
-        """The name with other words, each in the case of the one it stands for."""
+        """Return the name with other words, each in the case of the word that it replaces."""
         pieces = list(self.pieces)
         for index, word in zip(self.words, words, strict=True):
             pieces[index] = _in_case_of(pieces[index], word)
@@ -34,13 +34,13 @@ class Identifier:
 
 
 def identifier(name: str) -> Identifier:
-    """Takes a name apart, in snake, camel, Pascal or upper case."""
+    """Split a name into words, in snake, camel, Pascal or upper case."""
     pieces = tuple(_PIECES.findall(name))
-    return Identifier(pieces, tuple(index for index, one in enumerate(pieces) if one.isalpha()))
+    return Identifier(pieces, tuple(index for index, piece in enumerate(pieces) if piece.isalpha()))
 
 
 def casing(name: str) -> str:
-    """The style of a name: names of one style may stand for one another."""
+    """Return the style of a name: names of the same style may stand for one another."""
     bare = name.strip("_")
     lead = "_" * (len(name) - len(name.lstrip("_")))
     if len(bare) == 1:
@@ -65,7 +65,7 @@ _PARTS: dict[str, tuple[str, ...]] = {
     "participle": words.PARTICIPLES,
     "abbreviation": words.ABBREVIATIONS,
 }
-_SETS = {part: frozenset(found) for part, found in _PARTS.items()}
+_SETS = {part: frozenset(vocabulary) for part, vocabulary in _PARTS.items()}
 _SHORT = 3
 _IRREGULAR = {
     "child": "children",
@@ -87,7 +87,7 @@ class NamePool(Protocol):
     """Proposes names. A pool is data: the same name always gets the same candidates."""
 
     def candidates(self, name: str, kind: Kind) -> Sequence[str]:
-        """Names that may stand where this one stands, in the same casing style; the name itself is not among them."""
+        """Return names that may replace this name, in the same casing style; the name itself is not among them."""
         ...
 
 
@@ -96,7 +96,7 @@ class DictionaryPool:
     """Dictionary words of the same part: a verb for a verb, a plural for a plural, a letter for a letter.
 
     Attributes:
-        size: at most this many candidates a name.
+        size: number of candidates of a name at most.
     """
 
     size: int = CANDIDATES
@@ -112,7 +112,7 @@ class NeighborPool:
 
     Attributes:
         neighbors: by kind and name, the nearest first.
-        fallback: for names that the corpus does not know, and behind the neighbours of those it does.
+        fallback: for names that the corpus does not contain.
     """
 
     neighbors: Mapping[Kind, Mapping[str, tuple[str, ...]]]
@@ -120,40 +120,40 @@ class NeighborPool:
 
     def candidates(self, name: str, kind: Kind) -> tuple[str, ...]:
         """See `NamePool`."""
-        found = self.neighbors.get(kind, {}).get(name, ())
-        further = self.fallback.candidates(name, kind) if self.fallback and not found else ()
-        return (*found, *further)
+        neighbors = self.neighbors.get(kind, {}).get(name, ())
+        further = self.fallback.candidates(name, kind) if self.fallback and not neighbors else ()
+        return (*neighbors, *further)
 
 
 @functools.lru_cache(maxsize=65536)
 def _dictionary_candidates(name: str, kind: Kind, size: int) -> tuple[str, ...]:
-    taken_apart = identifier(name)
-    lowered = [taken_apart.pieces[index].lower() for index in taken_apart.words]
+    split_name = identifier(name)
+    lowered = [split_name.pieces[index].lower() for index in split_name.words]
     if not lowered:
-        lowered, taken_apart = ["value"], Identifier(("value",), (0,))  # a name without a word of ASCII letters
+        lowered, split_name = ["value"], Identifier(("value",), (0,))  # a name without a word of ASCII letters
     choices = [
         _words_like(word, first=not index, last=index == len(lowered) - 1, alone=len(lowered) == 1, kind=kind)
         for index, word in enumerate(lowered)
     ]
-    if all(len(one) == 1 for one in choices):  # nothing but structural words: one of them gives way
+    if all(len(choice) == 1 for choice in choices):  # nothing but structural words: the last of them is replaced
         choices[-1] = words.NOUNS
     draw = random.Random(f"{kind} {name}")  # noqa: S311  the candidates of a name are the same in every process
     if len(choices) == 1:
-        ordered: list[tuple[str, ...]] = [(one,) for one in draw.sample(choices[0], min(len(choices[0]), size))]
+        ordered: list[tuple[str, ...]] = [(word,) for word in draw.sample(choices[0], min(len(choices[0]), size))]
     else:
-        ordered = [tuple(draw.choice(one) for one in choices) for _ in range(size)]
-    found = dict.fromkeys(taken_apart.with_words(one) for one in ordered)
-    found.pop(name, None)
-    return tuple(found)
+        ordered = [tuple(draw.choice(choice) for choice in choices) for _ in range(size)]
+    names = dict.fromkeys(split_name.with_words(words_drawn) for words_drawn in ordered)
+    names.pop(name, None)
+    return tuple(names)
 
 
 def _words_like(word: str, *, first: bool, last: bool, alone: bool, kind: Kind) -> tuple[str, ...]:
     if len(word) == 1:
-        return tuple(one for one in words.LETTERS if one != word)
+        return tuple(letter for letter in words.LETTERS if letter != word)
     if word in words.STRUCTURAL and not alone:
         return (word,)
-    found = _same_part(word, first=first, last=last, kind=kind)
-    return tuple(one for one in found if one != word) if word in found else found
+    alike = _same_part(word, first=first, last=last, kind=kind)
+    return tuple(candidate for candidate in alike if candidate != word) if word in alike else alike
 
 
 @functools.lru_cache(maxsize=4096)
@@ -167,8 +167,8 @@ def _plurals() -> tuple[str, ...]:
     return tuple(map(plural, words.NOUNS))
 
 
-def _part(word: str, *, first: bool, last: bool, kind: Kind) -> str:  # noqa: PLR0911  one rule, one line
-    """What a word is: known words by the lists, others by their place and ending."""
+def _part(word: str, *, first: bool, last: bool, kind: Kind) -> str:  # noqa: PLR0911  a rule a line
+    """Return the part that a word plays in a name: by the lists of words, else by its place and ending."""
     verb_first = kind == "function" and first
     if verb_first and word in _SETS["verb"]:
         return "verb"
@@ -191,7 +191,7 @@ def _part(word: str, *, first: bool, last: bool, kind: Kind) -> str:  # noqa: PL
 
 
 def plural(noun: str) -> str:
-    """The regular plural of an English noun, and the irregular ones of our list."""
+    """Return the plural of an English noun: regular, or irregular from our list."""
     if noun in _IRREGULAR:
         return _IRREGULAR[noun]
     if noun.endswith(("s", "x", "ch", "sh")):

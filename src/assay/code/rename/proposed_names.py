@@ -1,7 +1,7 @@
 """A pool of names that a language model proposes for one text.
 
-Our own engine then writes the text, so that nothing but names can be the model's: the surer road where models change
-more than they were asked to.
+Our own engine then writes the text, so that only names can come from the model: the safer way where models change more
+than the prompt allows.
 """
 
 import json
@@ -24,12 +24,12 @@ Answer with one JSON object and nothing else: each identifier with the array of 
 
 @dataclass(frozen=True, slots=True)
 class ProposedPool:
-    """Names that a model proposed for one text; `names_proposed_by` asks it.
+    """Names that a model proposed for one text; `names_proposed_by` makes it.
 
     Attributes:
         proposals: by name, in the model's order.
         fallback: behind the proposals, so that there are enough; None for these alone.
-        rejected: proposals that are no identifiers of the same casing style.
+        rejected: number of proposals that are not identifiers of the same casing style.
         reason: why there are none, or None.
     """
 
@@ -40,9 +40,9 @@ class ProposedPool:
 
     def candidates(self, name: str, kind: Kind) -> tuple[str, ...]:
         """See `NamePool`."""
-        found = self.proposals.get(name, ())
-        further = self.fallback.candidates(name, kind) if self.fallback and not found else ()
-        return (*found, *further)
+        proposals = self.proposals.get(name, ())
+        further = self.fallback.candidates(name, kind) if self.fallback and not proposals else ()
+        return (*proposals, *further)
 
 
 def names_proposed_by(
@@ -56,12 +56,12 @@ def names_proposed_by(
 ) -> ProposedPool:
     """Ask a model for names of everything in a Python text that may change.
 
-    A reply that is no JSON object of lists of strings is asked for again, `rounds` times in all.
+    A reply that is not a JSON object of lists of strings is requested again, `rounds` times in all.
 
     Args:
         generator: a model that follows instructions.
         text: parses on its own.
-        count: names asked for, of each identifier.
+        count: names to propose for each identifier.
         seed: of the first round; each further one has another.
         rounds: requests at most.
         fallback: for names without a proposal; dictionary words by default.
@@ -70,7 +70,7 @@ def names_proposed_by(
         ModelError: the model cannot be run.
     """
     behind = DictionaryPool() if fallback is None else fallback
-    names = sorted({one.name for one in analysis(text).names})
+    names = sorted({identifier.name for identifier in analysis(text).names})
     if not names:
         return ProposedPool({}, behind, 0, "no identifiers to rename")
     prompt = NAMING.format(code=text, count=count, names=", ".join(names))
@@ -83,25 +83,26 @@ def names_proposed_by(
         read = _object(reply)
         if read is not None:
             fitting = {
-                name: tuple(dict.fromkeys(one for one in read.get(name, ()) if _fits(one, name))) for name in names
+                name: tuple(dict.fromkeys(proposal for proposal in read.get(name, ()) if _fits(proposal, name)))
+                for name in names
             }
-            given = sum(len(dict.fromkeys(proposed)) for proposed in read.values())
+            total = sum(len(dict.fromkeys(proposed)) for proposed in read.values())
             kept = sum(map(len, fitting.values()))
-            return ProposedPool({name: few for name, few in fitting.items() if few}, behind, given - kept)
+            return ProposedPool({name: few for name, few in fitting.items() if few}, behind, total - kept)
     return ProposedPool({}, behind, 0, f"none of {rounds} replies was a JSON object of lists of names")
 
 
 def _object(reply: str) -> dict[str, list[str]] | None:
     body = reply.strip().removeprefix("```json").removeprefix("```").removesuffix("```")
     try:
-        found = json.loads(body)
+        reply_object = json.loads(body)
     except (ValueError, RecursionError):
         return None
-    if not isinstance(found, dict) or not all(
-        isinstance(few, list) and all(isinstance(one, str) for one in few) for few in found.values()
+    if not isinstance(reply_object, dict) or not all(
+        isinstance(few, list) and all(isinstance(item, str) for item in few) for few in reply_object.values()
     ):
         return None
-    return found
+    return reply_object
 
 
 def _fits(proposed: str, name: str) -> bool:

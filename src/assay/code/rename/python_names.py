@@ -1,6 +1,6 @@
-"""Which names of a Python text may change without changing what it does, and every place where each stands.
+"""The names of a Python text that may change without changing its behaviour, with all their places.
 
-A name is kept whenever something outside of what can be read here might look for it: the rules are on the safe side.
+A name is kept whenever something outside of the text might look for it: in doubt the rules keep it.
 """
 
 import ast
@@ -13,7 +13,7 @@ from assay.code.parse.python_source import python_tree
 from assay.code.rename.dynamic import dynamic_names, opaque_module, opaque_names
 from assay.code.rename.mentions import Mentions
 from assay.code.rename.names import Analysis, Kind, Renamable
-from assay.code.rename.python_scopes import Call, Definition, Scope, Scoped, Symbol, scoped
+from assay.code.rename.python_scopes import Call, FunctionNode, Scope, Scopes, Symbol, scopes_of
 
 _BUILTINS = frozenset(dir(builtins))
 _CONVENTIONAL = frozenset({"self", "cls", "mcs", "mcls", "super"})  # the compiler itself looks for `super`
@@ -40,7 +40,7 @@ _KEPT_BINDINGS = {"import": "imported", "class": "a class", "type parameter": "a
 
 
 def analysis(text: str, *, keep: Collection[str] = ()) -> Analysis:
-    """Finds what can be renamed.
+    """Find what can be renamed.
 
     Args:
         text: Python that parses on its own: a function, a script, a module.
@@ -49,56 +49,56 @@ def analysis(text: str, *, keep: Collection[str] = ()) -> Analysis:
     words = frozenset(_IDENTIFIER.findall(text))
     try:
         tree = python_tree(text)
-        found = scoped(text, tree)
+        scopes = scopes_of(text, tree)
     except (SyntaxError, ValueError) as error:
         return Analysis(text, (), {}, words, f"does not parse as Python: {str(error).splitlines()[0]}")
     except (RecursionError, MemoryError):
         return Analysis(text, (), {}, words, "nested too deeply to be read")
-    reason = dynamic_names(found)
+    reason = dynamic_names(scopes)
     if reason:
         return Analysis(text, (), {}, words, reason)
-    return _Policy(found, frozenset(keep)).analysis(words)
+    return _Policy(scopes, frozenset(keep)).analysis(words)
 
 
 class _Policy:
     """The rules, applied to the symbols of one text."""
 
-    def __init__(self, found: Scoped, keep: frozenset[str]) -> None:
-        self.found = found
+    def __init__(self, scopes: Scopes, keep: frozenset[str]) -> None:
+        self.scopes = scopes
         self.keep = keep
         self.strings = frozenset(
-            one.value
-            for one in found.nodes
-            if isinstance(one, ast.Constant)
-            and isinstance(one.value, str)
-            and one.value.isidentifier()
-            and id(one) not in found.hints
+            node.value
+            for node in scopes.nodes
+            if isinstance(node, ast.Constant)
+            and isinstance(node.value, str)
+            and node.value.isidentifier()
+            and id(node) not in scopes.hints
         )
-        self.opaque = opaque_module(found)
-        self.names_matter = opaque_names(found)
+        self.opaque = opaque_module(scopes)
+        self.names_matter = opaque_names(scopes)
         self.keyword_places: dict[Symbol, list[int]] = defaultdict(list)
         self.unknown_keywords: set[str] = set()
         self.spread: set[Symbol] = set()
         self.owners = {
             definition: symbol
-            for scope in found.module.walk()
+            for scope in scopes.module.walk()
             for symbol in scope.symbols.values()
             for definition in symbol.definitions
         }
         self.read_by_classes = {
             name
-            for scope in found.module.walk()
+            for scope in scopes.module.walk()
             if scope.kind == "class"
             for name in scope.symbols.keys() & scope.loads
         }
-        for call in found.calls:
+        for call in scopes.calls:
             self.read(call)
 
     def analysis(self, words: frozenset[str]) -> Analysis:
-        """Symbols of one name and kind get one new name: their scopes stay apart as they were."""
+        """Return the analysis; symbols of a name and kind change together, so their scopes stay apart as before."""
         kept: dict[str, str] = {}
         changing: dict[Symbol, Kind] = {}
-        for scope in self.found.module.walk():
+        for scope in self.scopes.module.walk():
             for symbol in scope.symbols.values():
                 reason = self.reason(symbol)
                 if reason:
@@ -108,19 +108,19 @@ class _Policy:
         places: dict[tuple[str, Kind], set[int]] = defaultdict(set)
         for symbol, kind in changing.items():
             places[symbol.name, kind].update(symbol.places, self.keyword_places[symbol])
-        for symbol, place in Mentions(self.found, changing).places():
+        for symbol, place in Mentions(self.scopes, changing).places():
             places[symbol.name, changing[symbol]].add(place)
-        of_module = {(one.name, kind) for one, kind in changing.items() if one.scope.parent is None}
+        of_module = {(symbol.name, kind) for symbol, kind in changing.items() if symbol.scope.parent is None}
         names = tuple(
-            Renamable(name, kind, tuple(sorted(found)), (name, kind) in of_module)
-            for (name, kind), found in places.items()
+            Renamable(name, kind, tuple(sorted(offsets)), (name, kind) in of_module)
+            for (name, kind), offsets in places.items()
         )
-        return Analysis(self.found.text, names, kept, words)
+        return Analysis(self.scopes.text, names, kept, words)
 
     # calls by keyword
 
     def read(self, call: Call) -> None:
-        """A keyword belongs to a parameter if the callee is certain; else nobody knows whose it is."""
+        """Assign the keywords of a call to parameters if the callee is certain; else their parameters are unknown."""
         callee = call.scope.lookup(call.callee) if call.callee else None
         inner = self.certain(callee) if callee else None
         if callee and call.spread:
@@ -129,22 +129,22 @@ class _Policy:
             parameter = inner.symbols.get(name) if inner else None
             if parameter is None or place is None or "parameter" not in parameter.bindings:
                 self.unknown_keywords.add(name)
-            elif not self.found.text.startswith(name, place):
+            elif not self.scopes.text.startswith(name, place):
                 parameter.hidden = True
             else:
                 self.keyword_places[parameter].append(place)
 
     def certain(self, symbol: Symbol) -> Scope | None:
-        """The function that a symbol names, where it can name no other."""
+        """Return the scope of the function that a symbol names, where it can name no other."""
         if symbol.times_bound != 1 or len(symbol.definitions) != 1 or symbol.scope.kind == "class":
             return None
         definition = symbol.definitions[0]
-        return None if _decorators(definition) else self.found.functions[definition]
+        return None if _decorators(definition) else self.scopes.functions[definition]
 
     # reasons to keep a name
 
-    def reason(self, symbol: Symbol) -> str | None:  # noqa: PLR0911  one rule, one line
-        """Why a symbol keeps its name, or None."""
+    def reason(self, symbol: Symbol) -> str | None:  # noqa: PLR0911  a rule a line
+        """Return why a symbol keeps its name, or None."""
         name, scope = symbol.name, symbol.scope
         if name in self.keep:
             return "to be kept"
@@ -164,7 +164,7 @@ class _Policy:
         return self.of_module(symbol) or self.of_function(symbol) or self.of_parameter(symbol)
 
     def of_module(self, symbol: Symbol) -> str | None:
-        """Names of the module can be reached from outside of the text's own scopes."""
+        """Return why a name of the module is kept: it can be reached from outside of the text's own scopes."""
         if symbol.scope.parent is not None:
             return None
         if self.opaque:
@@ -178,24 +178,24 @@ class _Policy:
         return None
 
     def of_function(self, symbol: Symbol) -> str | None:
-        """Names of functions can be seen from within the program."""
+        """Return why the name of a function is kept: the program can see it."""
         if not symbol.definitions:
             return None
         if self.names_matter:
             return self.names_matter
         if symbol.name.startswith("test") and symbol.scope.parent is None:
             return "test runners look for it"
-        if any(self.foreign_decorator(one, symbol.scope) for one in symbol.definitions):
+        if any(self.foreign_decorator(definition, symbol.scope) for definition in symbol.definitions):
             return "a decorator may look at the name"
         return None
 
-    def of_parameter(self, symbol: Symbol) -> str | None:  # noqa: PLR0911  one rule, one line
-        """Names of parameters matter to those who call by keyword."""
+    def of_parameter(self, symbol: Symbol) -> str | None:  # noqa: PLR0911  a rule a line
+        """Return why the name of a parameter is kept: callers may pass it by keyword."""
         if not symbol.bindings & {"parameter", "star"}:
             return None
         definition = symbol.scope.node
         owner = self.owners.get(definition) if isinstance(definition, ast.FunctionDef | ast.AsyncFunctionDef) else None
-        if owner and any(self.foreign_decorator(one, owner.scope) for one in owner.definitions):
+        if owner and any(self.foreign_decorator(definition, owner.scope) for definition in owner.definitions):
             return "a decorator may look at the parameters"
         if owner and owner.name.startswith("test"):
             return "test runners look for it"
@@ -209,8 +209,8 @@ class _Policy:
             return "may be passed by keyword"
         return None
 
-    def foreign_decorator(self, definition: Definition, scope: Scope) -> bool:
-        """Whether a decorator is neither written here nor known to leave names alone."""
+    def foreign_decorator(self, definition: FunctionNode, scope: Scope) -> bool:
+        """Return whether a decorator is neither defined in the text nor in the list of those that ignore names."""
         for decorator in _decorators(definition):
             called = decorator.func if isinstance(decorator, ast.Call) else decorator
             last = called.attr if isinstance(called, ast.Attribute) else getattr(called, "id", None)
@@ -222,7 +222,7 @@ class _Policy:
         return False
 
     def has_foreign_base(self, scope: Scope) -> bool:
-        """Whether a class inherits from one that is not written here."""
+        """Return whether a class inherits from a class that is not defined in the text."""
         node = scope.node
         for base in node.bases if isinstance(node, ast.ClassDef) else ():
             named = base.value if isinstance(base, ast.Subscript) else base
@@ -234,15 +234,15 @@ class _Policy:
         return False
 
 
-def _decorators(definition: Definition) -> list[ast.expr]:
+def _decorators(definition: FunctionNode) -> list[ast.expr]:
     return [] if isinstance(definition, ast.Lambda) else definition.decorator_list
 
 
 def keywords_of(text: str) -> frozenset[str]:
-    """Names that a text passes by keyword: tests that call a sample so need its parameters to keep them.
+    """Return the names that a text passes by keyword: parameters of a sample that its tests call so must keep them.
 
     Raises:
         SyntaxError: the text does not parse.
     """
-    calls = (one for one in ast.walk(python_tree(text)) if isinstance(one, ast.Call))
-    return frozenset(given.arg for call in calls for given in call.keywords if given.arg is not None)
+    calls = (node for node in ast.walk(python_tree(text)) if isinstance(node, ast.Call))
+    return frozenset(keyword.arg for call in calls for keyword in call.keywords if keyword.arg is not None)

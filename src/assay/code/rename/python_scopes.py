@@ -1,4 +1,4 @@
-"""Which binding each name of a Python text means, and where it stands.
+"""The binding that each name of a Python text means, and the places of each name.
 
 The rules are those of the language reference, "Naming and binding": function scopes nest, class scopes are not
 seen from the functions within, a comprehension is a scope whose first iterable belongs outside, and `:=` binds outside.
@@ -17,7 +17,7 @@ from assay.code.parse.python_source import Fragment, below, children, expression
 
 ScopeKind = Literal["module", "function", "class", "comprehension", "type parameters"]
 Binding = Literal["variable", "parameter", "star", "function", "class", "import", "type parameter"]
-Definition = ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda
+FunctionNode = ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda
 
 _GAP = r"(?:\s|\\\r?\n)"
 _DEF = re.compile(rf"(?:async{_GAP}+)?def{_GAP}+")
@@ -30,7 +30,7 @@ _STRING = re.compile(r"""[uU]?('{3}|"{3}|'|")([^\\]*)\1\Z""", re.DOTALL)
 
 @dataclass(slots=True, eq=False)
 class Symbol:
-    """One binding: a name in the scope that owns it.
+    """A name in the scope that owns it.
 
     Attributes:
         name: as it is written everywhere.
@@ -47,14 +47,14 @@ class Symbol:
     scope: "Scope"
     bindings: set[Binding] = field(default_factory=set)
     places: list[int] = field(default_factory=list)
-    definitions: list[Definition] = field(default_factory=list)
+    definitions: list[FunctionNode] = field(default_factory=list)
     times_bound: int = 0
     escapes: bool = False
     hidden: bool = False
     shown: bool = False
 
-    def bound(self, binding: Binding, definition: Definition | None) -> None:
-        """Notes one more binding."""
+    def bound(self, binding: Binding, definition: FunctionNode | None) -> None:
+        """Add a binding."""
         self.bindings.add(binding)
         self.times_bound += 1
         if definition is not None:
@@ -77,11 +77,11 @@ class Scope:
 
     @property
     def module(self) -> "Scope":
-        """The outermost scope."""
+        """Return the outermost scope."""
         return self if self.parent is None else self.parent.module
 
     def lookup(self, name: str) -> Symbol | None:
-        """The symbol that the name means here; None for a name that nothing in the text binds."""
+        """Return the symbol that a name means in this scope; None for a name that nothing in the text binds."""
         declared = self.outer.get(name)
         if declared == "global":
             return self.module.symbols.get(name)
@@ -98,7 +98,7 @@ class Scope:
         return self.module.symbols.get(name)
 
     def walk(self) -> Iterator["Scope"]:
-        """This scope and all below it, in the order of the text."""
+        """Yield this scope and all below it, in the order of the text."""
         yield self
         for child in self.children:
             yield from child.walk()
@@ -115,7 +115,7 @@ class Call:
 
 
 @dataclass(frozen=True, slots=True)
-class Scoped:
+class Scopes:
     """All names of one text.
 
     Attributes:
@@ -134,7 +134,7 @@ class Scoped:
     nodes: tuple[ast.AST, ...]
     module: Scope
     calls: tuple[Call, ...]
-    functions: dict[Definition, Scope]
+    functions: dict[FunctionNode, Scope]
     free: frozenset[str]
     hints: frozenset[int]
 
@@ -149,8 +149,8 @@ class _Use:
     shown: bool
 
 
-def scoped(text: str, tree: ast.Module) -> Scoped:
-    """Resolves every name of the text."""
+def scopes_of(text: str, tree: ast.Module) -> Scopes:
+    """Resolve every name of the text."""
     reader = _Reader(text, tree)
     reader.visit_body(tree.body)
     for scope, name, binding, definition in reader.nonlocals:
@@ -169,7 +169,7 @@ def scoped(text: str, tree: ast.Module) -> Scoped:
             symbol.places.append(use.place)
         symbol.shown |= use.shown
         symbol.escapes |= not (use.called or use.stored)
-    return Scoped(
+    return Scopes(
         text,
         tree,
         tuple(below(tree)),
@@ -182,7 +182,7 @@ def scoped(text: str, tree: ast.Module) -> Scoped:
 
 
 class _Reader(ast.NodeVisitor):
-    """Walks the tree once and notes scopes, bindings and uses."""
+    """One walk through the tree that collects scopes, bindings and uses."""
 
     def __init__(self, text: str, tree: ast.Module) -> None:
         self.text = text
@@ -190,8 +190,8 @@ class _Reader(ast.NodeVisitor):
         self.module = self.scope = Scope("module", None, tree, 0, len(text))
         self.uses: list[_Use] = []
         self.calls: list[Call] = []
-        self.functions: dict[Definition, Scope] = {}
-        self.nonlocals: list[tuple[Scope, str, Binding, Definition | None]] = []
+        self.functions: dict[FunctionNode, Scope] = {}
+        self.nonlocals: list[tuple[Scope, str, Binding, FunctionNode | None]] = []
         self.hints: set[int] = set()
         self.shown = False
         self.declares = "global" in text or "nonlocal" in text
@@ -199,9 +199,9 @@ class _Reader(ast.NodeVisitor):
     # what binds and what uses
 
     def bind(
-        self, name: str, binding: Binding, scope: Scope | None = None, definition: Definition | None = None
+        self, name: str, binding: Binding, scope: Scope | None = None, definition: FunctionNode | None = None
     ) -> None:
-        """Notes that the scope, or whichever it declares, binds the name."""
+        """Add a binding of the name to the scope, or to the scope that `global` or `nonlocal` declares."""
         scope = scope or self.scope
         declared = scope.outer.get(name)
         if declared == "nonlocal":  # the function around may bind the name only after this
@@ -213,7 +213,7 @@ class _Reader(ast.NodeVisitor):
     def use(
         self, name: str, place: int | None, *, scope: Scope | None = None, called: bool = False, stored: bool = False
     ) -> None:
-        """Notes that the name stands there."""
+        """Add a use of the name."""
         self.uses.append(_Use(name, scope or self.scope, place, called, stored, self.shown))
 
     def store(
@@ -221,32 +221,35 @@ class _Reader(ast.NodeVisitor):
         name: str,
         place: int | None,
         binding: Binding = "variable",
-        definition: Definition | None = None,
+        definition: FunctionNode | None = None,
     ) -> None:
-        """Binds the name where it stands."""
+        """Add a binding of the name, and its use, at the same place."""
         self.bind(name, binding, definition=definition)
         self.use(name, place, stored=True)
 
     def enter(self, kind: ScopeKind, node: ast.AST, start: int, end: int) -> Scope:
-        """Opens a scope; `self.scope = scope.parent` closes it."""
+        """Open a scope; `leave` closes it."""
         inner = Scope(kind, self.scope, node, start, end)
         self.scope.children.append(inner)
         self.scope = inner
         return inner
 
     def leave(self) -> None:
-        """Closes a scope."""
+        """Close the scope."""
         if self.scope.parent is not None:
             self.scope = self.scope.parent
 
     def visit_all(self, nodes: Iterable[ast.AST | None]) -> None:
-        """Visits what is there."""
+        """Visit the nodes that are not None."""
         for node in nodes:
             if node is not None:
                 self.visit(node)
 
     def visit_body(self, body: list[ast.stmt]) -> None:
-        """Declarations hold for the whole scope, wherever in it they stand: they are read first."""
+        """Visit the statements of a scope.
+
+        Declarations hold for the whole scope, wherever in it they are: they are read first.
+        """
         for statement in _own_statements(body) if self.declares else ():
             if isinstance(statement, ast.Global):
                 self.scope.outer.update(dict.fromkeys(statement.names, "global"))
@@ -255,14 +258,14 @@ class _Reader(ast.NodeVisitor):
         self.visit_all(body)
 
     def generic_visit(self, node: ast.AST) -> None:
-        """Visits what is below."""
-        for one in children(node):
-            self.visit(one)
+        """Visit the nodes below."""
+        for child in children(node):
+            self.visit(child)
 
     # names
 
     def visit_Constant(self, node: ast.Constant) -> None:
-        """A constant neither binds nor uses."""
+        """Do nothing: a constant neither binds nor uses a name."""
 
     def visit_Name(self, node: ast.Name) -> None:
         place = self.at.start(node)
@@ -292,7 +295,7 @@ class _Reader(ast.NodeVisitor):
         self.declaration(node, node.names)
 
     def declaration(self, node: ast.Global | ast.Nonlocal, names: list[str]) -> None:
-        """The tree gives the names, not their places."""
+        """Add uses of declared names; the tree has the names without their places."""
         words = _WORD.finditer(self.text, self.at.start(node), self.at.end(node))
         next(words)
         for name, word in zip(names, words, strict=True):
@@ -310,8 +313,8 @@ class _Reader(ast.NodeVisitor):
         if node.type is not None:
             self.visit(node.type)
             if node.name is not None:
-                found = _AS.match(self.text, self.at.end(node.type))
-                self.store(node.name, found.end() if found else None)
+                match = _AS.match(self.text, self.at.end(node.type))
+                self.store(node.name, match.end() if match else None)
         self.visit_all(node.body)
 
     def visit_MatchAs(self, node: ast.MatchAs) -> None:
@@ -327,7 +330,7 @@ class _Reader(ast.NodeVisitor):
     def visit_MatchMapping(self, node: ast.MatchMapping) -> None:
         self.generic_visit(node)
         if node.rest is not None:
-            stars = [one.end() for one in _STARS.finditer(self.text, self.at.start(node), self.at.end(node))]
+            stars = [match.end() for match in _STARS.finditer(self.text, self.at.start(node), self.at.end(node))]
             self.store(node.rest, stars[-1] if stars else None)
 
     # calls
@@ -342,24 +345,24 @@ class _Reader(ast.NodeVisitor):
         self.visit_all(node.args)
         self.keywords(node.keywords, callee)
 
-    def keywords(self, found: list[ast.keyword], callee: str | None) -> None:
-        """Keyword arguments of a call or of a class statement."""
-        named = tuple((one.arg, self.at.start(one)) for one in found if one.arg is not None)
-        if found:
-            self.calls.append(Call(self.scope, callee, named, spread=len(named) < len(found)))
-        self.visit_all(one.value for one in found)
+    def keywords(self, arguments: list[ast.keyword], callee: str | None) -> None:
+        """Add the keyword arguments of a call or of a class statement."""
+        named = tuple((argument.arg, self.at.start(argument)) for argument in arguments if argument.arg is not None)
+        if arguments:
+            self.calls.append(Call(self.scope, callee, named, spread=len(named) < len(arguments)))
+        self.visit_all(argument.value for argument in arguments)
 
     # scopes
 
     def visit_FunctionDef(self, node: ast.FunctionDef | ast.AsyncFunctionDef) -> None:
         self.visit_all(node.decorator_list)
         start = self.at.start(node)
-        found = _DEF.match(self.text, start)
-        self.store(node.name, found.end() if found else None, "function", node)
+        match = _DEF.match(self.text, start)
+        self.store(node.name, match.end() if match else None, "function", node)
         generic = self.type_parameters(node)
         self.visit_all([*node.args.defaults, *node.args.kw_defaults])
-        for one in (*_parameters(node.args), *_stars(node.args)):
-            self.annotation(one.annotation)
+        for parameter in (*_parameters(node.args), *_stars(node.args)):
+            self.annotation(parameter.annotation)
         self.annotation(node.returns)
         self.function(node)
         self.visit_body(node.body)
@@ -375,13 +378,13 @@ class _Reader(ast.NodeVisitor):
         self.visit(node.body)
         self.leave()
 
-    def function(self, node: Definition) -> None:
-        """Opens the scope of a function with its parameters."""
+    def function(self, node: FunctionNode) -> None:
+        """Open the scope of a function with its parameters."""
         self.functions[node] = self.enter("function", node, self.at.start(node), self.at.end(node))
-        for one in _parameters(node.args):
-            self.store(one.arg, self.at.start(one), "parameter")
-        for one in _stars(node.args):
-            self.store(one.arg, self.at.start(one), "star")
+        for parameter in _parameters(node.args):
+            self.store(parameter.arg, self.at.start(parameter), "parameter")
+        for parameter in _stars(node.args):
+            self.store(parameter.arg, self.at.start(parameter), "star")
 
     def visit_ClassDef(self, node: ast.ClassDef) -> None:
         self.visit_all(node.decorator_list)
@@ -396,14 +399,14 @@ class _Reader(ast.NodeVisitor):
             self.leave()
 
     def type_parameters(self, node: ast.AST) -> bool:
-        """Opens the scope of `def f[T]`, `class C[T]` or `type A[T]`, which Python has since 3.12."""
-        found = getattr(node, "type_params", [])
-        if found:
+        """Open the scope of `def f[T]`, `class C[T]` or `type A[T]` (Python 3.12); return whether there is one."""
+        parameters = getattr(node, "type_params", [])
+        if parameters:
             self.enter("type parameters", node, self.scope.start, self.scope.end)
-            for one in found:
-                self.bind(one.name, "type parameter")
-                self.visit_all([getattr(one, "bound", None), getattr(one, "default_value", None)])
-        return bool(found)
+            for parameter in parameters:
+                self.bind(parameter.name, "type parameter")
+                self.visit_all([getattr(parameter, "bound", None), getattr(parameter, "default_value", None)])
+        return bool(parameters)
 
     def visit_TypeAlias(self, node: ast.AST) -> None:
         self.bind(node.name.id, "class")  # type: ignore[attr-defined]
@@ -413,13 +416,13 @@ class _Reader(ast.NodeVisitor):
             self.leave()
 
     def comprehension(self, node: ast.ListComp | ast.SetComp | ast.GeneratorExp | ast.DictComp) -> None:
-        """The first iterable belongs to the scope around, all else to the comprehension's own."""
+        """Visit a comprehension: its first iterable belongs to the scope around, all else to its own scope."""
         first, *rest = node.generators
         self.visit(first.iter)
         self.enter("comprehension", node, self.at.start(node), self.at.end(node))
         self.visit_all([first.target, *first.ifs])
-        for one in rest:
-            self.visit_all([one.iter, one.target, *one.ifs])
+        for generator in rest:
+            self.visit_all([generator.iter, generator.target, *generator.ifs])
         self.visit_all([node.key, node.value] if isinstance(node, ast.DictComp) else [node.elt])
         self.leave()
 
@@ -429,35 +432,35 @@ class _Reader(ast.NodeVisitor):
 
     def visit_JoinedStr(self, node: ast.JoinedStr) -> None:
         if sys.version_info >= (3, 12):
-            for one in _formatted(node):
-                self.field(one.value, self.at, self.shows(one.value))
+            for part in _formatted(node):
+                self.field(part.value, self.at, self.shows(part.value))
             return
         formatted = list(_formatted(node))
-        found = list(fields(self.text, self.at.start(node), self.at.end(node)))
-        for index, one in enumerate(formatted):
-            place = found[index] if len(found) == len(formatted) else None
+        places = list(fields(self.text, self.at.start(node), self.at.end(node)))
+        for index, part in enumerate(formatted):
+            place = places[index] if len(places) == len(formatted) else None
             inner = place and expression_at(self.text, place.start, place.end)
-            if not place or not inner or ast.dump(inner[0]) != ast.dump(one.value):
-                self.hide(one.value)
+            if not place or not inner or ast.dump(inner[0]) != ast.dump(part.value):
+                self.hide(part.value)
             else:
                 self.field(*inner, place.shown)
 
     def shows(self, value: ast.expr) -> bool:
-        """Whether `=` follows the expression in its field, so that the f-string prints the expression itself."""
+        """Return whether `=` follows the expression in its field, so that the f-string prints the expression itself."""
         return _DEBUG.match(self.text, self.at.end(value)) is not None
 
     def field(self, value: ast.expr, at: Fragment, shown: bool) -> None:  # noqa: FBT001
-        """The expression of a replacement field."""
+        """Visit the expression of a replacement field."""
         around, shown_around = self.at, self.shown
         self.at, self.shown = at, shown or shown_around
         self.visit(value)
         self.at, self.shown = around, shown_around
 
     def hide(self, value: ast.AST) -> None:
-        """Names that stand at a place we do not know."""
-        for one in ast.walk(value):
-            if isinstance(one, ast.Name):
-                self.use(one.id, None)
+        """Add uses of names whose places are unknown."""
+        for node in ast.walk(value):
+            if isinstance(node, ast.Name):
+                self.use(node.id, None)
 
     def visit_AnnAssign(self, node: ast.AnnAssign) -> None:
         self.visit(node.target)
@@ -466,7 +469,7 @@ class _Reader(ast.NodeVisitor):
             self.visit(node.value)
 
     def annotation(self, node: ast.expr | None) -> None:
-        """A type hint: a string in it is code as well, but for the strings of Literal and the remarks of Annotated."""
+        """Visit a type hint: a string in it is code too, except strings of Literal and metadata of Annotated."""
         if isinstance(node, ast.Constant) and isinstance(node.value, str):
             self.quoted(node, node.value)
         elif isinstance(node, ast.Subscript):
@@ -474,8 +477,8 @@ class _Reader(ast.NodeVisitor):
             generic = node.value.attr if isinstance(node.value, ast.Attribute) else getattr(node.value, "id", None)
             inner = node.slice.elts if isinstance(node.slice, ast.Tuple) else [node.slice]
             types = {"Literal": 0, "Annotated": 1}.get(str(generic), len(inner))
-            for one in inner[:types]:
-                self.annotation(one)
+            for element in inner[:types]:
+                self.annotation(element)
             self.visit_all(inner[types:])
         elif isinstance(node, ast.BinOp | ast.List | ast.Tuple):
             for part in ast.iter_child_nodes(node):
@@ -485,7 +488,7 @@ class _Reader(ast.NodeVisitor):
             self.visit(node)
 
     def quoted(self, node: ast.Constant, value: str) -> None:
-        """A type hint in quotes."""
+        """Visit a type hint in quotes."""
         start, end = self.at.start(node), self.at.end(node)
         literal = _STRING.match(self.text[start:end])
         inner = literal and expression_at(self.text, start + literal.start(2), start + literal.end(2))
@@ -500,7 +503,7 @@ class _Reader(ast.NodeVisitor):
 
 
 def _own_statements(body: list[ast.stmt]) -> Iterator[ast.stmt]:
-    """Statements of a scope, those within its blocks too, not those of scopes within."""
+    """Yield the statements of a scope, also those within its blocks, without those of inner scopes."""
     waiting: list[ast.AST] = list(reversed(body))
     while waiting:
         node = waiting.pop()
@@ -515,12 +518,12 @@ def _parameters(arguments: ast.arguments) -> Iterator[ast.arg]:
 
 
 def _stars(arguments: ast.arguments) -> Iterator[ast.arg]:
-    yield from (one for one in (arguments.vararg, arguments.kwarg) if one is not None)
+    yield from (argument for argument in (arguments.vararg, arguments.kwarg) if argument is not None)
 
 
 def _formatted(node: ast.JoinedStr) -> Iterator[ast.FormattedValue]:
-    for one in node.values:
-        if isinstance(one, ast.FormattedValue):
-            yield one
-            if isinstance(one.format_spec, ast.JoinedStr):
-                yield from _formatted(one.format_spec)
+    for value in node.values:
+        if isinstance(value, ast.FormattedValue):
+            yield value
+            if isinstance(value.format_spec, ast.JoinedStr):
+                yield from _formatted(value.format_spec)

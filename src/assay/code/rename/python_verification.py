@@ -1,4 +1,4 @@
-"""Is this text that one, but for names? Asked of the texts alone, whatever made them.
+"""Verification that a Python text differs from another in names alone, from the two texts and nothing else.
 
 1. Text: between the words the two are identical byte for byte; where words differ, a name became its new name.
 2. Syntax: it parses, and its tree is the original's node for node; only identifiers differ, never an attribute, an
@@ -7,7 +7,7 @@
    before; names of the module correspond one to one.
 
 From 2 and 3 follows that every name means the binding that it meant before. Python makes its symbol tables of the tree
-and of nothing else, and all that it asks of a name is whether it is another. Where 2 has found names to change one to
+and of nothing else, and it uses of names only which are equal. Where 2 has found names to change one to
 one, each at all of its places, to names that the tree did not have, 3 follows; the tables are made for all other cases.
 """
 
@@ -25,7 +25,7 @@ from typing import Any
 from assay.code.parse.python_source import python_tree
 
 _WORDS = re.compile(r"([^\W\d]\w*+)")
-_ASCII_WORDS = re.compile(r"([A-Za-z_][A-Za-z0-9_]*+)")  # the same words of a text in ASCII, found in half the time
+_ASCII_WORDS = re.compile(r"([A-Za-z_][A-Za-z0-9_]*+)")  # finds the same words in a text in ASCII, twice as fast
 _IDENTIFIERS = frozenset({"id", "arg", "name", "names", "rest"})
 _FIXED = frozenset({ast.ClassDef, ast.alias, ast.Attribute, ast.ImportFrom})
 _DECLARATIONS = frozenset({ast.Global, ast.Nonlocal})
@@ -36,7 +36,7 @@ Pairs = frozenset[tuple[str, str]]
 
 @dataclass(frozen=True, slots=True)
 class PythonVerifier:
-    """Holds what is needed of the original, so that many variants can be held against it.
+    """An original, read once, with which many variants are compared.
 
     Attributes:
         between: the text between the words, before and behind them.
@@ -56,7 +56,7 @@ class PythonVerifier:
 
     @classmethod
     def of(cls, original: str) -> "PythonVerifier":
-        """Reads the original.
+        """Read the original.
 
         Raises:
             SyntaxError, ValueError: it does not parse.
@@ -71,7 +71,7 @@ class PythonVerifier:
         return cls(words[::2], words[1::2], nodes, frozenset(loose), names, tuple(_tables(original)))
 
     def difference(self, variant: str, renaming: Pairs) -> str | None:
-        """What is wrong with a variant, or None.
+        """Return what differs in a variant besides the renaming, or None.
 
         Args:
             variant: its text.
@@ -104,7 +104,7 @@ class PythonVerifier:
         return None if self._one_to_one(changed) else self._scopes_differ(variant, renaming)
 
     def _one_to_one(self, changed: Mapping[tuple[str, str], int]) -> bool:
-        """Whether the tree has its names as before, but for some that have become new ones everywhere."""
+        """Return whether the tree has its names as before, except some that have become new ones everywhere."""
         return len({new for _old, new in changed}) == len(changed) and all(
             times == self.names[old]
             and new not in self.names
@@ -134,7 +134,7 @@ def _beyond(changed: set[tuple[str, str]], renaming: Pairs) -> str | None:
 
 
 def _flatten(tree: ast.AST, row: list[object], following: frozenset[int] | tuple[()], loose: set[int]) -> None:
-    """Writes the tree into one row from which it could be built again; what must not change stands in tuples."""
+    """Append the tree to a row from which it could be built again; what must not change is in tuples."""
     waiting: list[Any] = [tree]
     while waiting:
         node = waiting.pop()
@@ -162,9 +162,9 @@ def _flatten(tree: ast.AST, row: list[object], following: frozenset[int] | tuple
 
 def _flatten_fields(node: ast.AST, kind: type[ast.AST], row: list[object], waiting: list[Any]) -> None:
     row.append(kind)
-    held = vars(node)
+    values = vars(node)
     for name in kind._fields:
-        value = held.get(name)
+        value = values.get(name)
         if isinstance(value, ast.AST):
             row.append(True)  # a child follows, as against None
             waiting.append(value)
@@ -178,19 +178,19 @@ def _flatten_fields(node: ast.AST, kind: type[ast.AST], row: list[object], waiti
 
 
 def _names(nodes: Sequence[object]) -> Iterator[str]:
-    """The identifiers of a tree; those that imports and classes bind stand in tuples, (field, name).
+    """Yield the identifiers of a tree; those that imports and classes bind are in tuples, (field, name).
 
-    Keywords of calls apart: no symbol table has them.
+    Keywords of calls are left out: no symbol table has them.
     """
-    for before, one in pairwise(nodes):
-        if type(one) is str and before is not ast.keyword:
-            yield one
-        elif type(one) is tuple and one[0] in {"name", "asname"} and one[1]:
-            yield one[1].partition(".")[0]
+    for before, item in pairwise(nodes):
+        if type(item) is str and before is not ast.keyword:
+            yield item
+        elif type(item) is tuple and item[0] in {"name", "asname"} and item[1]:
+            yield item[1].partition(".")[0]
 
 
 def _strings_with_names(tree: ast.AST) -> frozenset[int]:
-    """Docstrings and quoted type hints, by identity of their nodes."""
+    """Return docstrings and quoted type hints, by identity of their nodes."""
     return frozenset(map(id, _following(tree)))
 
 
@@ -211,10 +211,16 @@ def _hints(node: ast.AST) -> Iterator[ast.expr]:
     if isinstance(node, ast.AnnAssign):
         yield node.annotation
     elif isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
-        given = node.args
-        for one in (*given.posonlyargs, *given.args, given.vararg, *given.kwonlyargs, given.kwarg):
-            if one is not None and one.annotation is not None:
-                yield one.annotation
+        arguments = node.args
+        for argument in (
+            *arguments.posonlyargs,
+            *arguments.args,
+            arguments.vararg,
+            *arguments.kwonlyargs,
+            arguments.kwarg,
+        ):
+            if argument is not None and argument.annotation is not None:
+                yield argument.annotation
         if node.returns is not None:
             yield node.returns
 
@@ -265,7 +271,7 @@ def _tables_differ(old: tuple[_Table, ...], new: tuple[_Table, ...], renaming: P
             now = (
                 name
                 if name in variant.symbols
-                else next((one for one in successors.get(name, ()) if one in variant.symbols), None)
+                else next((new_name for new_name in successors.get(name, ()) if new_name in variant.symbols), None)
             )
             if now is None or variant.symbols[now] != flags:
                 return f"{name} is another kind of symbol in the scope {original.name}"

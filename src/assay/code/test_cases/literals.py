@@ -1,4 +1,4 @@
-"""Literals as they stand in prose: found, read, and written again in the manner of their neighbours."""
+"""Literals in prose: recognised, read, and written in the style of their neighbours."""
 
 import ast
 import re
@@ -6,7 +6,7 @@ from collections.abc import Collection
 from dataclasses import dataclass
 
 LONGEST = 2_000
-"""Characters of a literal at most: what is longer is data, no example."""
+"""Characters of a literal at most: longer ones are data, not examples."""
 
 _CLOSING = {"(": ")", "[": "]", "{": "}"}
 _ATOM = re.compile(
@@ -28,12 +28,12 @@ class Literal:
 
     @property
     def end(self) -> int:
-        """Behind its last character."""
+        """Offset behind its last character."""
         return self.start + len(self.source)
 
 
 def literal_at(text: str, start: int) -> Literal | None:
-    """The Python literal that begins there; `true`, `false` and `null` stand for Python's words."""
+    """Return the literal that begins at `start`, or None; `true`, `false` and `null` stand for Python's words."""
     end = literal_end(text, start)
     if end is None or end - start > LONGEST:
         return None
@@ -47,15 +47,15 @@ def literal_at(text: str, start: int) -> Literal | None:
 
 
 def literal_end(text: str, start: int) -> int | None:
-    """Where what looks like a literal ends."""
+    """Return the end of a text that looks like a literal, or None."""
     if text[start : start + 1] in _CLOSING:
         return closing(text, start)
-    found = _STRING.match(text, start) or _ATOM.match(text, start)
-    return found.end() if found else None
+    match = _STRING.match(text, start) or _ATOM.match(text, start)
+    return match.end() if match else None
 
 
 def closing(text: str, start: int) -> int | None:
-    """Behind the bracket that closes the one at `start`; brackets in strings do not count."""
+    """Return the offset behind the bracket that closes the bracket at `start`, or None; strings are skipped."""
     waiting = [_CLOSING[text[start]]]
     place = start + 1
     while place < min(len(text), start + LONGEST):
@@ -75,7 +75,7 @@ def closing(text: str, start: int) -> int | None:
 
 @dataclass(frozen=True, slots=True)
 class Style:
-    """How literals are written: the quote, what follows a comma and a colon, and whose words `true` and `null` are."""
+    """A style of writing literals: quote, text of a comma and of a colon, and whether `true` and `null` are used."""
 
     quote: str = "'"
     comma: str = ", "
@@ -84,19 +84,19 @@ class Style:
 
     @classmethod
     def of(cls, sources: Collection[str]) -> "Style":
-        """The style of literals that stand together, where they show it."""
+        """Return the style of neighbouring literals, as far as they show it."""
         joined = " ".join(sources)
         bare = re.sub(_STRING, "_", joined)
-        quotes = [found[1] for found in _STRING.finditer(joined)]
+        quotes = [match[1] for match in _STRING.finditer(joined)]
         return cls(
             quotes[0] if quotes else "'",
             "," if re.search(r",\S", bare) and ", " not in bare else ", ",
             ":" if re.search(r":\S", bare) and ": " not in bare else ": ",
-            any(one in _FOREIGN for one in sources),
+            any(source in _FOREIGN for source in sources),
         )
 
-    def written(self, value: object) -> str:  # noqa: PLR0911  one return a type
-        """The literal of a value; a set's elements stand in order, so that no hash is seen."""
+    def written(self, value: object) -> str:  # noqa: PLR0911  a return a type
+        """Return the literal of a value; elements of a set are sorted, so that hashes do not show."""
         if self.foreign and (value is None or isinstance(value, bool)):
             return _SPELLED[value]
         if isinstance(value, str):
@@ -107,7 +107,7 @@ class Style:
                 return f"[{inner}]"
             return f"({inner},)" if len(value) == 1 else f"({inner})"
         if isinstance(value, dict):
-            pairs = [f"{self.written(key)}{self.colon}{self.written(one)}" for key, one in value.items()]
+            pairs = [f"{self.written(key)}{self.colon}{self.written(item)}" for key, item in value.items()]
             return f"{{{self.comma.join(pairs)}}}"
         if isinstance(value, set) and value:
             return f"{{{self.comma.join(map(self.written, in_order(value)))}}}"
@@ -121,7 +121,7 @@ class Style:
 
 
 def in_order(values: Collection[object]) -> list[object]:
-    """Sorted where the values can be compared, else by how they are written."""
+    """Return the values sorted; by their written form where they cannot be compared."""
     try:
         return sorted(values)  # type: ignore[type-var]
     except TypeError:

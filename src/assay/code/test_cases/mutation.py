@@ -1,8 +1,8 @@
-"""Other inputs of the same types and like sizes: what a test case may be asked instead.
+"""Other inputs of the same types and similar sizes, for new test cases.
 
-What holds between the values of an input is kept where it can be seen: a sorted list stays sorted, distinct elements
-stay distinct, lists of one length keep theirs, 0 and 1 stay 0 and 1, a number that counts or names something in another
-argument goes on to do so.
+Relations between the values of an input are kept where they can be recognised: a sorted list stays sorted, distinct
+elements stay distinct, lists of the same length keep it, 0 and 1 stay 0 and 1, a number that counts or names something
+in another argument continues to do so.
 """
 
 import random
@@ -21,30 +21,30 @@ _LEAST_ALPHABET = 3
 
 
 def mutated(values: Sequence[object], draw: random.Random) -> list[object]:
-    """Values of the same types, drawn anew; single ones may stay as they were."""
+    """Return values of the same types, drawn anew; some may stay as they were."""
     names: dict[str, str] = {}
-    sizes = [len(one) for one in values if isinstance(one, list | tuple)]
-    found = [
-        _list(one, draw, names, resize=sizes.count(len(one)) == 1)
-        if isinstance(one, list)
-        else _other(one, draw, names)
-        for one in values
+    sizes = [len(value) for value in values if isinstance(value, list | tuple)]
+    new_values = [
+        _list(value, draw, names, resize=sizes.count(len(value)) == 1)
+        if isinstance(value, list)
+        else _other(value, draw, names)
+        for value in values
     ]
     for place, old in enumerate(values):
         if type(old) not in (int, float, str):
             continue
-        for other, new in zip(values, found, strict=True):
+        for other, new in zip(values, new_values, strict=True):
             if not isinstance(other, list | tuple | str) or other is old or not other:
                 continue
             if type(old) is int and old == len(other):
-                found[place] = len(new)  # type: ignore[arg-type]
+                new_values[place] = len(new)  # type: ignore[arg-type]
             elif isinstance(new, list | tuple) and old in other and new:
-                found[place] = draw.choice(new)
-    return found
+                new_values[place] = draw.choice(new)
+    return new_values
 
 
 def mutated_input(text: str, draw: random.Random) -> str:
-    """Another standard input of the same shape: as many lines and words, each word of its kind.
+    """Return another standard input of the same shape: as many lines and words, each word of its kind.
 
     A number stays where it may count something: the lines that follow, the words of a line, the letters of a word.
     """
@@ -55,14 +55,16 @@ def mutated_input(text: str, draw: random.Random) -> str:
 
 
 def _word(word: str, draw: random.Random, counts: set[int]) -> str:
-    if re.fullmatch(r"0|-?[1-9]\d{0,8}", word) and not re.fullmatch(r"1[01]{4,}", word):  # that many: binary
+    if re.fullmatch(r"0|-?[1-9]\d{0,8}", word) and not re.fullmatch(
+        r"1[01]{4,}", word
+    ):  # five or more digits 0 and 1: binary
         return word if int(word) in counts else str(_integer(int(word), draw))
     if re.fullmatch(r"-?\d+\.\d+", word):
         return str(_float(float(word), draw))
     return _shuffled_alphabet(word, draw)
 
 
-def _other(value: object, draw: random.Random, names: dict[str, str]) -> object:  # noqa: C901, PLR0911  one return a type
+def _other(value: object, draw: random.Random, names: dict[str, str]) -> object:  # noqa: C901, PLR0911  a return a type
     if isinstance(value, bool):
         return draw.random() < 0.5  # noqa: PLR2004  a coin
     if isinstance(value, int):
@@ -76,20 +78,20 @@ def _other(value: object, draw: random.Random, names: dict[str, str]) -> object:
     if isinstance(value, bytes):
         return bytes(draw.choice(value) for _ in value)
     if isinstance(value, tuple):
-        return tuple(_other(one, draw, names) for one in value)
+        return tuple(_other(item, draw, names) for item in value)
     if isinstance(value, list):
         return _list(value, draw, names)
     if isinstance(value, set):
         return set(_list(in_order(value), draw, names, resize=False))
     if isinstance(value, dict):
-        keys = [_other(one, draw, names) for one in value]
-        new = [_other(one, draw, names) for one in value.values()]
+        keys = [_other(key, draw, names) for key in value]
+        new = [_other(item, draw, names) for item in value.values()]
         return dict(zip(keys if len(set(keys)) == len(keys) else value, new, strict=True))
     return value
 
 
 def _integer(value: int, draw: random.Random) -> int:
-    """Of the same sign and about the same size; zero stays possible where it was."""
+    """Return a number of the same sign and about the same size; zero stays possible for 0 and 1."""
     if value < 0:
         return -_integer(-value, draw)
     if value <= _LARGE:
@@ -98,7 +100,7 @@ def _integer(value: int, draw: random.Random) -> int:
 
 
 def _float(value: float, draw: random.Random) -> float:
-    """Of the same sign, about the same size and as many decimals."""
+    """Return a number of the same sign, about the same size and as many decimals."""
     text = repr(value)
     if not re.fullmatch(r"-?\d+\.\d+", text):
         return value
@@ -110,7 +112,7 @@ def _float(value: float, draw: random.Random) -> float:
 
 
 def _string(value: str, draw: random.Random, names: dict[str, str]) -> str:
-    """Words become other words, digits other digits; what else there is stays, or is taken in another number."""
+    """Replace words by other words, digits by other digits; other characters stay, or change in number."""
     if value in names:
         return names[value]
     if len(set(value)) < _LEAST_ALPHABET or not re.search(r"\w", value):
@@ -121,8 +123,8 @@ def _string(value: str, draw: random.Random, names: dict[str, str]) -> str:
         words = value.split(" ")
         new = " ".join(draw.sample(words, len(words)))
     elif draw.random() < 0.5:  # noqa: PLR2004  a coin
-        new = _WORDS.sub(lambda found: _like(found[0], draw), value)
-        new = "".join(draw.choice(string.digits) if one in string.digits else one for one in new)
+        new = _WORDS.sub(lambda match: _like(match[0], draw), value)
+        new = "".join(draw.choice(string.digits) if character in string.digits else character for character in new)
     else:
         new = _shuffled_alphabet(value, draw)
     names[value] = new
@@ -137,7 +139,7 @@ def _like(word: str, draw: random.Random) -> str:
 
 
 def _few_letters(value: str, draw: random.Random) -> str:
-    """A string of one or two characters, or without a letter: its pattern under other letters, longer, or shuffled."""
+    """Change a string of one or two characters, or without a letter: other letters, longer, or shuffled."""
     if not value:
         return value
     if re.search(r"\w", value) and draw.random() < 0.5:  # noqa: PLR2004  a coin
@@ -147,22 +149,22 @@ def _few_letters(value: str, draw: random.Random) -> str:
 
 
 def _shuffled_alphabet(value: str, draw: random.Random) -> str:
-    """Every character becomes another of its kind, the same one everywhere: what repeats goes on to repeat."""
+    """Replace every character by another of its kind, the same everywhere, so that repetitions stay."""
     if re.fullmatch(r"[01]+", value):
         return "".join(draw.choice("01") for _ in value)
     table: dict[str, str] = {}
     for kind in (string.ascii_lowercase, string.ascii_uppercase, string.digits):
         used = sorted(set(value) & set(kind))
         table |= dict(zip(used, draw.sample(kind, len(used)), strict=True))
-    return "".join(table.get(one, one) for one in value)
+    return "".join(table.get(character, character) for character in value)
 
 
 def _list(values: list[object], draw: random.Random, names: dict[str, str], *, resize: bool = False) -> list[object]:
     leaves = list(_leaves(values))
-    if len(leaves) > 1 and all(type(one) is int and one in (0, 1) for one in leaves):
+    if len(leaves) > 1 and all(type(leave) is int and leave in (0, 1) for leave in leaves):
         return _bits(values, draw)
-    new = [_other(one, draw, names) for one in values]
-    if not all(isinstance(one, int | float | str) for one in values):
+    new = [_other(value, draw, names) for value in values]
+    if not all(isinstance(value, int | float | str) for value in values):
         return new  # rows and records
     if resize and len(values) > 1 and draw.random() < _RESIZED:
         new = new[:-1] if draw.random() < 0.5 else [*new, _other(draw.choice(values), draw, {})]  # noqa: PLR2004  a coin
@@ -176,14 +178,14 @@ def _list(values: list[object], draw: random.Random, names: dict[str, str], *, r
 
 def _leaves(values: object) -> Iterator[object]:
     if isinstance(values, list):
-        for one in values:
-            yield from _leaves(one)
+        for value in values:
+            yield from _leaves(value)
     else:
         yield values
 
 
 def _bits(values: list[object], draw: random.Random) -> list[object]:
-    return [_bits(one, draw) if isinstance(one, list) else draw.randint(0, 1) for one in values]
+    return [_bits(value, draw) if isinstance(value, list) else draw.randint(0, 1) for value in values]
 
 
 def _sorted(values: Sequence[object], *, reverse: bool) -> list[object] | None:

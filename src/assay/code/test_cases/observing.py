@@ -1,7 +1,7 @@
-"""What solutions give for inputs: asked of the solutions themselves, in the sandbox, twice.
+"""Answers of solutions to inputs, from two runs of the solutions in the sandbox.
 
-The two runs take the inputs in opposite order and have different hash seeds. What both agree on depends neither on what
-was called before nor on the order of a set, nor on time or chance.
+The two runs take the inputs in opposite order and have different hash seeds. An answer on which both agree depends
+neither on earlier calls nor on the order of a set, nor on time or chance.
 """
 
 import ast
@@ -14,13 +14,13 @@ from assay.code.sandbox.execution import MIB, Limits, run_python
 _BATCH = 16
 _SECONDS_EACH = 0.25  # of processor time, an input
 _SECONDS_ALL = 10  # of processor time, a solution
-_SECONDS_WALL = 120  # a busy machine must not change what is found
-_SLOW = 6  # inputs that take too long, then a solution is asked no more
+_SECONDS_WALL = 120  # a busy machine must not change the answers
+_SLOW = 6  # inputs that take too long, after which a solution gets no more
 _LONGEST = 2_000
 
 RAISES = "the original fails on it"
 SLOW = "the original takes too long"
-NO_LITERAL = "what it gives is no literal"
+NO_LITERAL = "its output is not a literal"
 DIFFERS = "two runs gave different outputs"
 
 _LAUNCH = """
@@ -41,14 +41,14 @@ def slow(*_):
     raise Slow
 
 def literal(value):
-    said = repr(value)
-    if len(said) > LONGEST:
+    written = repr(value)
+    if len(written) > LONGEST:
         return ["no literal", ""]
     try:
-        read = ast.literal_eval(said)
+        read = ast.literal_eval(written)
     except Exception:
         return ["no literal", ""]
-    return ["value", said] if type(read) is type(value) and read == value else ["no literal", ""]
+    return ["value", written] if type(read) is type(value) and read == value else ["no literal", ""]
 
 def evaluated(code, expressions):
     space = {"__name__": "solution"}
@@ -62,9 +62,9 @@ def evaluated(code, expressions):
     for expression in expressions:
         try:
             signal.setitimer(signal.ITIMER_PROF, SECONDS_EACH, SECONDS_EACH / 2)
-            found = literal(eval(compile(expression, "call", "eval", dont_inherit=True), space))
+            answer = literal(eval(compile(expression, "call", "eval", dont_inherit=True), space))
             signal.setitimer(signal.ITIMER_PROF, 0)
-            yield found
+            yield answer
         except Slow:
             signal.setitimer(signal.ITIMER_PROF, 0)
             yield ["slow", ""]
@@ -72,8 +72,8 @@ def evaluated(code, expressions):
             signal.setitimer(signal.ITIMER_PROF, 0)
             yield ["raises", ""]
 
-def printed(code, given):
-    for place, text in enumerate(given):
+def printed(code, inputs):
+    for place, text in enumerate(inputs):
         with open("/tmp/input", "w") as file:
             file.write(text + "\\n")
         child = os.fork()
@@ -96,15 +96,15 @@ def printed(code, given):
                 os._exit(status)
         ended = os.waitpid(child, 0)[1]
         with open("/tmp/output", errors="replace") as file:
-            said = file.read(LONGEST + 1)
+            written = file.read(LONGEST + 1)
         if ended:
             yield ["slow" if os.WIFSIGNALED(ended) else "raises", ""]
         else:
-            yield ["value", said] if len(said) <= LONGEST else ["no literal", ""]
+            yield ["value", written] if len(written) <= LONGEST else ["no literal", ""]
 
-with open("asked.json") as file:
-    asked = json.load(file)
-for place, one in enumerate(asked):
+with open("questions.json") as file:
+    questions = json.load(file)
+for place, question in enumerate(questions):
     sys.stdout.flush()
     child = os.fork()
     if child == 0:
@@ -112,12 +112,13 @@ for place, one in enumerate(asked):
         for stream in range(3):
             os.dup2(EMPTY, stream)
         signal.alarm(SECONDS_WALL)
-        ask = printed if one["is_program"] else evaluated
+        answers_of = printed if question["is_program"] else evaluated
+        inputs = [question["inputs"][at] for at in question["order"]]
         slow_ones = 0
         try:
-            for number, found in zip(one["order"], ask(one["code"], [one["inputs"][at] for at in one["order"]])):
-                os.write(answers, (json.dumps([place, number, *found]) + "\\n").encode())
-                slow_ones += found[0] == "slow"
+            for number, answer in zip(question["order"], answers_of(question["code"], inputs)):
+                os.write(answers, (json.dumps([place, number, *answer]) + "\\n").encode())
+                slow_ones += answer[0] == "slow"
                 if slow_ones == SLOW:
                     break
         finally:
@@ -127,8 +128,8 @@ for place, one in enumerate(asked):
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
-    """A solution, and what it is asked: expressions, or standard inputs of a program."""
+class Question:
+    """A solution with its inputs: expressions, or standard inputs of a program."""
 
     code: str
     inputs: tuple[str, ...]
@@ -136,73 +137,74 @@ class Asked:
 
 
 @dataclass(frozen=True, slots=True)
-class Observed:
-    """What came of one input: a value (of a program: what it printed), or the reason why there is none."""
+class Answer:
+    """The outcome of one input: a value (of a program: its standard output), or the reason why there is none."""
 
     value: object = None
     reason: str | None = None
 
 
-def observed(asked: Sequence[Asked]) -> tuple[tuple[Observed, ...], ...]:
-    """What each solution gives for each of its inputs, where two runs agree.
+def answers_to(questions: Sequence[Question]) -> tuple[tuple[Answer, ...], ...]:
+    """Return the answers of each solution to its inputs, as far as two runs agree.
 
-    Many share a sandbox; each has a process of its own there. They are guarded against accidents, not against each
-    other: a program that means to can write the answers of those after it.
+    Many solutions share a sandbox; each has a process of its own there. They are guarded against accidents, not against
+    each other: a hostile program can write the answers of those after it.
 
     Raises:
         SandboxUnavailable: see `run_python`.
     """
-    return tuple(found for start in range(0, len(asked), _BATCH) for found in _agreed(asked[start : start + _BATCH]))
+    batches = (questions[start : start + _BATCH] for start in range(0, len(questions), _BATCH))
+    return tuple(answers for batch in batches for answers in _agreed(batch))
 
 
-def _agreed(asked: Sequence[Asked]) -> Iterator[tuple[Observed, ...]]:
-    forward, backward = (_run(asked, backward=one) for one in (False, True))
-    for place, one in enumerate(asked):
+def _agreed(questions: Sequence[Question]) -> Iterator[tuple[Answer, ...]]:
+    forward, backward = (_run(questions, backward=backward) for backward in (False, True))
+    for place, question in enumerate(questions):
         yield tuple(
-            _both(forward.get((place, at)), backward.get((place, at)), is_program=one.is_program)
-            for at in range(len(one.inputs))
+            _both(forward.get((place, at)), backward.get((place, at)), is_program=question.is_program)
+            for at in range(len(question.inputs))
         )
 
 
-def _both(one: tuple[str, str] | None, other: tuple[str, str] | None, *, is_program: bool) -> Observed:
-    if one is None or other is None:  # the whole process was ended
-        return Observed(reason=SLOW)
+def _both(first: tuple[str, str] | None, second: tuple[str, str] | None, *, is_program: bool) -> Answer:
+    if first is None or second is None:  # the whole process was ended
+        return Answer(reason=SLOW)
     for kind, reason in (("slow", SLOW), ("raises", RAISES), ("no literal", NO_LITERAL)):
-        if kind in (one[0], other[0]):
-            return Observed(reason=reason)
+        if kind in (first[0], second[0]):
+            return Answer(reason=reason)
     if is_program:
-        return Observed(one[1]) if one[1] == other[1] else Observed(reason=DIFFERS)
+        return Answer(first[1]) if first[1] == second[1] else Answer(reason=DIFFERS)
     try:
-        values = [ast.literal_eval(said) for _, said in (one, other)]
-    except (ValueError, SyntaxError, TypeError, MemoryError, RecursionError):  # the sandbox is not believed
-        return Observed(reason=NO_LITERAL)
+        values = [ast.literal_eval(written) for _, written in (first, second)]
+    except (ValueError, SyntaxError, TypeError, MemoryError, RecursionError):  # output of the sandbox is not trusted
+        return Answer(reason=NO_LITERAL)
     alike = type(values[0]) is type(values[1]) and values[0] == values[1]
-    return Observed(values[0]) if alike else Observed(reason=DIFFERS)
+    return Answer(values[0]) if alike else Answer(reason=DIFFERS)
 
 
-def _run(asked: Sequence[Asked], *, backward: bool) -> dict[tuple[int, int], tuple[str, str]]:
-    """(solution, input) → what kind of answer, and the answer."""
+def _run(questions: Sequence[Question], *, backward: bool) -> dict[tuple[int, int], tuple[str, str]]:
+    """Return the answers of one run: (solution, input) → kind of answer, and the answer."""
     content = [
         {
-            "code": one.code,
-            "inputs": one.inputs,
-            "is_program": one.is_program,
-            "order": list(range(len(one.inputs)))[:: -1 if backward else 1],
+            "code": question.code,
+            "inputs": question.inputs,
+            "is_program": question.is_program,
+            "order": list(range(len(question.inputs)))[:: -1 if backward else 1],
         }
-        for one in asked
+        for question in questions
     ]
     driver = _DRIVER.replace("@limits", repr((_SECONDS_EACH, _SECONDS_WALL, _SLOW, _LONGEST)))
-    done = run_python(
+    execution = run_python(
         _LAUNCH,
-        files={"observe.py": driver, "asked.json": json.dumps(content)},
+        files={"observe.py": driver, "questions.json": json.dumps(content)},
         arguments=["2" if backward else "1"],
-        limits=Limits(wall_seconds=_SECONDS_WALL * len(asked), cpu_seconds=_SECONDS_ALL, output=16 * MIB),
+        limits=Limits(wall_seconds=_SECONDS_WALL * len(questions), cpu_seconds=_SECONDS_ALL, output=16 * MIB),
     )
-    found: dict[tuple[int, int], tuple[str, str]] = {}
-    for line in done.stdout.splitlines():
+    answers: dict[tuple[int, int], tuple[str, str]] = {}
+    for line in execution.stdout.splitlines():
         try:
-            place, number, kind, said = json.loads(line)
-            found[int(place), int(number)] = (str(kind), str(said))
+            place, number, kind, answer = json.loads(line)
+            answers[int(place), int(number)] = (str(kind), str(answer))
         except (ValueError, TypeError):  # cut off, or written by a solution
             continue
-    return found
+    return answers

@@ -20,7 +20,7 @@ class Problem:
     """A task and its solution.
 
     Attributes:
-        text: what is rewritten: statement, code, or both.
+        text: the text to rewrite: statement, code, or both.
         code: a Python program that solves it; in the text or not.
     """
 
@@ -35,8 +35,8 @@ class Example:
     Attributes:
         template: the expression to evaluate, cut at its literals; a single piece for a program's input.
         arguments: the literals, or the whole input, where the text has them.
-        output: what the text says comes of it.
-        as_set: the text says it as `set(output)`.
+        output: the stated output.
+        as_set: the text writes it as `set(output)`.
         is_program: the arguments are one standard input, the output is what the program prints.
     """
 
@@ -47,17 +47,17 @@ class Example:
     is_program: bool = False
 
     def expression(self, sources: Sequence[str]) -> str:
-        """With these literals in place of its own."""
+        """Return the expression with these literals in place of its own."""
         if self.is_program:
             return sources[0]
         pairs = zip(self.template, (*sources, ""), strict=True)
         return "".join(part for pair in pairs for part in pair)
 
     def read(self, expression: str) -> tuple[Literal, ...] | None:
-        """The literals of an expression that is this one but for them and for white space; None where it is not."""
+        """Return the literals of an expression that is this one apart from them and from white space, or None."""
         if self.is_program:
             return (Literal(expression, expression, 0),)
-        found: list[Literal] = []
+        literals: list[Literal] = []
         place = 0
         for index, part in enumerate(self.template):
             spaced = re.compile(r"\s*" + r"\s*".join(map(re.escape, re.sub(r"\s", "", part))) + r"\s*")
@@ -66,85 +66,85 @@ class Example:
                 return None
             place = matched.end()
             if index < len(self.arguments):
-                one = literal_at(expression, place)
-                if one is None:
+                literal = literal_at(expression, place)
+                if literal is None:
                     return None
-                found.append(one)
-                place = one.end
-        return tuple(found) if place == len(expression) else None
+                literals.append(literal)
+                place = literal.end
+        return tuple(literals) if place == len(expression) else None
 
     @property
     def source(self) -> str:
-        """The expression as the text has it."""
-        return self.expression([one.source for one in self.arguments])
+        """The expression as it is in the text."""
+        return self.expression([argument.source for argument in self.arguments])
 
-    def said(self, output: str) -> str:
-        """How the text says that this comes of it."""
+    def written_as(self, output: str) -> str:
+        """Return an output as the text writes it."""
         return f"set({output})" if self.as_set else output
 
     @property
     def value(self) -> object:
-        """What the text says comes of it."""
+        """The value that the text states as the output."""
         return set(self.output.value) if self.as_set else self.output.value  # type: ignore[call-overload]
 
 
 @dataclass(frozen=True, slots=True)
 class Callables:
-    """What a solution offers to be called: name in the statement → expression that is called, parameters."""
+    """The functions of a solution: name in the statement → expression to call, parameters."""
 
     calls: dict[str, str]
     parameters: dict[str, tuple[str, ...]]
 
     @classmethod
     def of(cls, tree: ast.Module) -> "Callables":
-        """Functions of the module, and methods of a class Solution, as on LeetCode."""
+        """Collect the functions of the module, and methods of a class Solution, as on LeetCode."""
         calls, parameters = {}, {}
         for node in tree.body:
             if isinstance(node, ast.FunctionDef):
                 calls[node.name] = node.name
                 parameters[node.name] = _parameters(node)
             elif isinstance(node, ast.ClassDef) and node.name == "Solution":
-                for one in node.body:
-                    if isinstance(one, ast.FunctionDef) and not one.name.startswith("_"):
-                        calls[one.name] = f"Solution().{one.name}"
-                        parameters[one.name] = _parameters(one)[1:]
+                for method in node.body:
+                    if isinstance(method, ast.FunctionDef) and not method.name.startswith("_"):
+                        calls[method.name] = f"Solution().{method.name}"
+                        parameters[method.name] = _parameters(method)[1:]
         return cls(calls, parameters)
 
 
 def _parameters(node: ast.FunctionDef) -> tuple[str, ...]:
-    return tuple(one.arg for one in (*node.args.posonlyargs, *node.args.args))
+    return tuple(argument.arg for argument in (*node.args.posonlyargs, *node.args.args))
 
 
 def examples_in(problem: Problem) -> tuple[Example, ...]:
-    """The test cases of a problem in the order of its text.
+    """Return the test cases of a problem in the order of its text.
 
     Raises:
-        SyntaxError, ValueError, RecursionError, MemoryError: the solution is no Python, or nested too deeply.
+        SyntaxError, ValueError, RecursionError, MemoryError: the solution is not Python, or nested too deeply.
     """
     callables = Callables.of(python_tree(problem.code))
-    found: dict[int, Example] = {}
+    examples: dict[int, Example] = {}
     for start, end, raw in prose(problem):
         region = problem.text[:end]
-        for one in (*_calls(region, start, callables), *_named_inputs(region, start, callables)):
-            if raw or "\\" not in region[_first(one) : one.output.end]:
-                found.setdefault(one.output.start, one)
-        if not callables.calls or not found:
-            found.update((one.output.start, one) for one in _programs(region, start))
+        for example in (*_calls(region, start, callables), *_named_inputs(region, start, callables)):
+            if raw or "\\" not in region[_first(example) : example.output.end]:
+                examples.setdefault(example.output.start, example)
+        if not callables.calls or not examples:
+            examples.update((example.output.start, example) for example in _programs(region, start))
     kept: list[Example] = []
-    for one in sorted(found.values(), key=_first):
-        if one.arguments and (not kept or _first(one) >= kept[-1].output.end):
-            kept.append(one)
+    for example in sorted(examples.values(), key=_first):
+        if example.arguments and (not kept or _first(example) >= kept[-1].output.end):
+            kept.append(example)
     return tuple(kept)
 
 
-def _first(one: Example) -> int:
-    return min(literal.start for literal in one.arguments) if one.arguments else one.output.start
+def _first(example: Example) -> int:
+    return min(literal.start for literal in example.arguments) if example.arguments else example.output.start
 
 
 def prose(problem: Problem) -> Iterator[tuple[int, int, bool]]:
-    """Stretches of the text that may show test cases, and whether a backslash there is one, as outside of strings.
+    """Yield stretches of the text that may show test cases, and whether a backslash there is literal.
 
-    Of code: docstrings and the module's assertions. Of other text: all that is no code.
+    Of code: docstrings and the module's assertions. Of other text: everything that is not code.
     """
     text = problem.text
     if _is_program(text):
@@ -161,9 +161,9 @@ def prose(problem: Problem) -> Iterator[tuple[int, int, bool]]:
 
 
 def _is_program(text: str) -> bool:
-    """It parses, and has more than expressions and assertions: a list of calls is a statement's too."""
+    """Return whether a text parses and has more than expressions and assertions; a problem may list just calls."""
     try:
-        return any(not isinstance(one, ast.Expr | ast.Assert) for one in python_tree(text).body)
+        return any(not isinstance(statement, ast.Expr | ast.Assert) for statement in python_tree(text).body)
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         return False
 
@@ -202,10 +202,10 @@ def _calls(text: str, start: int, callables: Callables) -> Iterator[Example]:
         return
     names = "|".join(map(re.escape, sorted(callables.calls, key=len, reverse=True)))
     for match in re.compile(rf"(?<![\w.])({names})[ ]?\(").finditer(text, start):
-        found = _literals(text, match.end() - 1)
-        if found is None:
+        parsed_call = _literals(text, match.end() - 1)
+        if parsed_call is None:
             continue
-        arguments, after = found
+        arguments, after = parsed_call
         if "\n" in text[match.start() : after] and not _PROMPT.search(text, start, match.start()):
             continue
         prompt = _PROMPT.search(text, max(start, text.rfind("\n", start, match.start())), match.start())
@@ -218,25 +218,25 @@ def _calls(text: str, start: int, callables: Callables) -> Iterator[Example]:
             continue
         called = callables.calls[match[1]]
         head = text[begin : match.start()] + called + text[match.end(1) : arguments[0].start if arguments else after]
-        between = [text[one.end : two.start] for one, two in pairwise(arguments)]
+        between = [text[before.end : behind.start] for before, behind in pairwise(arguments)]
         last = text[arguments[-1].end : end] if arguments else ""
         yield Example((head, *between, last), arguments, *value)
 
 
 def _literals(text: str, opening: int) -> tuple[tuple[Literal, ...], int] | None:
-    """The arguments of a call whose arguments are literals, and where it ends."""
-    found: list[Literal] = []
+    """Return the arguments of a call whose arguments are literals, and the offset of its end; else None."""
+    literals: list[Literal] = []
     place = opening + 1
     blank = re.compile(r"\s*(?:[^\W\d]\w*[ ]?=(?!=)[ ]?)?")
     while True:
         place = blank.match(text, place).end()  # type: ignore[union-attr]
         if text[place : place + 1] == ")":
-            return tuple(found), place + 1
-        one = literal_at(text, place)
-        if one is None:
+            return tuple(literals), place + 1
+        literal = literal_at(text, place)
+        if literal is None:
             return None
-        found.append(one)
-        place = re.compile(r"\s*").match(text, one.end).end()  # type: ignore[union-attr]
+        literals.append(literal)
+        place = re.compile(r"\s*").match(text, literal.end).end()  # type: ignore[union-attr]
         if text[place : place + 1] == ",":
             place += 1
         elif text[place : place + 1] != ")":
@@ -244,26 +244,26 @@ def _literals(text: str, opening: int) -> tuple[tuple[Literal, ...], int] | None
 
 
 def _value(text: str, end: int, *, below: bool) -> tuple[Literal, bool] | None:
-    """What stands behind a call as its value, and whether as a set of it."""
+    """Return the value stated behind a call, and whether the text writes it as `set(value)`; None without one."""
     separator = _SEPARATOR.match(text, end)
     line_below = _BELOW.match(text, end) if below and not separator else None
     if separator is None and line_below is None:
         return None
     place = (separator or line_below).end()  # type: ignore[union-attr]
     as_set = _SET.match(text, place)
-    found = literal_at(text, as_set.end() if as_set else place)
-    if found is None:
+    value = literal_at(text, as_set.end() if as_set else place)
+    if value is None:
         return None
     if as_set:
-        after = re.compile(r"\s*\)").match(text, found.end)
-        return (found, True) if after else None
-    rest = text[found.end :].partition("\n")[0]
+        after = re.compile(r"\s*\)").match(text, value.end)
+        return (value, True) if after else None
+    rest = text[value.end :].partition("\n")[0]
     if rest.strip() if line_below else _GOES_ON.match(rest):
         return None
-    return found, False
+    return value, False
 
 
-# named inputs, "For s = 'ab' the output should be 2." among them
+# named inputs, also "For s = 'ab' the output should be 2."
 
 _INPUT = re.compile(r"(?:^|\n)[ \t]*(?:\**Input\**[ \t]*:\**[ \t]*|For[ ])(?=\S)")
 _OUTPUT = re.compile(
@@ -277,17 +277,17 @@ def _named_inputs(text: str, start: int, callables: Callables) -> Iterator[Examp
         return
     ((name, called),) = callables.calls.items()
     for match in _INPUT.finditer(text, start):
-        found = _inputs(text, match.end())
-        if found is None:
+        parsed_inputs = _inputs(text, match.end())
+        if parsed_inputs is None:
             continue
-        names, arguments, place = found
+        names, arguments, place = parsed_inputs
         heading = _OUTPUT.match(text, place)
         output = literal_at(text, heading.end()) if heading else None
         if output is None or text[output.end :].partition("\n")[0].strip(" \t\r."):
             continue
         parameters = callables.parameters[name]
         if all(names) and set(names) <= set(parameters):
-            heads = [f"{one}=" for one in names]
+            heads = [f"{name}=" for name in names]
         elif len(arguments) == len(parameters):
             heads = [""] * len(arguments)
         else:
@@ -297,19 +297,19 @@ def _named_inputs(text: str, start: int, callables: Callables) -> Iterator[Examp
 
 
 def _inputs(text: str, place: int) -> tuple[list[str], tuple[Literal, ...], int] | None:
-    """Names ("" where there is none) and literals in a row, and where they end."""
+    """Return the names ("" where there is none) and literals in a row, and the offset of their end; else None."""
     names: list[str] = []
-    found: list[Literal] = []
+    literals: list[Literal] = []
     while True:
         named = _NAMED.match(text, place)
-        one = literal_at(text, named.end() if named else place)
-        if one is None:
+        literal = literal_at(text, named.end() if named else place)
+        if literal is None:
             return None
         names.append(named[1] if named else "")
-        found.append(one)
-        comma = re.compile(r"[ \t]*,[ \t]*").match(text, one.end)
+        literals.append(literal)
+        comma = re.compile(r"[ \t]*,[ \t]*").match(text, literal.end)
         if comma is None:
-            return names, tuple(found), one.end
+            return names, tuple(literals), literal.end
         place = comma.end()
 
 
@@ -324,7 +324,7 @@ _PAIR = re.compile(
 
 def _programs(text: str, start: int) -> Iterator[Example]:
     for match in _PAIR.finditer(text, start):
-        given, printed = match["input"], match["output"]
-        if not re.search(r"-{3,}|\n[ \t]*\n", given):
-            arguments = (Literal(given, given, match.start("input")),)
+        stated_input, printed = match["input"], match["output"]
+        if not re.search(r"-{3,}|\n[ \t]*\n", stated_input):
+            arguments = (Literal(stated_input, stated_input, match.start("input")),)
             yield Example(("", ""), arguments, Literal(printed, printed, match.start("output")), is_program=True)

@@ -26,8 +26,8 @@ from subjects import LARGE, SMALL, TINY, open_subject
 from assay.code import variants
 from assay.models.transformers_backend import TransformersModel
 from assay.scores.continuation import Cut, StartsCut, SuffixCut
-from assay.scoring.asking import answers
-from assay.scoring.cutting import Question, pieces
+from assay.scoring import ask, cut_texts
+from assay.scoring.cutting import Question
 
 N = 10
 SAMPLES = 8
@@ -60,8 +60,8 @@ def asked(model: TransformersModel, workload: str, texts: Sequence[str]) -> Aske
         return Asked(ids_of(model, prompts), lambda: list(model.generate(prompts, max_new_tokens=NEW, temperature=1.0)))
     cut: Cut = STARTS if workload == "ngram_generation" else SUFFIX
     whole = texts if workload == "ngram_generation" else [one for text in texts for one in (text, *rewritten(text))]
-    questions = list(dict.fromkeys(piece.question for some in pieces(cut, whole, model) for piece in some))
-    return Asked(prompt_ids(model, questions), lambda: answers(questions, model))
+    questions = list(dict.fromkeys(piece.question for some in cut_texts(cut, whole, model) for piece in some))
+    return Asked(prompt_ids(model, questions), lambda: ask(questions, model))
 
 
 def rewritten(text: str) -> list[str]:

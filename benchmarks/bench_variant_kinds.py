@@ -70,7 +70,7 @@ class Made:
 
     name: str
     known: Mapping[str, Rewritten]
-    told: Mapping[str, int] = field(default_factory=dict)
+    counts: Mapping[str, int] = field(default_factory=dict)
 
     def __call__(self, samples: Sequence[Sample], n: int) -> list[Rewritten]:
         """See `assay.scoring.rewriters.Rewriter`."""
@@ -155,19 +155,19 @@ def judged(
                 "kind": kind,
                 "members": int(truths.sum()),
                 "nonmembers": int((~truths).sum()),
-                "auroc": told(ranking.auroc),
-                "macro_f1": told(rule.macro_f1),
+                "auroc": counts(ranking.auroc),
+                "macro_f1": counts(rule.macro_f1),
                 "rule_on_nonmembers": rule.false_positives / max(1, int((~truths).sum())),
             }
             if kind != NAMES_ALONE and view == "all":
                 columns = (found[kind], found[NAMES_ALONE])
                 difference = paired_difference(*columns, member, groups, resamples=size.resamples, seed=size.seed)
-                row["auroc_over_names"] = told(difference.estimate)
+                row["auroc_over_names"] = counts(difference.estimate)
             rows.append(row)
     return rows
 
 
-def told(estimate: Estimate) -> list[float]:
+def counts(estimate: Estimate) -> list[float]:
     """Value and interval."""
     return [estimate.value, estimate.low, estimate.high]
 

@@ -197,7 +197,7 @@ def test_detectors_learn_from_labelled_texts_and_say_from_how_many(assay, lesson
     summary = json.loads((tmp_path / "run" / "summary.json").read_text())
     assert {one["score"] for one in summary["summaries"]} >= {"sr_black", "veil_probe", "dpdllm"}
     for name in ("veil_probe", "dpdllm"):
-        assert any(note.startswith(f"{name} learned from 12 texts of known membership") for note in summary["notes"])
+        assert any(note.startswith(f"{name} was fitted on 12 texts of known membership") for note in summary["notes"])
     again = assay("report", "run")
     assert (again.code, again.out) == (0, done.out)
 
@@ -205,7 +205,7 @@ def test_detectors_learn_from_labelled_texts_and_say_from_how_many(assay, lesson
 @pytest.mark.parametrize(
     ("options", "words"),
     [
-        (("--labelled", "judged.jsonl", "--access", "black"), "taught the detector"),
+        (("--labelled", "judged.jsonl", "--access", "black"), "that the detector was fitted on"),
         (("--labelled", "judged.jsonl"), "expected --access black"),
         (("--labelled", "unseen.jsonl", "--access", "black"), "no label column 'label'"),
     ],

@@ -133,7 +133,7 @@ def test_unseen_text_that_stands_in_the_benchmark_calibrates_nothing(todo):
     found = audit(SEEN, todo, benchmark="words", unseen=[*SEEN[:10], *FRESH])
     assert found.summary("loss").calibration.unseen == 120
     assert any("10 of 130 unseen texts" in note for note in found.notes)
-    with pytest.raises(DataError, match="all 60 unseen texts stand in the audited benchmark"):
+    with pytest.raises(DataError, match="all 60 unseen texts are in the audited benchmark"):
         audit(SEEN, todo, benchmark="words", unseen=SEEN)
 
 

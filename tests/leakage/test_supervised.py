@@ -8,7 +8,7 @@ import torch
 
 from assay.errors import DataError
 from assay.leakage.detectors import dpdllm, veil_probe
-from assay.leakage.labelled import NOTHING, Taught, continued
+from assay.leakage.labelled import NO_CONTINUATION, TrainingTexts, completions
 from assay.leakage.supervised import fit_all
 from assay.scores import FittedDetector, detectors_of
 from assay.types import Sample, Unread
@@ -77,7 +77,7 @@ def test_it_says_how_many_labels_it_used(fitted):
 def test_a_text_that_taught_it_is_refused_and_so_is_its_group(fitted, texts):
     with pytest.raises(DataError, match=r"1 of 17 samples \(first 'f3'\)"):
         fitted.scores([*texts[32:], texts[3]])
-    with pytest.raises(DataError, match="taught the detector"):
+    with pytest.raises(DataError, match="that the detector was fitted on"):
         fitted.scores([Sample("new", "x = 1\ny = 2\n", group="g2")])
 
 
@@ -118,13 +118,13 @@ def test_reading_makes_texts_likelier(texts):
 def test_the_mapping_learns(texts, parrot):
     mapping = veil_probe.open_mapping(None)
     losses = veil_probe.learn(
-        mapping, continued([one.text for one in texts[:16]], parrot), epochs=4, rate=1e-3, batch=4, seed=0
+        mapping, completions([one.text for one in texts[:16]], parrot), epochs=4, rate=1e-3, batch=4, seed=0
     )
     assert losses == sorted(losses, reverse=True)
 
 
 def test_halves_share_no_group_and_have_both_classes(texts):
-    taught = Taught(tuple(texts), tuple(bool(i % 2) for i in range(48)), 0)
+    taught = TrainingTexts(tuple(texts), tuple(bool(i % 2) for i in range(48)), 0)
     first, second = taught.halves()
     assert sorted(first + second) == list(range(48))
     assert not {texts[i].group for i in first} & {texts[i].group for i in second}
@@ -141,7 +141,7 @@ def test_halves_share_no_group_and_have_both_classes(texts):
 )
 def test_labels_that_do_not_do_are_refused(texts, labels, words):
     with pytest.raises(DataError, match=words):
-        Taught(tuple(texts[:8]), tuple(labels), 0)
+        TrainingTexts(tuple(texts[:8]), tuple(labels), 0)
 
 
 def test_texts_without_labels_teach_nothing(texts, parrot):
@@ -152,12 +152,12 @@ def test_texts_without_labels_teach_nothing(texts, parrot):
 @pytest.mark.parametrize("name", sorted(FITTED))
 def test_texts_too_short_to_be_cut_teach_nothing(name, parrot):
     short = [Sample(str(i), f"x{i}", "python") for i in range(8)]
-    with pytest.raises(DataError, match="0 of 4 labelled texts can teach the classifier"):
+    with pytest.raises(DataError, match="0 of 4 labelled texts can be used to fit the classifier"):
         FITTED[name](short, [True, False] * 4, parrot, epochs=1)
 
 
 def test_one_group_cannot_be_halved():
-    taught = Taught(tuple(Sample(str(i), "x", group="a") for i in range(8)), (True, False) * 4, 0)
+    taught = TrainingTexts(tuple(Sample(str(i), "x", group="a") for i in range(8)), (True, False) * 4, 0)
     with pytest.raises(DataError, match="1 groups of labelled texts cannot be cut"):
         taught.halves()
 
@@ -169,7 +169,7 @@ def test_why_nothing_stands_behind_a_beginning_is_known():
         def generate(self, prompts, **_):
             yield from (Unread("too long") if one.startswith("def f") else "pass" for one in prompts)
 
-    refused, written, nothing = continued(["def f(x):\n    return x\n", "def g(x):\n    return x\n", "x"], Picky())
+    refused, written, nothing = completions(["def f(x):\n    return x\n", "def g(x):\n    return x\n", "x"], Picky())
     assert (refused.written, refused.reason) == ("", "too long")
     assert (written.written, written.reason) == ("pass", None)
-    assert (nothing.written, nothing.reason) == ("", NOTHING)
+    assert (nothing.written, nothing.reason) == ("", NO_CONTINUATION)

@@ -7,7 +7,7 @@ from tiny_models import byte_tokenizer, tiny
 from assay.models import TableModel
 from assay.models.loading import Checkpoint
 from assay.models.transformers_backend import TransformersModel
-from assay.scores import Inputs, View, request
+from assay.scores import SampleInputs, View, request
 
 N = 3
 CODE = ["def f(x):\n    return x\n", "def g(x):\n    return x + 1\n", "for x in y:\n    print(x)\n"]
@@ -15,7 +15,7 @@ CODE = ["def f(x):\n    return x\n", "def g(x):\n    return x + 1\n", "for x in 
 
 def by_ranks(statistics, n):
     """The score as `assay score` computes it."""
-    return request(f"ngram_accuracy:n={n}")(Inputs("", {View(): statistics}, None))
+    return request(f"ngram_accuracy:n={n}")(SampleInputs("", {View(): statistics}, None))
 
 
 def by_decoding(model, prefixes, truths, n):

@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 
 from assay.errors import ScoreError, Unscorable
-from assay.scores import SCORES, FrequencyTable, Inputs, View, one_pass, request, requests
+from assay.scores import SCORES, FrequencyTable, SampleInputs, View, one_pass, request, requests
 from assay.scores.continuation import Continuation
 from assay.scores.definition import score
-from assay.scoring.run import one_score
+from assay.scoring.run import computed
 from support.exact import certain_statistics, exact_statistics, uniform_statistics
 
 SELF_REFERENTIAL = {name for name in SCORES if name.startswith("sr_")}
@@ -21,7 +21,7 @@ def inputs(statistics, text="x = 1", vocabulary_size=64):
     table = FrequencyTable(np.arange(vocabulary_size), "0" * 64, "a test")
     variants = tuple(known(max(1, len(statistics)), seed=100 + i) for i in range(10))
     cuts = {cut: (written(statistics), *map(written, variants)) for cut in ALL_CUTS}
-    return Inputs(text, dict.fromkeys(ALL_VIEWS, statistics), table, variants, None, cuts)
+    return SampleInputs(text, dict.fromkeys(ALL_VIEWS, statistics), table, variants, None, cuts)
 
 
 def written(statistics):
@@ -50,7 +50,7 @@ class TestEveryScore:
 
     @pytest.mark.parametrize("statistics", [known(1), certain_statistics(1), certain_statistics(30), known(2)])
     def test_an_odd_text_has_a_finite_value_or_a_reason(self, name, statistics):
-        found = one_score("s", request(name), inputs(statistics))
+        found = computed("s", request(name), inputs(statistics))
         assert math.isnan(found.value) == bool(found.reason)
 
     def test_the_table_says_what_a_reader_wants_to_know(self, name):

@@ -32,11 +32,11 @@ def test_a_saved_table_is_read_back_as_it_was(tmp_path):
 @pytest.mark.parametrize("content", [b"", b"not a table", b"PK\x03\x04broken"])
 def test_a_file_that_is_no_table_gets_one_clear_line(tmp_path, content):
     (tmp_path / "table").write_bytes(content)
-    with pytest.raises(DataError, match="no token-frequency table") as caught:
+    with pytest.raises(DataError, match="is not a token-frequency table") as caught:
         FrequencyTable.load(tmp_path / "table")
     assert "\n" not in str(caught.value)
 
 
 def test_a_missing_table_gets_one_clear_line(tmp_path):
-    with pytest.raises(DataError, match="no token-frequency table"):
+    with pytest.raises(DataError, match="is not a token-frequency table"):
         FrequencyTable.load(tmp_path / "nowhere")

@@ -3,7 +3,7 @@
 import pytest
 
 from assay.errors import ScoreError, Unscorable
-from assay.scores import Inputs, request
+from assay.scores import SampleInputs, request
 from assay.scores.continuation import Continuation
 from assay.scores.generation_scores import n_gram_overlap
 
@@ -16,7 +16,7 @@ def wrote(text, truth=TRUTH):
 
 def value(spec, own, *variants, reason=None):
     asked = request(spec)
-    return asked(Inputs("", {}, None, (), reason, {asked.cut: (own, *variants)}))
+    return asked(SampleInputs("", {}, None, (), reason, {asked.cut: (own, *variants)}))
 
 
 def test_overlap_is_the_share_of_the_true_n_grams_that_were_written():

@@ -20,7 +20,7 @@ from assay.scores import (
     detectors_of,
     fitted,
     flagged,
-    headline,
+    headline_score,
     one_pass,
     request,
     score,
@@ -65,8 +65,8 @@ def test_no_module_but_its_own_names_a_detector(name):
 
 def test_the_headline_of_each_access_may_carry_a_verdict():
     for access in ("gray", "black"):
-        assert "verdict" in headline(access).flags
-        assert headline(access).access == access
+        assert "verdict" in headline_score(access).flags
+        assert headline_score(access).access == access
     with pytest.raises(ScoreError, match="expected the flag verdict"):
         Detector(name="x", title="x", formula="x", reference="x", access="gray", flags={"headline"})
 

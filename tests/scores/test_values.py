@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from assay.errors import Unscorable
-from assay.scores import SCORES, FrequencyTable, Inputs, View, request
+from assay.scores import SCORES, FrequencyTable, SampleInputs, View, request
 from assay.types import TokenStatistics
 from support.exact import uniform_statistics
 
@@ -35,7 +35,7 @@ def statistics(*, l=None, r=None, h=None, v=None, u=None, top=None, ids=None):
 
 def value(spec, target, *, text="x", lowercased=None, reference=None, frequencies=None):
     views = {View(): target, View(form="lowercase"): lowercased, View(role="reference"): reference}
-    return request(spec)(Inputs(text, views, frequencies))
+    return request(spec)(SampleInputs(text, views, frequencies))
 
 
 def test_a_uniform_model_has_the_perplexity_of_its_vocabulary():

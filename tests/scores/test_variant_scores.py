@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from assay.errors import ScoreError, Unscorable
-from assay.scores import Inputs, View, request
+from assay.scores import SampleInputs, View, request
 from assay.scores.variant_scores import shared_tokens
 from assay.types import TokenLogProbs
 
@@ -19,7 +19,7 @@ def text_of(*log_probs):
 
 def value(spec, original, *variants, reason=None):
     return request(spec)(
-        Inputs("", {View(): text_of(*original)}, None, tuple(text_of(*one) for one in variants), reason)
+        SampleInputs("", {View(): text_of(*original)}, None, tuple(text_of(*one) for one in variants), reason)
     )
 
 
@@ -99,9 +99,9 @@ def test_a_text_shares_all_its_tokens_with_itself(ids):
 def test_sr_shared_leaves_the_replaced_tokens_out():
     original = TokenLogProbs(np.array([1, 7, 2, 3], np.int32), np.array([-1, -9, -1, -1], np.float32))
     variant = TokenLogProbs(np.array([1, 8, 9, 2, 3], np.int32), np.array([-2, -5, -5, -2, -2], np.float32))
-    assert request("sr_shared:n=1")(Inputs("", {View(): original}, None, (variant,))) == pytest.approx(1.0)
+    assert request("sr_shared:n=1")(SampleInputs("", {View(): original}, None, (variant,))) == pytest.approx(1.0)
 
 
 def test_a_variant_without_a_common_token_is_a_reason():
     with pytest.raises(Unscorable, match="shares no token"):
-        request("sr_shared:n=1")(Inputs("", {View(): ids_of(1, 2)}, None, (ids_of(3, 4),)))
+        request("sr_shared:n=1")(SampleInputs("", {View(): ids_of(1, 2)}, None, (ids_of(3, 4),)))

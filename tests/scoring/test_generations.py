@@ -12,7 +12,7 @@ from assay.models.table import TableModel
 from assay.scores import requests
 from assay.scores.continuation import StartsCut, SuffixCut
 from assay.scoring import asking, plan, score_samples
-from assay.scoring.cutting import Question, pieces, suffix_start
+from assay.scoring.cutting import Question, cut_texts, suffix_start
 from assay.scoring.views import rewritten
 from assay.types import Generator, Sample, TokenGenerator
 
@@ -152,7 +152,7 @@ def test_prefix_and_suffix_are_the_text_and_neither_is_empty(text, at, share):
 
 def test_a_suffix_longer_than_the_model_can_write_is_judged_as_far_as_it_can(small):
     text = "\n".join(f"value_{i} = {i}" for i in range(2000))
-    ((piece,),) = pieces(LINES, [text], small)
+    ((piece,),) = cut_texts(LINES, [text], small)
     assert piece.question.max_new_tokens == small.context // 2
     assert len(small.tokens([piece.truth])[0].ids) <= small.context // 2 + 1
 
@@ -169,7 +169,7 @@ def test_generation_agrees_with_one_teacher_forced_pass(small):
 
 
 def test_starts_are_lexemes_where_the_model_shows_no_tokens():
-    (found,) = pieces(StartsCut(5, 512), [PYTHON], Writer())
+    (found,) = cut_texts(StartsCut(5, 512), [PYTHON], Writer())
     assert len(found) == 5
     assert all(PYTHON.startswith(piece.question.prompt + piece.truth) for piece in found)
     assert values(Writer(PYTHON), [PYTHON], "ngram_generation").values["ngram_generation"][0] == 1
@@ -186,7 +186,7 @@ def test_questions_that_go_on_from_one_another_are_put_together():
     """What a text's starts share is read once only within one call."""
     starts = [Question("x" * (i + 1), 5) for i in range(asking.CHUNK + 3)]
     other = Question("y", 5)
-    assert list(map(len, asking.chunks([*starts, other]))) == [len(starts), 1]
-    assert list(map(len, asking.chunks([other, *starts]))) == [len(starts) + 1]
+    assert list(map(len, asking._chunks([*starts, other]))) == [len(starts), 1]
+    assert list(map(len, asking._chunks([other, *starts]))) == [len(starts) + 1]
     tokens = [Question(tuple(range(i)), 5) for i in range(1, asking.CHUNK + 2)]
-    assert list(map(len, asking.chunks(tokens))) == [len(tokens)]
+    assert list(map(len, asking._chunks(tokens))) == [len(tokens)]

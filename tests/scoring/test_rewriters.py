@@ -37,7 +37,7 @@ def test_names_alone_are_the_default_and_need_no_sandbox():
     (one,) = made([Sample("a", TEXT)], 3)
     assert len(one.texts) == 3
     assert all("total" not in text and "([1, 2, 3])" in text for text in one.texts)
-    assert (made.name, dict(made.told)) == ("deterministic", {})
+    assert (made.name, dict(made.counts)) == ("deterministic", {})
 
 
 class Renames:
@@ -77,7 +77,7 @@ def test_names_and_tests_change_together_and_the_rest_falls_back_with_a_count():
     assert all(len(examples_in(Problem(text, text))) == 1 for text in both.texts)
     assert len(both.texts) == len(names.texts) == 4
     assert none.reason == "no rewriting of rust"
-    assert made.told == {
+    assert made.counts == {
         "samples keep their test cases: the text states no tests": 1,
         "samples keep their test cases: no solution in Python is known": 1,
     }
@@ -96,7 +96,7 @@ def test_a_statement_that_is_no_program_keeps_its_names():
     (one,) = made([sample], 3)
     assert len(one.texts) == 3
     assert all(PLAIN in text for text in one.texts)
-    assert made.told == {"samples keep their names: does not parse as Python": 1}
+    assert made.counts == {"samples keep their names: does not parse as Python": 1}
 
 
 @pytest.mark.parametrize(

@@ -12,7 +12,7 @@ from assay.errors import CacheError
 if TYPE_CHECKING:  # these import numpy and more; --help does not wait for them
     from assay.datasets import Dataset
     from assay.models import ModelSettings
-    from assay.scores import Role, ScoreRequest
+    from assay.scores import ModelRole, ScoreRequest
     from assay.scoring import Rewriter
     from assay.types import Generator, LogProbScorer
 
@@ -162,7 +162,7 @@ class ModelOptions:
             return Written(self._cached(open_model(engine, concurrency=self.concurrency)), changes=changes)
         return Written(self._cached(open_model(engine, device=self.device, dtype=self.dtype)), changes=changes)
 
-    def open_roles(self, target: str, reference: str | None) -> "dict[Role, LogProbScorer]":
+    def open_roles(self, target: str, reference: str | None) -> "dict[ModelRole, LogProbScorer]":
         """The audited model and, where one is named, the reference model.
 
         Revision and adapter are the target's own; all other settings hold for both.
@@ -170,7 +170,7 @@ class ModelOptions:
         Raises:
             ModelError: one of them cannot be opened.
         """
-        models: dict[Role, LogProbScorer] = {"target": self.open(target)}
+        models: dict[ModelRole, LogProbScorer] = {"target": self.open(target)}
         if reference is not None:
             models["reference"] = replace(self, revision=None, adapter=None).open(reference)
         return models

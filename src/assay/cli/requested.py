@@ -10,7 +10,7 @@ from assay.scores import (
     ScoreDefinition,
     ScoreRequest,
     default_scores,
-    headline,
+    headline_score,
     requests,
 )
 from assay.scoring import Plan, Rewriter, plan
@@ -43,7 +43,7 @@ def specified(scores: str | None, access: Tier, variants: int) -> str:
     Raises:
         ScoreError: a score does not exist, or needs the other access.
     """
-    n = variants if scores or variants or access == "gray" else headline("black").variants()
+    n = variants if scores or variants or access == "gray" else headline_score("black").variants()
     asked = scores or ("one-pass" if access == "gray" else ",".join(default_scores(access)))
     compared = [name for name, found in SCORES.items() if found.needs_variants and tier(found) == access] if n else []
     listed = [asked, *(f"{name}:n={n}" if SCORES[name].defaults["n"] != n else name for name in compared)]
@@ -133,5 +133,5 @@ def tell_rejections(rewriter: Rewriter) -> None:
     """Say on standard error what did not count as a rewriting, and what stayed as it was, and why."""
     from assay.cli.terminal import warn
 
-    for reason, count in sorted(rewriter.told.items(), key=lambda one: -one[1]):
+    for reason, count in sorted(rewriter.counts.items(), key=lambda item: -item[1]):
         warn(f"rewritings by {rewriter.name}: {count} {reason}")

@@ -1,4 +1,4 @@
-"""The audit: scores of every sample, held against labels, doses and known-unseen text as far as these are known."""
+"""The audit: scores of every sample, compared with labels, doses and known-unseen text where there are any."""
 
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import replace
@@ -36,20 +36,20 @@ from assay.types import MEMBER, NONMEMBER, Sample
 Ties = Literal["strict", "inclusive"]
 LABELLED: Mapping[str, str] = {MEMBER: "members", NONMEMBER: "non-members"}
 TWO_MODELS = (
-    "this score reads two models, an access tier of its own, not to be ranked against scores of one model. It tells "
+    "this score needs two models and is not to be ranked against scores of one model. It shows "
     "leakage only where {model} is the audited model from before the suspected training, or one that cannot have seen "
     "the samples."
 )
 LEARNED = (
-    "learned from {count} texts of known membership, of which none is judged here and none of whose groups; that is "
-    "more than the other scores know."
+    "was fitted on {count} texts of known membership. None of them, nor of their groups, is judged here. The other "
+    "scores use no labels."
 )
 QUANTILES = (0.05, 0.25, 0.5, 0.75, 0.95)
 Values = NDArray[np.float64]
 
 
 class Draws(TypedDict):
-    """What every interval is drawn from: the same resamples for all scores, so that they can be compared."""
+    """The resamples behind every interval: the same for all scores, so that these can be compared."""
 
     seed: int
     resamples: int
@@ -73,7 +73,7 @@ def audit(
     notes: Sequence[str] = (),
     progress: Progress | None = None,
 ) -> Audit:
-    """Score a benchmark and say what follows.
+    """Score a benchmark, calibrate the scores, and summarise them.
 
     Args:
         samples: what is audited. Labels "member" / "nonmember" give rankings; a whole number `dose` in every
@@ -86,17 +86,17 @@ def audit(
         learned: name → a detector that was fitted on other texts of known membership, see `assay.leakage.supervised`.
         alpha: nominal false-positive rate of the calibrated decisions.
         primary: score of the headline; see `headline_of`.
-        ties: whether a paper's own rule calls a sample leaked that only equals its best variant: SrDetection's
+        ties: "inclusive" if a paper's own rule calls a sample leaked that only equals its best variant: SrDetection's
             equations are strict, its Algorithm 1 is inclusive.
         kind: "demo" for the built-in experiment.
         seed: of every resampling.
-        resamples: how many each interval is drawn from.
-        notes: what the reader should know of the data.
-        progress: told after every batch, see `assay.scoring.run`.
+        resamples: number behind each interval.
+        notes: sentences on the data that a reader needs.
+        progress: called after every batch, see `assay.scoring.run`.
 
     Raises:
-        DataError: nothing to audit, alpha outside (0, 1), all unseen texts stand in the benchmark, or a text is to be
-            judged that, or whose group, taught a detector.
+        DataError: nothing to audit, alpha outside (0, 1), all unseen texts are in the benchmark, or a detector was
+            fitted on a text that is to be judged, or on one of its group.
         AssayError: too few unseen texts, see `assay.evaluation.calibration`.
         ModelError: when the model cannot be run.
     """
@@ -104,7 +104,7 @@ def audit(
         raise DataError(f"{benchmark}: no samples; expected at least one")
     if not 0 < alpha < 1:
         raise DataError(f"alpha = {alpha}: expected a rate between 0 and 1")
-    names = [one.name for one in plan.requests]
+    names = [request.name for request in plan.requests]
     primary = primary or headline_of(plan.requests)
     draws = Draws(seed=seed, resamples=resamples)
     audited = tuple(samples)
@@ -115,13 +115,15 @@ def audit(
     names += learned
     values = {name: table.values[name][: len(audited)] for name in names}
     if fresh:
-        known = {name: table.values[name][len(audited) :] for name in names}
+        references = {name: table.values[name][len(audited) :] for name in names}
+    elif calibration:
+        references = {name: calibration.values[name] for name in names if name in calibration.values}
     else:
-        known = {name: calibration.values[name] for name in names if name in calibration.values} if calibration else {}
+        references = {}
     source = calibration.source if calibration else unseen_source
-    calibrated = {name: calibrate(values[name], known[name], audited, alpha, source) for name in known}
+    calibrated = {name: calibration_of(values[name], references[name], audited, alpha, source) for name in references}
     if fresh and all(sample.label not in LABELLED for sample in audited):
-        whole = whole_benchmark(DatasetInputs(audited, values[primary], fresh, known[primary], seed))
+        whole = whole_benchmark(DatasetInputs(audited, values[primary], fresh, references[primary], seed))
         calibrated[primary] = replace(calibrated[primary], whole=whole)
     blind, compares = blind_check(audited, fresh, draws)
     return Audit(
@@ -140,10 +142,10 @@ def audit(
             *notes,
             *one_class_note(audited),
             *tier_notes(plan),
-            *(f"{name} {LEARNED.format(count=one.labels)}" for name, one in learned.items()),
-            *rule_notes(plan, audited, values, known, ties),
+            *(f"{name} {LEARNED.format(count=detector.labels)}" for name, detector in learned.items()),
+            *rule_notes(plan, audited, values, references, ties),
             *overlap,
-            *calibration_notes(len(known[primary]) if known else 0, calibration),
+            *calibration_notes(len(references[primary]) if references else 0, calibration),
         ),
     )
 
@@ -155,28 +157,28 @@ def headline_of(requests: Sequence[ScoreRequest]) -> str:
 
 
 def with_learned(table: ScoreTable, learned: Mapping[str, Fitted], samples: Sequence[Sample]) -> ScoreTable:
-    """The table with a column for each fitted detector."""
-    columns = {name: one.scores(samples) for name, one in learned.items()}
+    """Return the table with a column for each fitted detector."""
+    columns = {name: detector.scores(samples) for name, detector in learned.items()}
     return ScoreTable(
-        {**table.values, **{name: np.array([one.value for one in column]) for name, column in columns.items()}},
-        {**table.reasons, **{name: tuple(one.reason for one in column) for name, column in columns.items()}},
+        {**table.values, **{name: np.array([score.value for score in column]) for name, column in columns.items()}},
+        {**table.reasons, **{name: tuple(score.reason for score in column) for name, column in columns.items()}},
         table.counts,
     )
 
 
 def without(unseen: Sequence[Sample], audited: Sequence[Sample]) -> tuple[tuple[Sample, ...], tuple[str, ...]]:
-    """The unseen texts that do not stand in the benchmark itself, and a note where some do."""
+    """Return the unseen texts that are not in the benchmark itself, and a note where any are."""
     present = {sample.text for sample in audited}
     fresh = tuple(sample for sample in unseen if sample.text not in present)
     if unseen and not fresh:
-        raise DataError(f"all {len(unseen)} unseen texts stand in the audited benchmark too; expected other texts")
+        raise DataError(f"all {len(unseen)} unseen texts are in the audited benchmark too; expected other texts")
     left_out = len(unseen) - len(fresh)
-    note = f"{left_out} of {len(unseen)} unseen texts stand in the benchmark too and were left out."
+    note = f"{left_out} of {len(unseen)} unseen texts are in the benchmark too and were left out."
     return fresh, (note,) if left_out else ()
 
 
 def calibration_notes(unseen: int, calibration: UnseenScores | None) -> list[str]:
-    """What limits the calibration: a small set, or one whose text cannot be looked at."""
+    """Return the limits of the calibration: a small set, or a file without its text."""
     notes = [unseen_note(unseen)] if unseen else []
     if calibration:
         notes.append(
@@ -186,7 +188,7 @@ def calibration_notes(unseen: int, calibration: UnseenScores | None) -> list[str
 
 
 def one_class_note(samples: Sequence[Sample]) -> list[str]:
-    """That labels are there and cannot be ranked, where all of them say the same."""
+    """Return a note where all labels are the same, so that nothing can be ranked."""
     labels = [sample.label for sample in samples if sample.label in (MEMBER, NONMEMBER)]
     if len(set(labels)) != 1:
         return []
@@ -194,8 +196,8 @@ def one_class_note(samples: Sequence[Sample]) -> list[str]:
 
 
 def tier_notes(plan: Plan) -> list[str]:
-    """That a score of two models is no rival of the others, where there is one."""
-    names = [one.name for one in plan.requests if one.definition.access == "two models"]
+    """Return a note for each score of two models."""
+    names = [request.name for request in plan.requests if request.definition.access == "two models"]
     return [f"{name}: {TWO_MODELS.format(model=plan.models['reference'].name)}" for name in names]
 
 
@@ -203,52 +205,54 @@ def rule_notes(
     plan: Plan,
     samples: Sequence[Sample],
     values: Mapping[str, Values],
-    known: Mapping[str, Values],
+    unseen: Mapping[str, Values],
     ties: Ties = "strict",
 ) -> list[str]:
-    """What the rule of a score's own paper calls leaked, beside what it calls leaked where nothing can have leaked."""
+    """Return what the rule of a score's own paper calls leaked, in the samples and where nothing can have leaked."""
     labels = np.array([sample.label or "" for sample in samples])
     notes = []
-    for one in plan.requests:
-        rule = one.definition.rule
+    for request in plan.requests:
+        rule = request.definition.rule
         if rule is None:
             continue
-        parts = {words: values[one.name][labels == label] for label, words in LABELLED.items() if label in labels}
-        parts = parts or {"samples": values[one.name]}
-        if known:
-            parts["unseen texts"] = known[one.name]
-        told = ", ".join(f"{share_above(rule, column, ties)} {words}" for words, column in parts.items())
-        chance = f"; if names meant nothing it would be {100 / (one.variants + 1):.0f} %" if one.variants else ""
+        parts = {words: values[request.name][labels == label] for label, words in LABELLED.items() if label in labels}
+        parts = parts or {"samples": values[request.name]}
+        if unseen:
+            parts["unseen texts"] = unseen[request.name]
+        shares = ", ".join(f"{share_above(rule, column, ties)} {words}" for words, column in parts.items())
+        chance = (
+            f"; if names meant nothing it would be {100 / (request.variants + 1):.0f} %" if request.variants else ""
+        )
         unmeasured = "" if len(parts) > 1 else " On text never seen it may call as many: measure that with --unseen."
         notes.append(
-            f"{one.name}: the rule of its paper, a value {'above' if ties == 'strict' else 'of at least'} {rule:g}, "
-            f"calls leaked {told}{chance}. That rule is not calibrated."
+            f"{request.name}: the rule of its paper, a value {'above' if ties == 'strict' else 'of at least'} "
+            f"{rule:g}, calls leaked {shares}{chance}. That rule is not calibrated."
             f"{ties_note(rule, parts.values(), ties)}{unmeasured}"
         )
     return notes
 
 
 def ties_note(rule: float, columns: Iterable[Values], ties: Ties) -> str:
-    """How many samples equal their best variant exactly, which is common where a model writes nothing of either."""
+    """Return a note on the samples that equal their best variant, common where a model reproduces nothing of either."""
     equal = sum(int((column == rule).sum()) for column in columns)
     how = "not counted" if ties == "strict" else "counted"
     return f" {equal} equal their best variant and are {how}." if equal else ""
 
 
 def share_above(rule: float, column: Values, ties: Ties) -> str:
-    """Which share of the scorable values exceeds the rule: `45 % [40, 50] of 394`, with Wilson's interval."""
+    """Return the share of the scorable values above the rule: `45 % [40, 50] of 394`, with Wilson's interval."""
     scored = column[~np.isnan(column)]
-    found = wilson(int((scored > rule).sum() if ties == "strict" else (scored >= rule).sum()), len(scored))
-    return f"{100 * found.value:.0f} % [{100 * found.low:.0f}, {100 * found.high:.0f}] of {len(scored)}"
+    share = wilson(int((scored > rule).sum() if ties == "strict" else (scored >= rule).sum()), len(scored))
+    return f"{100 * share.value:.0f} % [{100 * share.low:.0f}, {100 * share.high:.0f}] of {len(scored)}"
 
 
 def groups_of(samples: Sequence[Sample]) -> list[Hashable]:
-    """What must not be split: a sample's group, or the sample itself."""
+    """Return the key of what must not be split: a sample's group, or the sample itself."""
     return [("group", s.group) if s.group is not None else ("sample", i) for i, s in enumerate(samples)]
 
 
 def doses_of(samples: Sequence[Sample]) -> NDArray[np.float64] | None:
-    """float64 [samples], how often the model saw each; None unless known for all, at more than one dose with 0."""
+    """Return float64 [samples], how often the model saw each; None unless all are known, at 0 and another dose."""
     doses = [sample.metadata.get("dose") for sample in samples]
     if not all(isinstance(dose, int) for dose in doses) or 0 not in doses or len(set(doses)) == 1:
         return None
@@ -256,7 +260,7 @@ def doses_of(samples: Sequence[Sample]) -> NDArray[np.float64] | None:
 
 
 def blind_check(audited: Sequence[Sample], fresh: Sequence[Sample], draws: Draws) -> tuple[BlindBaseline | None, str]:
-    """Can the two sets of texts that matter be told apart without the model?
+    """Measure whether the two sets of texts that are compared can be separated without the model.
 
     Members and nonmembers where both are labelled; else the benchmark and the unseen text that calibrates it, since
     a calibration set of another kind calibrates nothing.
@@ -280,13 +284,13 @@ def summaries(
     calibrated: Mapping[str, Calibration],
     draws: Draws,
 ) -> tuple[ScoreSummary, ...]:
-    """One summary per score, every interval from the same resamples."""
+    """Return a summary of each score, every interval from the same resamples."""
     groups, doses = groups_of(samples), doses_of(samples)
     rankings = rank_labelled(samples, values, draws)
-    found = []
+    summarised = []
     for name, column in values.items():
         reasons = [reason for reason in table.reasons[name][: len(samples)] if reason]
-        found.append(
+        summarised.append(
             ScoreSummary(
                 score=name,
                 scored=len(samples) - len(reasons),
@@ -300,21 +304,21 @@ def summaries(
                 notes=score_notes(name, table, rankings.get(name)),
             )
         )
-    return tuple(found)
+    return tuple(summarised)
 
 
 def rank_labelled(samples: Sequence[Sample], values: Mapping[str, Values], draws: Draws) -> Mapping[str, Ranking]:
-    """Members against nonmembers over the labelled samples; empty where one of the classes is missing."""
-    known = np.array([sample.label in (MEMBER, NONMEMBER) for sample in samples])
-    positive = np.array([sample.label == MEMBER for sample in samples])[known]
+    """Rank members above nonmembers over the labelled samples; empty where a class is missing."""
+    labelled = np.array([sample.label in (MEMBER, NONMEMBER) for sample in samples])
+    positive = np.array([sample.label == MEMBER for sample in samples])[labelled]
     if positive.all() or not positive.any():
         return {}
-    groups = [group for group, labelled in zip(groups_of(samples), known, strict=True) if labelled]
-    return rank_all({name: column[known] for name, column in values.items()}, positive, groups, **draws)
+    groups = [group for group, used in zip(groups_of(samples), labelled, strict=True) if used]
+    return rank_all({name: column[labelled] for name, column in values.items()}, positive, groups, **draws)
 
 
 def distribution(column: Values) -> Distribution:
-    """Mean, spread and quantiles of the scorable values; NaN where there is none."""
+    """Return mean, spread and quantiles of the scorable values; NaN where there is none."""
     scored = column[~np.isnan(column)]
     if not len(scored):
         return Distribution(np.nan, np.nan, dict.fromkeys(QUANTILES, np.nan))
@@ -324,33 +328,35 @@ def distribution(column: Values) -> Distribution:
 
 
 def score_notes(name: str, table: ScoreTable, ranking: Ranking | None) -> tuple[str, ...]:
-    """What the score counted, and what its ranking's reader must know."""
+    """Return the events that the score counted, and the notes of its ranking."""
     counted = [f"{total} {words}." for (score, words), total in table.counts.items() if score == name and total]
     return (*counted, *(ranking.notes if ranking else ()))
 
 
-def calibrate(column: Values, unseen: Values, samples: Sequence[Sample], alpha: float, source: str) -> Calibration:
-    """Split-conformal p- and q-values of one score, and the flag rates that follow."""
+def calibration_of(column: Values, unseen: Values, samples: Sequence[Sample], alpha: float, source: str) -> Calibration:
+    """Return split-conformal p- and q-values of one score, and the flag rates that follow."""
     p_values = conformal_p_values(column, unseen)
-    known = np.sort(unseen[~np.isnan(unseen)])
+    references = np.sort(unseen[~np.isnan(unseen)])
     q_values = benjamini_hochberg(p_values)
-    exceeding = int(np.floor(alpha * (len(known) + 1) * (1 + 1e-12)))  # flagged: fewer than this many unseen reach it
+    exceeding = int(
+        np.floor(alpha * (len(references) + 1) * (1 + 1e-12))
+    )  # flagged: fewer than this many unseen reach it
     doses = doses_of(samples)
 
     def rate(chosen: NDArray[np.bool_]) -> FlagRate:
-        return flag_rate(p_values[chosen], alpha, unseen=len(known))
+        return flag_rate(p_values[chosen], alpha, unseen=len(references))
 
     labels = np.array([sample.label or "" for sample in samples])
     by_label = {label: rate(labels == label) for label in (MEMBER, NONMEMBER) if (labels == label).any()}
     return Calibration(
         source=source,
-        unseen=len(known),
+        unseen=len(references),
         alpha=alpha,
         p_values=p_values,
         q_values=q_values,
         flagged=rate(np.ones(len(samples), bool)),
         discoveries=int(np.sum(q_values <= alpha)),
-        threshold=float(np.nextafter(known[-exceeding], np.inf)) if exceeding else np.nan,
+        threshold=float(np.nextafter(references[-exceeding], np.inf)) if exceeding else np.nan,
         false_positives=by_label.get(NONMEMBER),
         true_positives=by_label.get(MEMBER),
         by_dose={} if doses is None else {int(dose): rate(doses == dose) for dose in np.unique(doses)},

@@ -1,4 +1,4 @@
-"""Scores of known-unseen text, kept in a file: calibrate once, audit often, share without sharing the text."""
+"""Scores of known-unseen text in a file: measured once, used by many audits, shared without the text."""
 
 import json
 from collections.abc import Mapping
@@ -19,10 +19,10 @@ VARIANTS = "variants"
 
 @dataclass(frozen=True, slots=True, eq=False)
 class UnseenScores:
-    """What known-unseen text scores under one model.
+    """Scores of known-unseen text under one model.
 
     Attributes:
-        source: what the text was, in words.
+        source: the text, in words.
         model: the model's name, and `digests` those of the model in every role that the scores need.
         values: score name → float64 [unseen texts]; NaN where unscorable.
     """
@@ -39,10 +39,10 @@ class UnseenScores:
         return cls(source, plan.name, digests(plan), table.values)
 
     def check(self, plan: Plan, path: Path) -> None:
-        """These scores must be of the plan's models, and cover its scores.
+        """Check that these scores are of the plan's models, and cover its scores.
 
         Raises:
-            DataError: when they do not.
+            DataError: they are not, or do not.
         """
         rewriter = self.digests.get(VARIANTS, "")
         if plan.variants and rewriter != digests(plan).get(VARIANTS, ""):
@@ -55,7 +55,7 @@ class UnseenScores:
                     f"{path} calibrates {self.model} ({self.digests.get(role, 'no model')[:12]} as {role}), "
                     f"expected {name} ({digest[:12]}) opened with the same options"
                 )
-        missing = [one.name for one in plan.requests if one.name not in self.values]
+        missing = [request.name for request in plan.requests if request.name not in self.values]
         if missing:
             raise DataError(f"{path} has no {', '.join(missing)}; it calibrates {', '.join(self.values)}")
 
@@ -83,21 +83,21 @@ class UnseenScores:
         """Read a file that `save` wrote.
 
         Raises:
-            DataError: it is none.
+            DataError: it is not such a file, or of another format.
         """
         try:
-            found = json.loads(path.read_text("utf-8"))
-            values = {name: np.array(column, np.float64) for name, column in found["values"].items()}
-            if found["format"] != FORMAT:
-                raise DataError(f"{path}: format {found['format']!r}, expected {FORMAT!r}")
-            return cls(found["source"], found["model"], found["digests"], values)
+            content = json.loads(path.read_text("utf-8"))
+            values = {name: np.array(column, np.float64) for name, column in content["values"].items()}
+            if content["format"] != FORMAT:
+                raise DataError(f"{path}: format {content['format']!r}, expected {FORMAT!r}")
+            return cls(content["source"], content["model"], content["digests"], values)
         except OSError as error:
             raise DataError(f"{path}: cannot be read ({error.strerror})") from error
         except (ValueError, KeyError, TypeError, AttributeError) as error:
-            raise DataError(f"{path} is no calibration file: expected one that `assay calibrate` wrote") from error
+            raise DataError(f"{path} is not a calibration file: expected one that `assay calibrate` wrote") from error
 
 
 def digests(plan: Plan) -> dict[str, str]:
-    """Role → model digest, for the roles that the plan runs; and who made rewritings, where a model did."""
-    found: dict[str, str] = {role: digest for role, (_, digest) in plan.digests.items()}
-    return found | ({VARIANTS: plan.rewriter.name} if plan.variants and plan.rewriter != Deterministic() else {})
+    """Return role → model digest for the roles that the plan runs, and the rewriter if it is a model."""
+    by_role: dict[str, str] = {role: digest for role, (_, digest) in plan.digests.items()}
+    return by_role | ({VARIANTS: plan.rewriter.name} if plan.variants and plan.rewriter != Deterministic() else {})

@@ -1,7 +1,8 @@
 """Rules for use in CI: `flagged.low>0.05`, `SCORE.discoveries>0`, `coverage<0.9`.
 
-A rule is [SCORE.]FIGURE[.low|.high] then > or < and a number. Without a score it speaks of the headline's. `low` and
-`high` are the ends of the figure's interval: `flagged.low>0.05` fires only where the whole interval lies above.
+A rule is [SCORE.]FIGURE[.low|.high] then > or < and a number. Without a score it is about that of the headline.
+`low` and `high` are the ends of the figure's interval: `flagged.low>0.05` holds only where the whole interval is above
+.05.
 """
 
 import math
@@ -18,32 +19,28 @@ from assay.leakage.results import Audit, ScoreSummary
 SIGNS: Mapping[str, Callable[[float, float], bool]] = MappingProxyType({"<": operator.lt, ">": operator.gt})
 
 
-def flagged(summary: ScoreSummary) -> Estimate | None:
-    """Share of samples with p ≤ alpha."""
+def _flagged(summary: ScoreSummary) -> Estimate | None:
     return summary.calibration.flagged.rate if summary.calibration else None
 
 
-def discoveries(summary: ScoreSummary) -> float | None:
-    """Number of samples with q ≤ alpha."""
+def _discoveries(summary: ScoreSummary) -> float | None:
     return summary.calibration.discoveries if summary.calibration else None
 
 
-def auroc(summary: ScoreSummary) -> Estimate | None:
-    """Members against nonmembers."""
+def _auroc(summary: ScoreSummary) -> Estimate | None:
     return summary.ranking.auroc if summary.ranking else None
 
 
-def coverage(summary: ScoreSummary) -> float:
-    """Share of samples with a value."""
+def _coverage(summary: ScoreSummary) -> float:
     return summary.scored / summary.total
 
 
 FIGURES: Mapping[str, tuple[Callable[[ScoreSummary], Estimate | float | None], str]] = MappingProxyType(
     {
-        "flagged": (flagged, "known-unseen text (--unseen)"),
-        "discoveries": (discoveries, "known-unseen text (--unseen)"),
-        "auroc": (auroc, "labels of both classes"),
-        "coverage": (coverage, ""),
+        "flagged": (_flagged, "known-unseen text (--unseen)"),
+        "discoveries": (_discoveries, "known-unseen text (--unseen)"),
+        "auroc": (_auroc, "labels of both classes"),
+        "coverage": (_coverage, ""),
     }
 )
 PATTERN = re.compile(
@@ -64,7 +61,7 @@ class Rule:
     limit: float
 
     def fires(self, audit: Audit) -> bool:
-        """Whether the condition holds.
+        """Return True if the condition holds.
 
         Raises:
             DataError: the audit lacks what the figure is made of.
@@ -72,17 +69,17 @@ class Rule:
         return SIGNS[self.sign](self.value(audit), self.limit)
 
     def value(self, audit: Audit) -> float:
-        """The figure that the rule looks at; raises as `fires`."""
+        """Return the figure of the rule; raises as `fires`."""
         score = self.score or audit.primary
         if score not in audit.values:
             raise DataError(f"--fail-on {self.text!r}: score {score!r} was not run; expected {', '.join(audit.values)}")
         figure, needs = FIGURES[self.figure]
-        found = figure(audit.summary(score))
-        if found is None:
+        measured = figure(audit.summary(score))
+        if measured is None:
             raise DataError(f"--fail-on {self.text!r}: {self.figure} needs {needs}; this run has none")
-        if self.end and not isinstance(found, Estimate):
+        if self.end and not isinstance(measured, Estimate):
             raise DataError(f"--fail-on {self.text!r}: {self.figure} has no interval, so no .{self.end}")
-        value = getattr(found, self.end or "value") if isinstance(found, Estimate) else found
+        value = getattr(measured, self.end or "value") if isinstance(measured, Estimate) else measured
         if math.isnan(value):
             raise DataError(f"--fail-on {self.text!r}: {self.figure} could not be measured on this data")
         return float(value)
@@ -92,13 +89,13 @@ def rule(text: str) -> Rule:
     """Read a rule.
 
     Raises:
-        DataError: it is none.
+        DataError: it is not a rule.
     """
-    found = PATTERN.fullmatch(text)
-    if found is None:
+    match = PATTERN.fullmatch(text)
+    if match is None:
         raise DataError(f"--fail-on {text!r}: expected [SCORE.]FIGURE>NUMBER with FIGURE one of {', '.join(FIGURES)}")
     try:
-        limit = float(found["limit"])
+        limit = float(match["limit"])
     except ValueError:
-        raise DataError(f"--fail-on {text!r}: {found['limit']!r} is no number") from None
-    return Rule(text.strip(), found["score"], found["figure"], found["end"], found["sign"], limit)
+        raise DataError(f"--fail-on {text!r}: {match['limit']!r} is not a number") from None
+    return Rule(text.strip(), match["score"], match["figure"], match["end"], match["sign"], limit)

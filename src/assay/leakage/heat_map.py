@@ -1,4 +1,4 @@
-"""Which samples' tokens are kept for the heat map: the ones a reader will open first, within a budget."""
+"""Choice of the samples whose tokens the heat map shows: those with the highest values, within a budget."""
 
 import numpy as np
 from numpy.typing import NDArray
@@ -6,12 +6,12 @@ from numpy.typing import NDArray
 from assay.leakage.results import SampleTokens
 from assay.types import Sample, TokenLogProbs, TokenStatistics
 
-HELD_TOKENS = 4_000_000
+KEPT_TOKENS = 4_000_000
 SHOWN_TOKENS = 400_000
 
 
 class TokenKeeper:
-    """Watches the engine and keeps what a heat map needs, up to `HELD_TOKENS` tokens (24 bytes each)."""
+    """Observer of the engine: keeps what a heat map needs, up to `KEPT_TOKENS` tokens (24 bytes each)."""
 
     def __init__(self, samples: tuple[Sample, ...]) -> None:
         self._samples = samples
@@ -21,11 +21,11 @@ class TokenKeeper:
     def __call__(self, index: int, statistics: TokenLogProbs) -> None:
         """Keep one sample's tokens while there is room; samples beyond the audited ones are not kept.
 
-        Log-probabilities alone make no map: nobody knows where in the text they stand.
+        Log-probabilities alone make no map, because their places in the text are not known.
         """
         if not isinstance(statistics, TokenStatistics):
             return
-        if index < len(self._samples) and self._tokens + len(statistics) <= HELD_TOKENS:
+        if index < len(self._samples) and self._tokens + len(statistics) <= KEPT_TOKENS:
             self._tokens += len(statistics)
             self._kept[index] = SampleTokens(
                 self._samples[index].id,
@@ -36,7 +36,7 @@ class TokenKeeper:
             )
 
     def shown(self, values: NDArray[np.float64]) -> tuple[SampleTokens, ...]:
-        """The samples with the highest values first, until `SHOWN_TOKENS` are reached."""
+        """Return the samples with the highest values first, until `SHOWN_TOKENS` are reached."""
         chosen, tokens = [], 0
         for index in np.argsort(-np.nan_to_num(values, nan=-np.inf), kind="stable"):
             kept = self._kept.get(int(index))

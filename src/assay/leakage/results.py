@@ -1,4 +1,4 @@
-"""What an audit found: plain values, no behaviour. The report draws them, the run folder stores them."""
+"""Results of an audit: plain values, no behaviour. The report draws them, the run folder stores them."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -13,7 +13,7 @@ from assay.types import Floats, Integers, Sample
 
 @dataclass(frozen=True, slots=True)
 class Distribution:
-    """Where the values of one score lie over the scorable samples.
+    """Distribution of the values of one score over the scorable samples.
 
     Attributes:
         mean: arithmetic mean = the benchmark's dataset-level value of this score.
@@ -28,7 +28,7 @@ class Distribution:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Calibration:
-    """One score held against text that the audited model has certainly not seen (split-conformal).
+    """One score calibrated on text that the audited model has certainly not seen (split-conformal).
 
     Attributes:
         source: where the unseen text came from.
@@ -76,7 +76,7 @@ class ScoreSummary:
         doses: one point per known dose against never-seen samples; empty where doses are unknown.
         dose_correlation: Spearman correlation of value and dose; None where doses are unknown.
         calibration: None without known-unseen text.
-        notes: what a reader must know of this score on this data.
+        notes: sentences on this score that a reader needs.
     """
 
     score: str
@@ -93,7 +93,7 @@ class ScoreSummary:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class SampleTokens:
-    """What the heat map shows of one sample: how well the model knows each token (arrays as TokenStatistics)."""
+    """Token statistics of one sample for the heat map (arrays as in TokenStatistics)."""
 
     sample_id: str
     log_probs: Floats
@@ -111,8 +111,8 @@ class Audit:
         values: score name → float64 [samples], NaN where unscorable; oriented, higher = member.
         reasons: score name → one reason or None per sample.
         primary: the score in the headline, declared before any value was looked at.
-        blind: baseline that never sees the model, what it tells apart is `blind_compares`; None where there are not
-            two sets of texts to tell apart.
+        blind: baseline that never sees the model; `blind_compares` says what it separates; None where there are not
+            two sets of texts to separate.
         blind_compares: "members and non-members" or "this benchmark and the unseen text"; "" without a baseline.
         tokens: the samples that the heat map can show.
         notes: coverage, encodings, matched digests … one sentence each.
@@ -132,5 +132,5 @@ class Audit:
     notes: tuple[str, ...] = ()
 
     def summary(self, score: str) -> ScoreSummary:
-        """The summary of one score by name."""
+        """Return the summary of one score by name."""
         return next(s for s in self.summaries if s.score == score)

@@ -14,15 +14,15 @@ def fit_all(samples: Sequence[Sample], generator: Generator, *, seed: int = 0) -
         DataError: there are none, or too few of a class.
         ModelError: a model cannot be run.
     """
-    known = [one for one in samples if one.label in (MEMBER, NONMEMBER)]
-    if not known:
+    labelled = [sample for sample in samples if sample.label in (MEMBER, NONMEMBER)]
+    if not labelled:
         raise DataError(
             f"none of {len(samples)} texts to learn from is labelled: expected a column of labels, 1 = member"
         )
-    labels = [one.label == MEMBER for one in known]
+    labels = [sample.label == MEMBER for sample in labelled]
     detectors = detectors_of(FittedDetector)
     return {
-        name: detector(known, labels, generator, seed=seed)
+        name: detector(labelled, labels, generator, seed=seed)
         for name, detector in detectors.items()
         if detector.positive == MEMBER
     }

@@ -3,15 +3,15 @@ from .continuation import Cut as Cut
 from .continuation import StartsCut as StartsCut
 from .continuation import SuffixCut as SuffixCut
 from .definition import Continuations as Continuations
-from .definition import Form as Form
-from .definition import Inputs as Inputs
 from .definition import LogProbs as LogProbs
 from .definition import LowercasedLogProbs as LowercasedLogProbs
+from .definition import ModelRole as ModelRole
 from .definition import ReferenceLogProbs as ReferenceLogProbs
-from .definition import Role as Role
+from .definition import SampleInputs as SampleInputs
 from .definition import ScoreDefinition as ScoreDefinition
 from .definition import Statistics as Statistics
 from .definition import Text as Text
+from .definition import TextForm as TextForm
 from .definition import VariantContinuations as VariantContinuations
 from .definition import Variants as Variants
 from .definition import View as View
@@ -34,7 +34,7 @@ from .registry import ScoreRequest as ScoreRequest
 from .registry import default_scores as default_scores
 from .registry import detectors_of as detectors_of
 from .registry import flagged as flagged
-from .registry import headline as headline
+from .registry import headline_score as headline_score
 from .registry import one_pass as one_pass
 from .registry import request as request
 from .registry import requests as requests

@@ -1,6 +1,6 @@
-"""What a black-box model is asked, and what it answered: texts are cut, the model writes on, units are compared.
+"""Cuts of a text, and continuations: a text is cut, a model continues it, units are compared.
 
-A *unit* is a lexeme or a token id of the model; a score compares units and never sees where they came from.
+A *unit* is a lexeme or a token id of the model; a score compares units and does not see where they came from.
 """
 
 from collections.abc import Hashable
@@ -9,23 +9,23 @@ from typing import Literal
 
 from assay.errors import ScoreError
 
-Units = Literal["lexical", "model"]
+SuffixUnits = Literal["lexical", "model"]
 
 
 @dataclass(frozen=True, slots=True)
 class SuffixCut:
-    """The text is cut once: the model reads the beginning and is held against the rest.
+    """The text is cut once: the model reads the beginning, and its continuation is compared with the rest.
 
     Attributes:
         prefix: share of the text's lexemes that it reads.
-        at: cut at the last line end within that share (the line end itself is left to the model; behind the first
+        at: cut at the last line end within that share (the model generates the line end itself; behind the first
             line where no line ends earlier), or exactly there.
-        units: what the rest is compared by.
+        units: of the comparison.
     """
 
     prefix: float
     at: Literal["line", "token"]
-    units: Units
+    units: SuffixUnits
 
     def __post_init__(self) -> None:
         if not 0 < self.prefix < 1:
@@ -38,7 +38,7 @@ class SuffixCut:
 
 @dataclass(frozen=True, slots=True)
 class StartsCut:
-    """The text is cut at five evenly spaced places in every `stride` tokens; n tokens are written from each.
+    """The text is cut at five evenly spaced places in every `stride` tokens; n tokens are generated from each.
 
     Tokens are the model's where it shows its tokenizer, lexemes where it does not.
     """
@@ -56,7 +56,7 @@ Cut = SuffixCut | StartsCut
 
 @dataclass(frozen=True, slots=True)
 class Continuation:
-    """The units that stand in the text behind a cut, and those that the model wrote there."""
+    """The units of the text behind a cut, and those that the model generated there."""
 
     truth: tuple[Hashable, ...]
     generated: tuple[Hashable, ...]

@@ -24,16 +24,16 @@ from assay.scores.detector import Access, Detector, DetectorKind, Flag, Preset
 from assay.scores.frequency import FrequencyTable
 from assay.types import TokenLogProbs, TokenStatistics, Unread
 
-Form = Literal["original", "lowercase"]
-Role = Literal["target", "reference"]
+TextForm = Literal["original", "lowercase"]
+ModelRole = Literal["target", "reference"]
 
 
 @dataclass(frozen=True, slots=True)
 class View:
     """One thing to be run: a form of the sample's text under a model in a role."""
 
-    form: Form = "original"
-    role: Role = "target"
+    form: TextForm = "original"
+    role: ModelRole = "target"
 
     def __str__(self) -> str:
         return f"{self.form} text under the {self.role} model"
@@ -48,11 +48,11 @@ Continuations = Annotated[tuple[Continuation, ...], "continuations"]
 VariantContinuations = Annotated[tuple[tuple[Continuation, ...], ...], "continuations of variants"]
 Text = Annotated[str, "text"]
 
-Reply = TypeVar("Reply")
+_Reply = TypeVar("_Reply")
 
 
 @dataclass(frozen=True, slots=True)
-class Inputs:
+class SampleInputs:
     """Everything that a score may ask for, of one sample.
 
     Attributes:
@@ -139,7 +139,7 @@ class ScoreDefinition(Detector):
             parts.append("n rewritings of the text under the target model")
         return ", ".join(parts)
 
-    def __call__(self, inputs: Inputs, **parameters: object) -> float:
+    def __call__(self, inputs: SampleInputs, **parameters: object) -> float:
         """Return the oriented value of one sample: higher = the positive label.
 
         Raises:
@@ -168,7 +168,7 @@ class ScoreDefinition(Detector):
         return value
 
 
-def accepted(reply: Reply | Unread, prefix: str = "") -> Reply:
+def accepted(reply: _Reply | Unread, prefix: str = "") -> _Reply:
     """Return what a model returned for a text.
 
     Raises:

@@ -93,7 +93,7 @@ class Detector:
 
     @property
     def kind(self) -> DetectorKind:
-        """Whether it judges a sample, judges a sample after it was fitted, or judges a whole dataset."""
+        """Its kind: it judges a sample, a sample after it was fitted, or a whole dataset."""
         raise NotImplementedError
 
 

@@ -16,12 +16,12 @@ from assay.errors import DataError
 
 @dataclass(frozen=True, eq=False)
 class FrequencyTable:
-    """How often each token id occurs (occurrences, not documents) in a reference corpus.
+    """Number of occurrences of each token id in a reference corpus (occurrences, not documents).
 
     Attributes:
         counts: int64 [V].
         tokenizer_digest: the tokenizer that made the ids.
-        source: what the corpus was, in words.
+        source: the corpus, in words.
     """
 
     counts: NDArray[np.int64]
@@ -37,7 +37,7 @@ class FrequencyTable:
     def surprise(self) -> NDArray[np.float64]:
         """float64 [V], ln(1 / f) with add-one smoothing f = (count + 1) / (N + V).
 
-        Unsmoothed counts send every token that the corpus lacks to infinity and turn the method upside down.
+        Without smoothing, every token that the corpus lacks would be infinitely surprising, and would decide the score.
         """
         rarity: NDArray[np.float64] = np.log(self.total + len(self.counts)) - np.log1p(self.counts)
         return rarity
@@ -51,7 +51,7 @@ class FrequencyTable:
         tokenizer_digest: str,
         source: str,
     ) -> Self:
-        """Count a stream of tokenised documents."""
+        """Count the tokens of a stream of documents."""
         counts = np.zeros(vocabulary_size, np.int64)
         for ids in token_ids:
             counts += np.bincount(ids, minlength=vocabulary_size)
@@ -76,5 +76,5 @@ class FrequencyTable:
                 return cls(stored["counts"].astype(np.int64), about["tokenizer_digest"], about["source"])
         except (OSError, EOFError, KeyError, ValueError, zipfile.BadZipFile) as error:
             raise DataError(
-                f"{path} is no token-frequency table: expected a file that `assay frequencies build` wrote ({error})"
+                f"{path} is not a token-frequency table: expected a file that `assay frequencies build` wrote ({error})"
             ) from error

@@ -1,6 +1,7 @@
-"""Scores of a black-box model: what it writes, held against what stands there. Higher = member.
+"""Scores of a black-box model: its continuation, compared with the text itself. Higher = member.
 
-Notation: x_0 the sample, x_1 … x_n its variants; NGO(x) the share of the true suffix's N-grams that the model writes.
+Notation: x_0 the sample, x_1 … x_n its variants; NGO(x) the share of the true suffix's N-grams that are
+generated.
 """
 
 from collections.abc import Hashable, Sequence
@@ -10,21 +11,21 @@ import numpy as np
 from numpy.typing import NDArray
 
 from assay.errors import ScoreError, Unscorable
-from assay.scores.continuation import Continuation, StartsCut, SuffixCut, Units
+from assay.scores.continuation import Continuation, StartsCut, SuffixCut, SuffixUnits
 from assay.scores.definition import Continuations, VariantContinuations, score
 from assay.scores.detector import SRDETECTION
 from assay.scores.variant_scores import SR_DETECTION, rank_p_value
 
-At = Literal["line", "token"]
+CutPlace = Literal["line", "token"]
 
 
 def n_grams(units: Sequence[Hashable], n: int) -> set[tuple[Hashable, ...]]:
-    """The set of all runs of n units."""
+    """Return the set of all runs of n units."""
     return {tuple(units[start : start + n]) for start in range(len(units) - n + 1)}
 
 
 def n_gram_overlap(continuation: Continuation, n: int) -> float:
-    """NGO = |G(generated) ∩ G(true)| / |G(true)|, G the set of n-grams.
+    """Return NGO = |G(generated) ∩ G(true)| / |G(true)|, G the set of n-grams.
 
     Raises:
         ScoreError: n below 1.
@@ -41,21 +42,23 @@ def n_gram_overlap(continuation: Continuation, n: int) -> float:
 def overlaps(
     own: Sequence[Continuation], variants: Sequence[Sequence[Continuation]], n: int, ngram: int
 ) -> tuple[float, NDArray[np.float64]]:
-    """NGO of the text, and float64 [n], of its first n variants."""
+    """Return the NGO of the text, and float64 [n], of its first n variants."""
     if n < 1:
         raise ScoreError(f"n = {n}: expected at least 1 variant")
     if len(variants) < n:
         raise Unscorable(f"fewer than {n} distinct variants")
-    return n_gram_overlap(own[0], ngram), np.array([n_gram_overlap(one[0], ngram) for one in variants[:n]])
+    return n_gram_overlap(own[0], ngram), np.array(
+        [n_gram_overlap(continuations[0], ngram) for continuations in variants[:n]]
+    )
 
 
-def suffix_cut(*, prefix: float, at: At, units: Units, **_: object) -> SuffixCut:
-    """The cut that SrDetection's parameters ask for."""
+def suffix_cut(*, prefix: float, at: CutPlace, units: SuffixUnits, **_: object) -> SuffixCut:
+    """Return the cut of SrDetection's parameters."""
     return SuffixCut(prefix, at, units)
 
 
 def starts_cut(*, n: int, stride: int) -> StartsCut:
-    """The cut that the n-gram accuracy's parameters ask for."""
+    """Return the cut of the n-gram accuracy's parameters."""
     return StartsCut(n, stride)
 
 
@@ -75,10 +78,10 @@ def sr_black(
     n: int = 10,
     ngram: int = 7,
     prefix: float = 0.5,  # noqa: ARG001  of the cut
-    at: At = "line",  # noqa: ARG001  of the cut
-    units: Units = "lexical",  # noqa: ARG001  of the cut
+    at: CutPlace = "line",  # noqa: ARG001  of the cut
+    units: SuffixUnits = "lexical",  # noqa: ARG001  of the cut
 ) -> float:
-    """How much more of its second half the model writes than of any variant's; the paper calls more than 0 a leak."""
+    """Reproduced share of the second half, above that of every variant; the paper calls more than 0 a leak."""
     original, others = overlaps(own, variants, n, ngram)
     return float(original - others.max())
 
@@ -97,10 +100,10 @@ def sr_black_rank(
     n: int = 10,
     ngram: int = 7,
     prefix: float = 0.5,  # noqa: ARG001  of the cut
-    at: At = "line",  # noqa: ARG001  of the cut
-    units: Units = "lexical",  # noqa: ARG001  of the cut
+    at: CutPlace = "line",  # noqa: ARG001  of the cut
+    units: SuffixUnits = "lexical",  # noqa: ARG001  of the cut
 ) -> float:
-    """Negated p-value of the text's rank among its n variants, by how much of the second half the model writes."""
+    """Negated p-value of the text's rank among its n variants, by the reproduced share of the second half."""
     original, others = overlaps(own, variants, n, ngram)
     return -rank_p_value(original, others)
 
@@ -113,7 +116,7 @@ def sr_black_rank(
     flags={"default"},
 )
 def ngram_generation(own: Continuations, *, n: int = 5, stride: int = 512) -> float:  # noqa: ARG001  of the cut
-    """Share of five evenly spaced starts from which the model writes the next n tokens exactly."""
-    if not own or any(len(one.truth) < n for one in own):
+    """Share of five evenly spaced starts from which the model generates the next n tokens exactly."""
+    if not own or any(len(continuation.truth) < n for continuation in own):
         raise Unscorable(f"fewer than {n} scored tokens")
-    return float(np.mean([one.generated[:n] == one.truth for one in own]))
+    return float(np.mean([continuation.generated[:n] == continuation.truth for continuation in own]))

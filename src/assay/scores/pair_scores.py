@@ -16,7 +16,7 @@ LEAST_NLL = 1e-10
     names_in={SRDETECTION: "Lowercase"},
 )
 def lowercase(target: LogProbs, lowercased: LowercasedLogProbs) -> float:
-    """How much harder the text becomes when it is lower-cased: seen text loses more."""
+    """NLL of the lower-cased text relative to that of the text: seen text loses more."""
     nll = -mean(target.log_probs)
     if nll < LEAST_NLL:
         raise Unscorable("NLL of the text is zero")

@@ -18,11 +18,11 @@ from assay.errors import ScoreError
 from assay.plug_ins import PlugIns
 from assay.scores import generation_scores, pair_scores, token_scores, variant_scores
 from assay.scores.continuation import Cut
-from assay.scores.definition import Inputs, ScoreDefinition
+from assay.scores.definition import SampleInputs, ScoreDefinition
 from assay.scores.detector import Access, Detector, Flag
 
 DETECTOR_PACKAGE = "assay.leakage.detectors"
-Kind = TypeVar("Kind", bound=Detector)
+_Kind = TypeVar("_Kind", bound=Detector)
 
 _BUILT_IN: Mapping[str, ScoreDefinition] = {
     definition.name: definition
@@ -85,7 +85,7 @@ SCORES: Mapping[str, ScoreDefinition] = _Scores()
 DETECTORS: Mapping[str, Detector] = _Detectors()
 
 
-def detectors_of(kind: type[Kind]) -> dict[str, Kind]:
+def detectors_of(kind: type[_Kind]) -> dict[str, _Kind]:
     """Return the detectors of one type by name; the modules of all detectors that are no scores are imported."""
     return {name: detector for name, detector in DETECTORS.items() if isinstance(detector, kind)}
 
@@ -102,7 +102,7 @@ def flagged(flag: Flag) -> tuple[str, ...]:
     return tuple(requests)
 
 
-def headline(access: Access) -> ScoreDefinition:
+def headline_score(access: Access) -> ScoreDefinition:
     """Return the score of the headline where that access is all there is."""
     return next(score for score in SCORES.values() if score.access == access and "headline" in score.flags)
 
@@ -147,10 +147,10 @@ class ScoreRequest:
 
     @property
     def cut(self) -> Cut | None:
-        """Where the score cuts a text for a model that continues it; None for any other score."""
+        """The cut of a text for a model that continues it; None for any other score."""
         return self.definition.cut(**self.parameters)
 
-    def __call__(self, inputs: Inputs) -> float:
+    def __call__(self, inputs: SampleInputs) -> float:
         """Return the oriented value of one sample; raises Unscorable."""
         return self.definition(inputs, **self.parameters)
 

@@ -20,12 +20,12 @@ TAIL_MASS_FLOOR = 1e-6
 
 
 def mean(values: NDArray[np.number | np.bool_]) -> float:
-    """Arithmetic mean in float64."""
+    """Return the arithmetic mean in float64."""
     return float(np.mean(values, dtype=np.float64))
 
 
 def mean_of_lowest(values: NDArray[np.float64], k: float) -> float:
-    """Mean of the lowest max(1, floor(k n)) values."""
+    """Return the mean of the lowest max(1, floor(k n)) values."""
     if not 0 < k <= 1:
         raise ScoreError(f"k = {k}: expected a share of tokens, 0 < k ≤ 1")
     count = max(1, int(k * len(values)))
@@ -33,12 +33,12 @@ def mean_of_lowest(values: NDArray[np.float64], k: float) -> float:
 
 
 def floored_tokens(target: TokenStatistics) -> int:
-    """Number of tokens whose variance is below the floor: the model was certain there."""
+    """Count the tokens whose variance is below the floor: the model was certain there."""
     return int(np.count_nonzero(target.variance < VARIANCE_FLOOR))
 
 
 def deviation(target: TokenStatistics) -> NDArray[np.float64]:
-    """float64 [n], sqrt(V_t) with the floor; unscorable where every token stands on it."""
+    """Return float64 [n], sqrt(V_t) with the floor; unscorable where every token is below it."""
     if floored_tokens(target) == len(target):
         raise Unscorable("saturated: the distribution at every token is certain")
     return np.sqrt(np.maximum(target.variance.astype(np.float64), VARIANCE_FLOOR))
@@ -76,7 +76,7 @@ def perplexity(target: LogProbs) -> float:
     names_in={SRDETECTION: "Zlib"},
 )
 def zlib(target: LogProbs, text: Text) -> float:
-    """Log-likelihood against how well a compressor does that never saw the training data."""
+    """Log-likelihood relative to the size of the text under a compressor, which never saw the training data."""
     return mean(target.log_probs) / len(compression.compress(text.encode("utf-8", "surrogatepass")))
 
 
@@ -121,7 +121,7 @@ def dc_pdd(target: LogProbs, frequencies: FrequencyTable, *, a: float = 0.01) ->
 
 
 def even_starts(length: int, n: int, stride: int) -> NDArray[np.int64]:
-    """Five evenly spaced starts of runs of n tokens in every `stride` of `length` tokens, ascending, each once."""
+    """Return five evenly spaced starts of runs of n in every `stride` of `length` tokens, ascending, each once."""
     blocks = [np.arange(begin, min(begin + stride, length)) for begin in range(0, length, stride)]
     chosen = [block[np.linspace(0, len(block) - n, 5).round().astype(int)] for block in blocks if len(block) >= n]
     return np.unique(np.concatenate(chosen)) if chosen else np.zeros(0, np.int64)
@@ -166,7 +166,7 @@ def log_rank(target: Statistics) -> float:
 
 @score(title="Entropy", formula="-mean H", reference="Gehrmann et al. 2019, arXiv:1906.04043")
 def entropy(target: Statistics) -> float:
-    """Negated mean entropy of the predictions: on text it knows, a model is surer."""
+    """Negated mean entropy of the predictions: a model is more certain on text that it was trained on."""
     return -mean(target.entropy)
 
 
@@ -198,7 +198,7 @@ def mid_pit(target: Statistics) -> float:
     flags={"contender", "demo"},
 )
 def gap_k(target: Statistics, *, k: float = 0.2, window: int = 3) -> float:
-    """How far the true token falls behind the most likely one, smoothed over neighbouring tokens."""
+    """Distance of the true token from the most likely one, smoothed over neighbouring tokens."""
     if window < 1:
         raise ScoreError(f"window = {window}: expected at least 1")
     if len(target) < window:

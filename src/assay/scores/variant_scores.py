@@ -1,6 +1,6 @@
 """Scores that compare a text with semantics-preserving rewritings of itself. Higher = member.
 
-SrDetection (Li et al.): whoever learnt a sample by heart finds it easier than the same program under other names.
+SrDetection (Li et al.): a model that has memorised a sample finds it easier than the same program under other names.
 Notation: x_0 the sample, x_1 … x_n its variants, PPL(x) = exp(-mean l).
 """
 
@@ -16,37 +16,37 @@ from assay.scores.token_scores import mean
 from assay.types import TokenLogProbs
 
 REACH = 24
-"""How many tokens a replaced name may have before the search for what follows it is given up."""
+"""Tokens that a replaced name may have; behind more, the search for what follows it ends."""
 FEWER_VARIANTS = tuple(Preset(f"n={n}", f"SrDetection, gray-box, {n} variant{'s' * (n > 1)}") for n in (1, 3, 5))
 SR_DETECTION = "Li et al., SrDetection: A Self-Referential Framework for Data Leakage Detection in Code LLMs"
 
 
 def variant_nll(variants: Sequence[TokenLogProbs], n: int) -> NDArray[np.float64]:
-    """float64 [n], NLL of each of the first n variants."""
+    """Return float64 [n], the NLL of each of the first n variants."""
     if n < 1:
         raise ScoreError(f"n = {n}: expected at least 1 variant")
     if len(variants) < n:
         raise Unscorable(f"fewer than {n} distinct variants")
-    if not all(len(one) for one in variants[:n]):
+    if not all(len(variant) for variant in variants[:n]):
         raise Unscorable("a variant of fewer than 2 tokens")
-    return np.array([-mean(one.log_probs) for one in variants[:n]])
+    return np.array([-mean(variant.log_probs) for variant in variants[:n]])
 
 
 def rank_p_value(value: float, others: NDArray[np.float64]) -> float:
-    """(1 + #{others at least as high}) / (n + 1): a p-value where the text is as good as any of its variants."""
+    """Return (1 + #{others at least as high}) / (n + 1): a p-value if the text is exchangeable with its variants."""
     return float((1 + np.count_nonzero(others >= value)) / (len(others) + 1))
 
 
-def shared_tokens(one: NDArray[np.int32], other: NDArray[np.int32]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Positions in two token sequences of the tokens that they share, ascending on both sides.
+def shared_tokens(first: NDArray[np.int32], second: NDArray[np.int32]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Return the positions in two token sequences of the tokens that they share, ascending on both sides.
 
-    Linear: both are read side by side, and where they part (a name was replaced) the nearest two tokens that agree
-    again are looked for, `REACH` tokens ahead at most.
+    Linear: both are read side by side; where they differ (a name was replaced) the search goes to the nearest two
+    tokens that agree again, at most `REACH` tokens ahead.
     """
     pairs = []
     i = j = 0
-    while i < len(one) and j < len(other):
-        if one[i] == other[j]:
+    while i < len(first) and j < len(second):
+        if first[i] == second[j]:
             pairs.append((i, j))
             i, j = i + 1, j + 1
             continue
@@ -55,8 +55,8 @@ def shared_tokens(one: NDArray[np.int32], other: NDArray[np.int32]) -> tuple[NDA
                 (left, total - left)
                 for total in range(1, 2 * REACH)
                 for left in range(max(0, total - REACH), min(total, REACH) + 1)
-                if np.array_equal(one[i + left : i + left + 2], other[j + total - left : j + total - left + 2])
-                and i + left < len(one)
+                if np.array_equal(first[i + left : i + left + 2], second[j + total - left : j + total - left + 2])
+                and i + left < len(first)
             ),
             None,
         )
@@ -77,7 +77,7 @@ def shared_tokens(one: NDArray[np.int32], other: NDArray[np.int32]) -> tuple[NDA
     names_in={SRDETECTION: "SrDetection"},
 )
 def sr_gray(target: LogProbs, variants: Variants, *, n: int = 10) -> float:
-    """How much easier the text is than the easiest of its n variants; the paper calls more than 0 a leak."""
+    """Perplexity of the easiest of n variants minus that of the text; the paper calls more than 0 a leak."""
     return float(np.exp(variant_nll(variants, n).min()) - np.exp(-mean(target.log_probs)))
 
 
@@ -88,7 +88,7 @@ def sr_gray(target: LogProbs, variants: Variants, *, n: int = 10) -> float:
     flags={"ours", "contender", "verdict"},
 )
 def sr_z(target: LogProbs, variants: Variants, *, n: int = 10) -> float:
-    """How many standard deviations of its n variants the text is easier than their mean."""
+    """Mean NLL of n variants minus the NLL of the text, in standard deviations of the variants."""
     nll = variant_nll(variants, n)
     if n == 1 or not (spread := nll.std(ddof=1)) > 0:
         raise Unscorable("all variants are equally likely")
@@ -113,12 +113,12 @@ def sr_rank(target: LogProbs, variants: Variants, *, n: int = 10) -> float:
     flags={"ours", "verdict"},
 )
 def sr_shared(target: LogProbs, variants: Variants, *, n: int = 10) -> float:
-    """How much likelier the tokens that no renaming touched are in the text than in its n variants."""
+    """Gain in log-probability, over n variants, of the tokens that no renaming touched."""
     variant_nll(variants, n)
     differences = []
     for variant in variants[:n]:
-        here, there = shared_tokens(target.token_ids, variant.token_ids)
-        if not len(here):
+        own, shared = shared_tokens(target.token_ids, variant.token_ids)
+        if not len(own):
             raise Unscorable("a variant shares no token with the text")
-        differences.append(mean(target.log_probs[here].astype(np.float64) - variant.log_probs[there]))
+        differences.append(mean(target.log_probs[own].astype(np.float64) - variant.log_probs[shared]))
     return mean(np.array(differences))

@@ -1,7 +1,7 @@
-from .asking import answers as answers
+from .asking import ask as ask
 from .cutting import Answer as Answer
-from .cutting import Piece as Piece
-from .cutting import pieces as pieces
+from .cutting import CutText as CutText
+from .cutting import cut_texts as cut_texts
 from .planning import Plan as Plan
 from .planning import generator_digest as generator_digest
 from .planning import plan as plan

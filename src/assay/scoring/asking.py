@@ -1,4 +1,4 @@
-"""Questions → answers: each different one is put to the model once, those of one length together."""
+"""Questions → answers: a model is asked each different question once, questions of one length together."""
 
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -8,54 +8,53 @@ from assay.scoring.cutting import Answer, Prompt, Question
 from assay.types import Generator, TokenGenerator, Unread
 
 CHUNK = 256
-"""Questions of one length that are put at a time: enough for any batch; progress is told in between."""
+"""Questions of one length that are asked at a time: enough for any batch; progress is reported in between."""
 
 
-def answers(
-    questions: Iterable[Question], model: Generator, *, told: Callable[[int], None] = lambda _: None
+def ask(
+    questions: Iterable[Question], model: Generator, *, progress: Callable[[int], None] = lambda _: None
 ) -> Mapping[Question, Answer | Unread]:
-    """What the model writes behind each prompt, greedily.
+    """Return what the model generates behind each prompt, greedily.
 
     Args:
-        questions: in any order; one that stands twice is put once.
+        questions: in any order; equal ones are asked once.
         model: the model.
-        told: called after every answer with the number of them so far.
+        progress: called after every answer with the number of answers so far.
 
     Raises:
         ModelError: the model cannot be run.
     """
-    alike: defaultdict[tuple[bool, int], list[Question]] = defaultdict(list)
-    for one in dict.fromkeys(questions):
-        alike[isinstance(one.prompt, tuple), one.max_new_tokens].append(one)
-    found: dict[Question, Answer | Unread] = {}
-    for (_, max_new_tokens), some in sorted(alike.items()):
-        for chunk in chunks(some):
-            for question, answer in zip(chunk, written(chunk, model, max_new_tokens), strict=True):
-                found[question] = answer
-                told(len(found))
-    return found
+    by_length: defaultdict[tuple[bool, int], list[Question]] = defaultdict(list)
+    for question in dict.fromkeys(questions):
+        by_length[isinstance(question.prompt, tuple), question.max_new_tokens].append(question)
+    answers: dict[Question, Answer | Unread] = {}
+    for (_, max_new_tokens), alike in sorted(by_length.items()):
+        for chunk in _chunks(alike):
+            for question, answer in zip(chunk, _generated(chunk, model, max_new_tokens), strict=True):
+                answers[question] = answer
+                progress(len(answers))
+    return answers
 
 
-def chunks(questions: Sequence[Question]) -> Iterator[Sequence[Question]]:
-    """`CHUNK` of them at a time, and those that go on where the last one ends: what they share is read once."""
+def _chunks(questions: Sequence[Question]) -> Iterator[Sequence[Question]]:
+    # a chunk is extended by the prompts that continue its last one, because a model reads a common beginning once
     start = 0
     while start < len(questions):
         stop = min(start + CHUNK, len(questions))
-        while stop < len(questions) and goes_on(questions[stop - 1].prompt, questions[stop].prompt):
+        while stop < len(questions) and _begins_with(questions[stop].prompt, questions[stop - 1].prompt):
             stop += 1
         yield questions[start:stop]
         start = stop
 
 
-def goes_on(one: Prompt, other: Prompt) -> bool:
-    """Whether the second prompt begins with the first."""
-    return other[: len(one)] == one
+def _begins_with(prompt: Prompt, beginning: Prompt) -> bool:
+    return prompt[: len(beginning)] == beginning
 
 
-def written(questions: Sequence[Question], model: Generator, max_new_tokens: int) -> Iterator[Answer | Unread]:
-    """Answers to questions of one length, in their order; all prompts are texts, or all are tokens."""
-    texts = [one.prompt for one in questions if isinstance(one.prompt, str)]
-    tokens = [one.prompt for one in questions if isinstance(one.prompt, tuple)]
+def _generated(questions: Sequence[Question], model: Generator, max_new_tokens: int) -> Iterator[Answer | Unread]:
+    # questions of one length, whose prompts are all texts or all tokens
+    texts = [question.prompt for question in questions if isinstance(question.prompt, str)]
+    tokens = [question.prompt for question in questions if isinstance(question.prompt, tuple)]
     if texts:
         yield from model.generate(texts, max_new_tokens=max_new_tokens)
     if tokens:

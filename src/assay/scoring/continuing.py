@@ -1,16 +1,16 @@
-"""The continuations that a block of samples needs: cut, asked once each, read."""
+"""The continuations that a block of samples needs: texts are cut, the model is asked once each, answers are read."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 from assay.scores import Continuation, Cut
-from assay.scoring.asking import answers
-from assay.scoring.cutting import Answer, Piece, Question, pieces, read
+from assay.scoring.asking import ask
+from assay.scoring.cutting import Answer, CutText, Question, cut_texts, read_answer
 from assay.scoring.planning import Plan
 from assay.types import Generator, Unread
 
-Continued = Mapping[Cut, tuple[tuple[Continuation, ...] | Unread, ...]]
-"""Cut → the continuations of a text, then those of each of its rewritings; `Unread` where a piece was not taken."""
+SampleContinuations = Mapping[Cut, tuple[tuple[Continuation, ...] | Unread, ...]]
+"""Cut → the continuations of a sample's text, then those of each rewriting; `Unread` where the model rejected one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -18,54 +18,53 @@ class CutBlock:
     """Samples, cut.
 
     Attributes:
-        pieces: cut → sample → text (the sample's own, then its rewritings) → its pieces.
+        cuts: cut → sample → text (the sample's own, then its rewritings) → its cut texts.
         questions: what the model has to be asked, each once.
     """
 
-    pieces: Mapping[Cut, tuple[tuple[tuple[Piece, ...], ...], ...]]
+    cuts: Mapping[Cut, tuple[tuple[tuple[CutText, ...], ...], ...]]
     questions: tuple[Question, ...]
 
 
 def cut_block(texts: Sequence[Sequence[str]], plan: Plan) -> CutBlock:
     """Cut every sample's texts (its own first, then its rewritings) as the plan's scores ask."""
-    found: dict[Cut, tuple[tuple[tuple[Piece, ...], ...], ...]] = {}
+    cuts: dict[Cut, tuple[tuple[tuple[CutText, ...], ...], ...]] = {}
     if plan.generator is None:
-        return CutBlock(found, ())
+        return CutBlock(cuts, ())
     for cut, variants in plan.cuts.items():
-        wanted = [some[: 1 + variants] for some in texts]
-        flat = iter(pieces(cut, [text for some in wanted for text in some], plan.generator))
-        found[cut] = tuple(tuple(next(flat) for _ in some) for some in wanted)
-    questions = (
-        piece.question for samples in found.values() for sample in samples for text in sample for piece in text
-    )
-    return CutBlock(found, tuple(dict.fromkeys(questions)))
+        needed = [own_and_rewritings[: 1 + variants] for own_and_rewritings in texts]
+        flat = iter(cut_texts(cut, [text for sample in needed for text in sample], plan.generator))
+        cuts[cut] = tuple(tuple(next(flat) for _ in sample) for sample in needed)
+    questions = (piece.question for samples in cuts.values() for sample in samples for text in sample for piece in text)
+    return CutBlock(cuts, tuple(dict.fromkeys(questions)))
 
 
-def continued(block: CutBlock, model: Generator | None, *, told: Callable[[int], None]) -> list[Continued]:
-    """What the model wrote for each sample of the block, in units.
+def continuations_of(
+    block: CutBlock, model: Generator | None, *, progress: Callable[[int], None]
+) -> list[SampleContinuations]:
+    """Return what the model generates for each sample of the block, in units.
 
     Raises:
         ModelError: the model cannot be run.
     """
-    if model is None or not block.pieces:
+    if model is None or not block.cuts:
         return []
-    answered = answers(block.questions, model, told=told)
+    answers = ask(block.questions, model, progress=progress)
     columns = {
-        cut: [tuple(read_all(cut, text, answered, model) for text in sample) for sample in samples]
-        for cut, samples in block.pieces.items()
+        cut: [tuple(_continuations(cut, text, answers, model) for text in sample) for sample in samples]
+        for cut, samples in block.cuts.items()
     }
     count = len(next(iter(columns.values())))
     return [{cut: column[position] for cut, column in columns.items()} for position in range(count)]
 
 
-def read_all(
-    cut: Cut, text: Sequence[Piece], answered: Mapping[Question, Answer | Unread], model: Generator
+def _continuations(
+    cut: Cut, text: Sequence[CutText], answers: Mapping[Question, Answer | Unread], model: Generator
 ) -> tuple[Continuation, ...] | Unread:
-    """The continuations of a text's pieces, or why one of them has none."""
-    found = []
+    continuations = []
     for piece in text:
-        answer = answered[piece.question]
+        answer = answers[piece.question]
         if isinstance(answer, Unread):
             return answer
-        found.append(read(cut, piece, answer, model))
-    return tuple(found)
+        continuations.append(read_answer(cut, piece, answer, model))
+    return tuple(continuations)

@@ -5,114 +5,121 @@ from dataclasses import dataclass, field
 from hashlib import sha256
 
 from assay.errors import MissingCapability, ScoreError
-from assay.scores import Cut, FrequencyTable, Role, ScoreRequest, SuffixCut, View
+from assay.scores import Cut, FrequencyTable, ModelRole, ScoreRequest, SuffixCut, View
 from assay.scoring.rewriters import Deterministic, Rewriter
 from assay.types import Generator, LogProbScorer, TokenGenerator, TokenScorer
 
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """What will be run.
+    """Everything that will be run.
 
     Attributes:
         requests: the scores, in the order asked for.
         views: the plain view and every other that at least one score needs, once; none where only a generator is there.
         models: role → model, for the roles that the views name.
         frequencies: token-frequency table of the target's tokenizer, if one was given.
-        generator: the target as a model that writes, for the scores that need no more.
-        rewriter: who makes the rewritings of each text.
+        generator: the target as a model that generates, for the scores that need no more.
+        rewriter: makes the rewritings of each text.
     """
 
     requests: tuple[ScoreRequest, ...]
     views: tuple[View, ...]
-    models: Mapping[Role, LogProbScorer]
+    models: Mapping[ModelRole, LogProbScorer]
     frequencies: FrequencyTable | None
     generator: Generator | None = None
     rewriter: Rewriter = field(default_factory=Deterministic)
 
     @property
     def name(self) -> str:
-        """What the user called the target."""
-        return self.models["target"].name if "target" in self.models else self.generator.name  # type: ignore[union-attr]  # `plan` insists on one
+        """Name of the target, as the user gave it."""
+        return self.models["target"].name if "target" in self.models else self.generator.name  # type: ignore[union-attr]  # `plan` requires either
 
     @property
-    def digests(self) -> Mapping[Role, tuple[str, str]]:
+    def digests(self) -> Mapping[ModelRole, tuple[str, str]]:
         """Role → name and digest of the models that run."""
-        found: dict[Role, tuple[str, str]] = {}
+        digests: dict[ModelRole, tuple[str, str]] = {}
         if self.generator is not None:
-            found["target"] = self.generator.name, generator_digest(self.generator)
-        return found | {role: (self.models[role].name, self.models[role].digest) for role in self.roles}
+            digests["target"] = self.generator.name, generator_digest(self.generator)
+        return digests | {role: (self.models[role].name, self.models[role].digest) for role in self.roles}
 
     @property
-    def roles(self) -> Collection[Role]:
+    def roles(self) -> Collection[ModelRole]:
         """The roles that have to run, each once."""
         return dict.fromkeys(view.role for view in self.views)
 
     @property
     def variants(self) -> int:
         """Rewritings of each text that at least one score compares."""
-        return max((one.variants for one in self.requests), default=0)
+        return max((request.variants for request in self.requests), default=0)
 
     @property
     def scored_variants(self) -> int:
         """Rewritings of each text that have to be run for their statistics."""
-        return max((one.variants for one in self.requests if one.cut is None), default=0)
+        return max((request.variants for request in self.requests if request.cut is None), default=0)
 
     @property
     def cuts(self) -> Mapping[Cut, int]:
-        """Where texts are cut for the generator, and how many rewritings of each are cut there too."""
-        found: dict[Cut, int] = {}
-        for one in self.requests:
-            if one.cut is not None:
-                found[one.cut] = max(one.variants, found.get(one.cut, 0))
-        return found
+        """Cut → how many rewritings of each text are cut there as well."""
+        cuts: dict[Cut, int] = {}
+        for request in self.requests:
+            if request.cut is not None:
+                cuts[request.cut] = max(request.variants, cuts.get(request.cut, 0))
+        return cuts
 
 
 def plan(
     requests: Sequence[ScoreRequest],
-    models: Mapping[Role, LogProbScorer],
+    models: Mapping[ModelRole, LogProbScorer],
     frequencies: FrequencyTable | None = None,
     *,
     generator: Generator | None = None,
     rewriter: Rewriter | None = None,
 ) -> Plan:
-    """The union of what the scores need.
+    """Return the union of what the scores need.
+
+    Args:
+        requests: the scores.
+        models: role → model.
+        frequencies: token-frequency table.
+        generator: the target as a model that generates.
+        rewriter: makes rewritings; None for the deterministic engine.
 
     Raises:
-        MissingCapability: a score needs a model in a role that nobody plays, one that writes, or more than its model
-            gives: ranks, entropies, a tokenizer.
-        ScoreError: a score needs a token-frequency table and none, or one of another tokenizer, was given.
+        MissingCapability: a score needs a model in a role that is empty, a model that generates, or more than its model
+            returns: ranks, entropies, a tokenizer.
+        ScoreError: a score needs a token-frequency table, and there is none or only that of another tokenizer.
     """
     if "target" not in models and generator is None:
-        raise MissingCapability("no model to audit: expected one in the role target, or one that writes")
+        raise MissingCapability("no model to audit: expected one in the role target, or one that generates text")
     plain = [View()] if "target" in models else []
-    views = dict.fromkeys([*plain, *(view for one in requests for view in one.definition.views.values())])
-    for one in requests:
-        check_cut(one, generator)
-        for view in one.definition.views.values():
+    views = dict.fromkeys([*plain, *(view for request in requests for view in request.definition.views.values())])
+    for request in requests:
+        _check_cut(request, generator)
+        for view in request.definition.views.values():
             if view.role not in models:
                 raise MissingCapability(
-                    f"score {one.name} needs a {view.role} model: give one with --{view.role} MODEL"
+                    f"score {request.name} needs a {view.role} model: give one with --{view.role} MODEL"
                     if view.role == "reference"
-                    else f"score {one.name} needs the model's token probabilities (--access gray); only what it "
-                    "writes is to be had"
+                    else f"score {request.name} needs the model's token probabilities (--access gray); "
+                    "received a model that only generates text"
                 )
-            check_statistics(one, models[view.role])
-        if one.definition.needs_frequencies:
-            check_frequencies(one.name, models["target"], frequencies)
+            _check_statistics(request, models[view.role])
+        if request.definition.needs_frequencies:
+            _check_frequencies(request.name, models["target"], frequencies)
     return Plan(tuple(requests), tuple(views), models, frequencies, generator, rewriter or Deterministic())
 
 
-def check_cut(request: ScoreRequest, generator: Generator | None) -> None:
-    """A score of what a model writes needs one that writes, and its tokenizer where it compares model tokens.
+def _check_cut(request: ScoreRequest, generator: Generator | None) -> None:
+    """Check that a score of generated text has a model that generates, and its tokenizer where it compares tokens.
 
     Raises:
-        MissingCapability: when it is not there.
+        MissingCapability: it has not.
     """
     if request.cut is None:
         return
     if generator is None:
-        raise MissingCapability(f"score {request.name} needs what the model writes: ask with --access black")
+        raise MissingCapability(f"score {request.name} needs generated text: ask with --access black")
     if (
         isinstance(request.cut, SuffixCut)
         and request.cut.units == "model"
@@ -125,16 +132,16 @@ def check_cut(request: ScoreRequest, generator: Generator | None) -> None:
 
 
 def generator_digest(generator: Generator) -> str:
-    """The generator's own digest; of its name where it has none, as behind an API whose weights nobody sees."""
-    known = getattr(generator, "digest", None)
-    return known if isinstance(known, str) else sha256(f"generator {generator.name}".encode()).hexdigest()
+    """Return the generator's own digest; of its name where it has none, as behind an API."""
+    digest = getattr(generator, "digest", None)
+    return digest if isinstance(digest, str) else sha256(f"generator {generator.name}".encode()).hexdigest()
 
 
-def check_statistics(request: ScoreRequest, model: LogProbScorer) -> None:
-    """A score of whole distributions needs a model that gives them.
+def _check_statistics(request: ScoreRequest, model: LogProbScorer) -> None:
+    """Check that a score of whole distributions has a model that returns them.
 
     Raises:
-        MissingCapability: it gives log-probabilities alone.
+        MissingCapability: the model returns log-probabilities alone.
     """
     if request.definition.needs_full_statistics and not isinstance(model, TokenScorer):
         raise MissingCapability(
@@ -143,17 +150,17 @@ def check_statistics(request: ScoreRequest, model: LogProbScorer) -> None:
         )
 
 
-def check_frequencies(name: str, model: LogProbScorer, frequencies: FrequencyTable | None) -> None:
-    """A table must be there and must belong to the model's tokenizer.
+def _check_frequencies(name: str, model: LogProbScorer, frequencies: FrequencyTable | None) -> None:
+    """Check that there is a table, and that it belongs to the model's tokenizer.
 
     Raises:
-        MissingCapability: nobody sees the tokenizer, so that there can be no table.
-        ScoreError: there is none, or it belongs to another.
+        MissingCapability: the model does not show its tokenizer, so that there can be no table.
+        ScoreError: there is no table, or it belongs to another tokenizer.
     """
     if model.tokenizer_digest is None:
         raise MissingCapability(
             f"score {name} counts the token ids of a tokenizer, and {model.name} does not show its own: expected the "
-            "model opened from its weights, or scores that need no token frequencies (`assay score --list`)"
+            "model opened from its weights, or scores that need no tokenizer (`assay score --list`)"
         )
     if frequencies is None:
         raise ScoreError(

@@ -1,4 +1,4 @@
-"""Who rewrites samples: our own engine, or a language model. What is rewritten: names, test cases, or both."""
+"""Rewriters of samples: our own engine, or a language model. They change names, test cases, or both."""
 
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
@@ -18,13 +18,13 @@ from assay.code import (
 )
 from assay.languages import languages_with
 from assay.scoring.solutions import is_python, problem_of, sample_language
-from assay.scoring.views import Rewritten, in_words, rewritten
+from assay.scoring.views import Rewritten, rewritten, with_short_reason
 from assay.types import Generator, Sample
 
 Change = Literal["function", "variable", "tests"]
 NAMES: tuple[Change, ...] = ("function", "variable")
 CHANGES: tuple[Change, ...] = (*NAMES, "tests")
-"""What a rewriting may change."""
+"""Everything that a rewriting may change."""
 
 
 class Rewriter(Protocol):
@@ -32,16 +32,16 @@ class Rewriter(Protocol):
 
     @property
     def name(self) -> str:
-        """What tells its rewritings from another's."""
+        """Identifies its rewritings in calibration files and results."""
         ...
 
     @property
-    def told(self) -> Mapping[str, int]:
-        """What the reader should know of the rewritings so far → how often."""
+    def counts(self) -> Mapping[str, int]:
+        """Event that a reader should know of → its number so far."""
         ...
 
     def __call__(self, samples: Sequence[Sample], n: int) -> Sequence[Rewritten]:
-        """At most n verified rewritings of each sample."""
+        """Return at most n verified rewritings of each sample."""
         ...
 
 
@@ -51,15 +51,15 @@ class Deterministic:
 
     Attributes:
         changes: what it rewrites.
-        told: reason → how many samples keep their test cases, or their names, for it.
+        counts: reason → how many samples keep their test cases, or their names, for it.
     """
 
     changes: tuple[Change, ...] = NAMES
-    told: Counter[str] = field(default_factory=Counter, compare=False)
+    counts: Counter[str] = field(default_factory=Counter, compare=False)
 
     @property
     def name(self) -> str:
-        """With what it rewrites, where that is not names alone."""
+        """The engine, and what it rewrites where that is not names alone."""
         return _named("deterministic", self.changes)
 
     def __call__(self, samples: Sequence[Sample], n: int) -> Sequence[Rewritten]:
@@ -73,14 +73,14 @@ class Deterministic:
             return [rewritten(sample, n, kinds) for sample in samples]
         shown = _shown(samples, lambda problems: replaced_tests(problems, n))
         return [
-            _joined(sample, n, kinds, _renamed(sample, n, kinds), tests, told=self.told)
+            _joined(sample, n, kinds, _renamed(sample, n, kinds), tests, counts=self.counts)
             for sample, tests in zip(samples, shown, strict=True)
         ]
 
 
 @dataclass(frozen=True, slots=True)
 class Written:
-    """A language model, asked in the words of SrDetection (000, Tables 7 and 8).
+    """A language model, asked with the prompts of SrDetection (Tables 7 and 8).
 
     Names change in every language whose names can be followed, test cases in Python.
 
@@ -88,17 +88,18 @@ class Written:
         generator: the model.
         seed: of its first round of replies.
         changes: what it rewrites.
-        told: reason → how many of its versions and replies did not count so far, and what stayed in how many samples.
+        counts: reason → how many of its versions and replies were rejected so far; and how many samples keep their test
+            cases, or their names.
     """
 
     generator: Generator
     seed: int = 0
     changes: tuple[Change, ...] = NAMES
-    told: Counter[str] = field(default_factory=Counter, compare=False)
+    counts: Counter[str] = field(default_factory=Counter, compare=False)
 
     @property
     def name(self) -> str:
-        """The model's, with what it rewrites, where that is not names alone."""
+        """The model's name, and what it rewrites where that is not names alone."""
         return _named(self.generator.name, self.changes)
 
     def __call__(self, samples: Sequence[Sample], n: int) -> Sequence[Rewritten]:
@@ -114,33 +115,33 @@ class Written:
         if "tests" in self.changes:
             shown = _shown(samples, self._tests(n))
         return [
-            _joined(one, n, kinds, names.get((sample_language(one), one.text)), tests, told=self.told)
-            for one, tests in zip(samples, shown, strict=True)
+            _joined(sample, n, kinds, names.get((sample_language(sample), sample.text)), tests, counts=self.counts)
+            for sample, tests in zip(samples, shown, strict=True)
         ]
 
     def _names(self, samples: Sequence[Sample], n: int, kinds: Sequence[Kind]) -> dict[tuple[str, str], VariantSet]:
-        """Other names for each text, by its language; none where nothing follows the names of a language."""
+        """Return other names for each text, by its language; none for a language whose names cannot be followed."""
         names: dict[tuple[str, str], VariantSet] = {}
         for language in languages_with("variants"):
-            texts = list(dict.fromkeys(one.text for one in samples if sample_language(one) == language))
-            made = written_variants(texts, self.generator, n, language=language, seed=self.seed, kinds=kinds)
-            for text, found in zip(texts, made, strict=True):
-                names[language, text] = found
-                self._count(found.rejections)
+            texts = list(dict.fromkeys(sample.text for sample in samples if sample_language(sample) == language))
+            sets = written_variants(texts, self.generator, n, language=language, seed=self.seed, kinds=kinds)
+            for text, variant_set in zip(texts, sets, strict=True):
+                names[language, text] = variant_set
+                self._count(variant_set.rejections)
         return names
 
     def _tests(self, n: int) -> Callable[[Sequence[Problem]], Sequence[ReplacedTests]]:
         def write(problems: Sequence[Problem]) -> Sequence[ReplacedTests]:
-            found = written_tests(problems, self.generator, n, seed=self.seed)
-            for one in found:
-                self._count(one.rejections)
-            return found
+            replaced = written_tests(problems, self.generator, n, seed=self.seed)
+            for tests in replaced:
+                self._count(tests.rejections)
+            return replaced
 
         return write
 
     def _count(self, rejections: Mapping[str, int]) -> None:
         for reason, count in rejections.items():
-            self.told[f"rejected: {reason}"] += count
+            self.counts[f"rejected: {reason}"] += count
 
 
 def _named(engine: str, changes: Sequence[Change]) -> str:
@@ -148,7 +149,7 @@ def _named(engine: str, changes: Sequence[Change]) -> str:
 
 
 def _kinds(changes: Sequence[Change]) -> tuple[Kind, ...]:
-    return tuple(one for one in changes if one != "tests")
+    return tuple(change for change in changes if change != "tests")
 
 
 def _renamed(sample: Sample, n: int, kinds: Sequence[Kind]) -> VariantSet | None:
@@ -158,12 +159,12 @@ def _renamed(sample: Sample, n: int, kinds: Sequence[Kind]) -> VariantSet | None
 def _shown(
     samples: Sequence[Sample], replace: Callable[[Sequence[Problem]], Sequence[ReplacedTests]]
 ) -> list[ReplacedTests]:
-    """Other test cases of each sample, each problem once."""
-    problems = [problem_of(one) for one in samples]
-    distinct = list(dict.fromkeys(one for one in problems if one))
-    found = dict(zip(distinct, replace(distinct), strict=True))
+    """Return other test cases of each sample; each problem is replaced once."""
+    problems = [problem_of(sample) for sample in samples]
+    distinct = list(dict.fromkeys(problem for problem in problems if problem))
+    replaced = dict(zip(distinct, replace(distinct), strict=True))
     return [
-        found[problem] if problem else ReplacedTests(sample.text, (), "no solution in Python is known", {})
+        replaced[problem] if problem else ReplacedTests(sample.text, (), "no solution in Python is known", {})
         for sample, problem in zip(samples, problems, strict=True)
     ]
 
@@ -175,22 +176,22 @@ def _joined(
     names: VariantSet | None,
     tests: ReplacedTests | None,
     *,
-    told: Counter[str],
+    counts: Counter[str],
 ) -> Rewritten:
-    """Names and test cases changed together, as far as both can be; what stays is counted."""
+    """Change names and test cases together, as far as both can be; what stays is counted."""
     if tests is None:
-        return in_words(names, n) if names else rewritten(sample, n, kinds)
+        return with_short_reason(names, n) if names else rewritten(sample, n, kinds)
     if not tests.variants:
-        told[f"samples keep their test cases: {_short(tests)}"] += 1
+        counts[f"samples keep their test cases: {_short(tests)}"] += 1
         if names is None:
-            return rewritten(sample, n, kinds) if kinds else in_words(tests, n)
-        return in_words(names, n)
+            return rewritten(sample, n, kinds) if kinds else with_short_reason(tests, n)
+        return with_short_reason(names, n)
     if names is None:
-        return in_words(tests, n)
+        return with_short_reason(tests, n)
     if not names.variants:
-        told[f"samples keep their names: {_short(names)}"] += 1
-    return in_words(composed(tests, names, n, kinds=kinds), n)
+        counts[f"samples keep their names: {_short(names)}"] += 1
+    return with_short_reason(composed(tests, names, n, kinds=kinds), n)
 
 
-def _short(found: VariantSet) -> str:
-    return (found.reason or "").partition(":")[0]
+def _short(variant_set: VariantSet) -> str:
+    return (variant_set.reason or "").partition(":")[0]

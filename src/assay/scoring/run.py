@@ -1,8 +1,8 @@
 """The engine: every (text, model) pair that the plan needs is run exactly once.
 
 Samples are taken in blocks, so that results stream in input order and memory stays bounded. Inside a block the model
-sees distinct texts only; statistics that a later block needs again are held until their last use. Rewritings are made
-block by block and go with their block: those of a text that stands again in a later one are the cache's to remember.
+sees distinct texts only; statistics that a later block needs again are kept until their last use. Rewritings are made
+block by block and are dropped with their block: the cache keeps those of a text that occurs again.
 """
 
 import math
@@ -15,22 +15,27 @@ import numpy as np
 from numpy.typing import NDArray
 
 from assay.errors import Unscorable
-from assay.scores import Inputs, Role, ScoreRequest, View
-from assay.scoring.continuing import continued, cut_block
+from assay.scores import ModelRole, SampleInputs, ScoreRequest, View
+from assay.scoring.continuing import continuations_of, cut_block
 from assay.scoring.planning import Plan
 from assay.scoring.views import Rewritten, view_text
 from assay.types import Sample, Score, TokenLogProbs, TokenStatistics, Unread
 
-Pair = tuple[Role, str]
+Pair = tuple[ModelRole, str]
 Progress = Callable[[int, int], None]
-"""Told after every batch: texts and prompts done so far, those to be run in all."""
+"""Called after every batch: texts and prompts done so far, and their number in all."""
 Observer = Callable[[int, TokenLogProbs], None]
-"""Shown what the target said of every sample that it took, by its position in the input."""
+"""Called with the position of every sample that the target accepted, and its statistics."""
 
 
 @dataclass(frozen=True, slots=True)
-class Variants:
-    """What the model said of a sample's rewritings; `reason` where there are fewer than were asked for."""
+class VariantReplies:
+    """Replies of the target for the rewritings of a sample.
+
+    Attributes:
+        statistics: of each rewriting.
+        reason: why there are fewer than were asked for; None where there are not.
+    """
 
     statistics: tuple[TokenLogProbs | Unread, ...] = ()
     reason: str | None = None
@@ -38,7 +43,7 @@ class Variants:
 
 @dataclass(frozen=True, slots=True)
 class ScoredSample:
-    """All scores of one sample, in the order asked for, and what they counted."""
+    """All scores of one sample, in the order asked for, and the events that they counted."""
 
     index: int
     scores: tuple[Score, ...]
@@ -61,7 +66,7 @@ class ScoreTable:
 
 
 def pairs_to_run(samples: Sequence[Sample], plan: Plan) -> Counter[Pair]:
-    """How often each (role, text) pair is needed; the number of keys is the number of texts that will be run."""
+    """Count how often each (role, text) pair is needed; each key is a text that will be run."""
     return Counter((view.role, view_text(sample.text, view.form)) for sample in samples for view in plan.views)
 
 
@@ -73,85 +78,84 @@ def score_stream(
     progress: Progress | None = None,
     observe: Observer | None = None,
 ) -> Iterator[ScoredSample]:
-    """Scores in input order, block by block.
+    """Yield scores in input order, block by block.
 
     Raises:
         ModelError: when a model cannot be run.
     """
     uses = pairs_to_run(samples, plan)
-    done = asked = 0
-    held: dict[Pair, TokenLogProbs | Unread] = {}
+    done = prompts = 0
+    statistics: dict[Pair, TokenLogProbs | Unread] = {}
     size = max(1, block // (1 + plan.variants))
     for begin in range(0, len(samples), size):
         positions = range(begin, min(begin + size, len(samples)))
         texts: list[Pair] = [
             (view.role, view_text(samples[position].text, view.form)) for position in positions for view in plan.views
         ]
-        made = plan.rewriter([samples[position] for position in positions], plan.variants) if plan.variants else ()
-        variants = dict(zip(positions, made, strict=False))
-        further: list[Pair] = [
-            ("target", text) for one in variants.values() for text in one.texts[: plan.scored_variants]
+        chosen = [samples[position] for position in positions]
+        variants = dict(zip(positions, plan.rewriter(chosen, plan.variants), strict=True)) if plan.variants else {}
+        rewritings: list[Pair] = [
+            ("target", text) for variant in variants.values() for text in variant.texts[: plan.scored_variants]
         ]
-        uses.update(further)
-        texts += further
+        uses.update(rewritings)
+        texts += rewritings
         cut = cut_block([[samples[at].text, *(variants[at].texts if at in variants else ())] for at in positions], plan)
-        asked += len(cut.questions)
+        prompts += len(cut.questions)
         left = len(samples) - positions.stop
         # of the samples to come: as many rewritings as asked for at most, and as many prompts as here
-        total = len(uses) + plan.scored_variants * left + asked + len(cut.questions) * left // len(positions)
+        total = len(uses) + plan.scored_variants * left + prompts + len(cut.questions) * left // len(positions)
         for role in plan.roles:
-            wanted = [
-                text for pair_role, text in dict.fromkeys(texts) if pair_role == role and (role, text) not in held
-            ]
-            for batch in plan.models[role].completed(wanted):
-                held.update({(role, wanted[index]): statistics for index, statistics in batch})
+            missing = [text for other, text in dict.fromkeys(texts) if other == role and (role, text) not in statistics]
+            for batch in plan.models[role].completed(missing):
+                statistics.update({(role, missing[index]): reply for index, reply in batch})
                 done += len(batch)
                 if progress:
                     progress(done, total)
-        written = continued(cut, plan.generator, told=partial(tell, progress, done, total))
+        continuations = continuations_of(cut, plan.generator, progress=partial(_report, progress, done, total))
         done += len(cut.questions)
         for position in positions:
             sample = samples[position]
-            views = {view: held[view.role, view_text(sample.text, view.form)] for view in plan.views}
-            found = variants_of(variants.get(position), held, plan)
-            answers = written[position - begin] if written else {}
-            inputs = Inputs(sample.text, views, plan.frequencies, found.statistics, found.reason, answers)
+            views = {view: statistics[view.role, view_text(sample.text, view.form)] for view in plan.views}
+            replies = _variant_replies(variants.get(position), statistics, plan)
+            cuts = continuations[position - begin] if continuations else {}
+            inputs = SampleInputs(sample.text, views, plan.frequencies, replies.statistics, replies.reason, cuts)
             yield score_sample(position, sample.id, inputs, plan)
-            if observe and isinstance(said := views.get(View()), TokenLogProbs):
-                observe(position, said)
+            if observe and isinstance(own := views.get(View()), TokenLogProbs):
+                observe(position, own)
         for pair in texts:
             uses[pair] -= 1
             if not uses[pair]:
-                del held[pair]
+                del statistics[pair]
 
 
-def tell(progress: Progress | None, before: int, total: int, since: int) -> None:
-    """Report `since` more done than there were `before`."""
+def _report(progress: Progress | None, before: int, total: int, since: int) -> None:
     if progress:
         progress(before + since, total)
 
 
-def variants_of(found: Rewritten | None, held: Mapping[Pair, TokenLogProbs | Unread], plan: Plan) -> Variants:
-    """The statistics of a sample's rewritings, and why there are too few."""
-    if found is None:
-        return Variants()
-    return Variants(tuple(held["target", text] for text in found.texts[: plan.scored_variants]), found.reason)
+def _variant_replies(
+    rewritings: Rewritten | None, statistics: Mapping[Pair, TokenLogProbs | Unread], plan: Plan
+) -> VariantReplies:
+    if rewritings is None:
+        return VariantReplies()
+    texts = rewritings.texts[: plan.scored_variants]
+    return VariantReplies(tuple(statistics["target", text] for text in texts), rewritings.reason)
 
 
-def score_sample(index: int, sample_id: str, inputs: Inputs, plan: Plan) -> ScoredSample:
-    """Every requested score of one sample whose inputs are there."""
+def score_sample(index: int, sample_id: str, inputs: SampleInputs, plan: Plan) -> ScoredSample:
+    """Compute every requested score of one sample."""
     own = inputs.views.get(View())
     counts = {
-        (one.name, words): counted(own)
-        for one in plan.requests
+        (request.name, words): count(own)
+        for request in plan.requests
         if isinstance(own, TokenStatistics)
-        for words, counted in one.definition.counts.items()
+        for words, count in request.definition.counts.items()
     }
-    return ScoredSample(index, tuple(one_score(sample_id, one, inputs) for one in plan.requests), counts)
+    return ScoredSample(index, tuple(computed(sample_id, request, inputs) for request in plan.requests), counts)
 
 
-def one_score(sample_id: str, request: ScoreRequest, inputs: Inputs) -> Score:
-    """One value, or NaN and the reason why there is none."""
+def computed(sample_id: str, request: ScoreRequest, inputs: SampleInputs) -> Score:
+    """Return one value, or NaN and the reason why there is none."""
     try:
         return Score(sample_id, request.name, request(inputs))
     except Unscorable as outcome:
@@ -165,14 +169,14 @@ def score_samples(
     progress: Progress | None = None,
     observe: Observer | None = None,
 ) -> ScoreTable:
-    """All samples at once, as columns."""
-    names = [one.name for one in plan.requests]
+    """Score all samples, and return columns."""
+    names = [request.name for request in plan.requests]
     values = {name: np.full(len(samples), np.nan) for name in names}
     reasons: dict[str, list[str | None]] = {name: [None] * len(samples) for name in names}
     counts: Counter[tuple[str, str]] = Counter()
     for scored in score_stream(samples, plan, progress=progress, observe=observe):
         counts.update(scored.counts)
-        for found in scored.scores:
-            values[found.name][scored.index] = found.value
-            reasons[found.name][scored.index] = found.reason
+        for score in scored.scores:
+            values[score.name][scored.index] = score.value
+            reasons[score.name][scored.index] = score.reason
     return ScoreTable(values, {name: tuple(column) for name, column in reasons.items()}, dict(counts))

@@ -1,4 +1,4 @@
-"""The solution of a sample: what runs where its test cases are to be others."""
+"""The solution of a sample: the program that runs where its test cases are to be replaced."""
 
 from assay.code import Problem, python_tree
 from assay.languages import language_named
@@ -14,15 +14,18 @@ def sample_language(sample: Sample) -> str:
 
 
 def is_python(sample: Sample) -> bool:
-    """Whether a sample is Python."""
+    """Return True if a sample is Python."""
     return sample_language(sample) == "python"
 
 
 def problem_of(sample: Sample) -> Problem | None:
-    """A sample's text with its solution: the first of its columns, else the text, that is Python; None without one."""
+    """Return a sample's text with its solution: the first of its columns, else the text, that is Python.
+
+    None where there is no such solution.
+    """
     if not is_python(sample):
         return None
-    stored = ["".join(str(sample.metadata.get(one) or "") for one in columns) for columns in _COLUMNS]
+    stored = ["".join(str(sample.metadata.get(column) or "") for column in columns) for columns in _COLUMNS]
     for code in (*stored, sample.text):
         if code.strip() and _parses(code):
             return Problem(sample.text, code)

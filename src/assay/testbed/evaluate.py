@@ -24,7 +24,7 @@ from assay.models import (
     open_local,
     open_tokenizer,
 )
-from assay.scores import FrequencyTable, Role, flagged, request
+from assay.scores import FrequencyTable, ModelRole, flagged, request
 from assay.scoring import Progress, plan, score_samples
 from assay.testbed.configuration import Configuration, Judging
 from assay.testbed.detectors import ComparedDetector, chosen, with_variants
@@ -186,7 +186,7 @@ def _computed(
     """Return the values of detectors, computed with the models of one checkpoint."""
     fitted = [detector.name for detector in detectors if detector.access == "labelled"]
     scored = [detector for detector in detectors if detector.access != "labelled"]
-    scorers: dict[Role, TokenScorer] = {"target": CachedScorer(models["target"], cache)}
+    scorers: dict[ModelRole, TokenScorer] = {"target": CachedScorer(models["target"], cache)}
     if any(detector.access == "two models" for detector in scored):
         scorers["reference"] = CachedScorer(models["reference"], cache)
     generator = cached_generator(models["target"], cache, digest=models["target"].digest)
@@ -203,7 +203,7 @@ def _computed(
 def values_of(
     planted: Planted,
     detectors: Sequence[ComparedDetector],
-    models: Mapping[Role, TokenScorer],
+    models: Mapping[ModelRole, TokenScorer],
     table: FrequencyTable,
     judging: Judging,
     *,

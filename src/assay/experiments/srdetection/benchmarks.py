@@ -11,13 +11,13 @@ from assay.experiments.finding import Finding, Line, over_seeds, seeds_note
 from assay.experiments.srdetection.detection import in_paper
 from assay.leakage import Audit, audit
 from assay.models import CachedScorer, StatisticsCache
-from assay.scores import SRDETECTION, headline, requests
+from assay.scores import SRDETECTION, headline_score, requests
 from assay.scoring import plan
 from assay.testbed import STATISTICS, Configuration, open_checkpoint
 from assay.types import Sample
 
 PLANTED = {"planted": "member", "held out": "nonmember"}
-CALIBRATED = headline("gray").name
+CALIBRATED = headline_score("gray").name
 Sets = Mapping[str, Sequence[Sample]]
 
 

@@ -14,7 +14,7 @@ import torch
 from numpy.typing import NDArray
 from sklearn.naive_bayes import GaussianNB
 
-from assay.leakage.labelled import NOTHING, Continued, Taught, check_classes, continued
+from assay.leakage.labelled import NO_CONTINUATION, Completion, TrainingTexts, check_classes, completions
 from assay.models import TransformersModel, open_local
 from assay.scores import SRDETECTION, fitted
 from assay.types import Generator, Sample, Score
@@ -36,7 +36,7 @@ class DPDLLM:
         classifier: fitted on the features of the other half.
     """
 
-    taught: Taught
+    taught: TrainingTexts
     generator: Generator
     reference: TransformersModel
     classifier: GaussianNB
@@ -53,12 +53,12 @@ class DPDLLM:
             DataError: a sample, or one of its group, is among the labelled.
             ModelError: a model cannot be run.
         """
-        self.taught.refuse_known(samples)
-        pairs = continued([one.text for one in samples], self.generator)
+        self.taught.refuse_overlap(samples)
+        pairs = completions([one.text for one in samples], self.generator)
         found = []
         for one, pair, row in zip(samples, pairs, features(pairs, self.reference), strict=True):
             if np.isnan(row).any():
-                found.append(Score(one.id, NAME, float("nan"), pair.reason or NOTHING))
+                found.append(Score(one.id, NAME, float("nan"), pair.reason or NO_CONTINUATION))
                 continue
             other, member = self.classifier.predict_joint_log_proba(row[None])[0]
             found.append(Score(one.id, NAME, float(member - other)))
@@ -101,11 +101,11 @@ def fit(
         DataError: too few texts of a class, or too few groups.
         ModelError: a model cannot be opened or run.
     """
-    taught = Taught(tuple(samples), tuple(bool(one) for one in labels), seed)
+    taught = TrainingTexts(tuple(samples), tuple(bool(one) for one in labels), seed)
     first, second = taught.halves()
     model = open_local(reference, dtype="float32", device=device)
     read(model, [samples[i].text for i in first], epochs=epochs, rate=rate, batch=batch, seed=seed)
-    columns = features(continued([samples[i].text for i in second], generator), model)
+    columns = features(completions([samples[i].text for i in second], generator), model)
     truths = np.array([taught.labels[i] for i in second])
     scored = ~np.isnan(columns).any(axis=1)
     check_classes(truths[scored], len(second), "two halves, of which the model writes the second")
@@ -143,7 +143,7 @@ def read(model: TransformersModel, texts: Sequence[str], *, epochs: int, rate: f
     weights.requires_grad_(requires_grad=False)
 
 
-def features(pairs: Sequence[Continued], reference: TransformersModel) -> NDArray[np.float64]:
+def features(pairs: Sequence[Completion], reference: TransformersModel) -> NDArray[np.float64]:
     """float64 [texts, 3], of the written tokens' log-probabilities; NaN where nothing was written.
 
     They are the mean, the mean of the lowest, and the mean of the least likely run.

@@ -25,7 +25,7 @@ from transformers import (
     T5ForConditionalGeneration,
 )
 
-from assay.leakage.labelled import Continued, Taught, check_classes, continued
+from assay.leakage.labelled import Completion, TrainingTexts, check_classes, completions
 from assay.models import located, one_line, quiet
 from assay.scores import SRDETECTION, fitted
 from assay.scoring import rewritten
@@ -87,7 +87,7 @@ class VeilProbe:
         prototypes: from the features of the other half.
     """
 
-    taught: Taught
+    taught: TrainingTexts
     generator: Generator
     mapping: Mapping
     prototypes: Prototypes
@@ -104,7 +104,7 @@ class VeilProbe:
             DataError: a sample, or one of its group, is among the labelled.
             ModelError: the audited model cannot be run.
         """
-        self.taught.refuse_known(samples)
+        self.taught.refuse_overlap(samples)
         rows, reasons = features(samples, self.generator, self.mapping)
         values = np.full(len(samples), np.nan)
         scored = ~np.isnan(rows).any(axis=1)
@@ -150,12 +150,12 @@ def fit(
         DataError: too few texts of a class that can be scored, or too few groups.
         ModelError: a model cannot be opened or run.
     """
-    taught = Taught(tuple(samples), tuple(bool(one) for one in labels), seed)
+    taught = TrainingTexts(tuple(samples), tuple(bool(one) for one in labels), seed)
     first, second = taught.halves()
     with torch.random.fork_rng():
         torch.manual_seed(seed)
         found = open_mapping(mapping)
-        pairs = continued([samples[i].text for i in first], generator)
+        pairs = completions([samples[i].text for i in first], generator)
         learn(found, [one for one in pairs if one.written], epochs=epochs, rate=rate, batch=batch, seed=seed)
         rows, _ = features([samples[i] for i in second], generator, found)
         scored = ~np.isnan(rows).any(axis=1)
@@ -194,7 +194,7 @@ def open_mapping(name: str | None) -> Mapping:
 
 
 def learn(
-    mapping: Mapping, pairs: Sequence[Continued], *, epochs: int, rate: float, batch: int, seed: int
+    mapping: Mapping, pairs: Sequence[Completion], *, epochs: int, rate: float, batch: int, seed: int
 ) -> list[float]:
     """Train the mapping, in place, to give what was written for each beginning; the mean loss of each epoch."""
     optimiser = torch.optim.AdamW(mapping.model.parameters(), lr=rate)
@@ -215,7 +215,7 @@ def learn(
     return losses
 
 
-def inputs(tokenizer: PreTrainedTokenizerBase, pairs: Sequence[Continued]) -> dict[str, torch.Tensor]:
+def inputs(tokenizer: PreTrainedTokenizerBase, pairs: Sequence[Completion]) -> dict[str, torch.Tensor]:
     """Beginnings and what was written, in tokens, padded: int64 [texts, longest]."""
     beginnings = [_ids(tokenizer, one.beginning) for one in pairs]
     written = [_ids(tokenizer, one.written) for one in pairs]
@@ -237,8 +237,8 @@ def features(samples: Sequence[Sample], generator: Generator, mapping: Mapping) 
     replaced names differ from them.
     """
     renamed = [rewritten(one, 1) for one in samples]
-    own = continued([one.text for one in samples], generator)
-    changed = iter(continued([one.texts[0] for one in renamed if one.texts], generator))
+    own = completions([one.text for one in samples], generator)
+    changed = iter(completions([one.texts[0] for one in renamed if one.texts], generator))
     others = [next(changed) if one.texts else None for one in renamed]
     rows: dict[int, Rows] = {}
     reasons: list[str | None] = []
@@ -258,7 +258,7 @@ def features(samples: Sequence[Sample], generator: Generator, mapping: Mapping) 
     return found, reasons
 
 
-def states(mapping: Mapping, pair: Continued) -> Rows:
+def states(mapping: Mapping, pair: Completion) -> Rows:
     """float64 [2 d]: mean last hidden state of the encoder over the beginning, and of the decoder over the answer."""
     with torch.inference_mode():
         found = mapping.model(**inputs(mapping.tokenizer, [pair]), output_hidden_states=True)

@@ -20,14 +20,14 @@ from assay.provenance.clones import Cut, renamed
 from assay.retrieval.encoding import open_encoder
 from assay.retrieval.vectors import new_index
 from assay.testbed.library_functions import library_paths, library_root
-from assay.types import Encoder, Floats
+from assay.types import Encoder, Float32Array
 
 IN_SIGHT = (64, 256, 512, 1024)
 NEAREST, GATE = 100, 400
 TOKENS, QUERIES = 60, 300
 AT_ONCE = 4096
 
-Answer = Callable[[Floats], np.ndarray]
+Answer = Callable[[Float32Array], np.ndarray]
 
 
 def main() -> None:
@@ -42,12 +42,12 @@ def main() -> None:
     index.add(np.arange(len(rows), dtype=np.uint64), rows.astype(np.float32), threads=1)
     building = time.process_time() - building
 
-    def by_graph(query: Floats) -> np.ndarray:
+    def by_graph(query: Float32Array) -> np.ndarray:
         # asked for more than are kept in sight, it keeps as many in sight
         most = max(NEAREST, min(GATE, index.expansion_search))
         return np.asarray(index.search(query, most, threads=1).keys, np.int64)
 
-    def by_all(query: Floats) -> np.ndarray:
+    def by_all(query: Float32Array) -> np.ndarray:
         return np.asarray(index.search(query, GATE, threads=1, exact=True).keys, np.int64)
 
     results: list[dict[str, object]] = []
@@ -65,7 +65,7 @@ def main() -> None:
     print(write("vectors", options, results, began))
 
 
-def encoded(encoder: Encoder, texts: Sequence[str]) -> Floats:
+def encoded(encoder: Encoder, texts: Sequence[str]) -> Float32Array:
     """Vectors of texts, float32 [n, d], rounded as an index stores them."""
     made = [encoder.encode(texts[at : at + AT_ONCE]).astype(np.float16) for at in range(0, len(texts), AT_ONCE)]
     return np.concatenate(made).astype(np.float32)
@@ -90,7 +90,9 @@ def rename(text: str) -> str:
     return renamed(text, "python", seed=1)
 
 
-def asking(asked: Floats, sources: Sequence[int], right: Sequence[np.ndarray], answer: Answer) -> dict[str, object]:
+def asking(
+    asked: Float32Array, sources: Sequence[int], right: Sequence[np.ndarray], answer: Answer
+) -> dict[str, object]:
     """How often the source is found, what share of the nearest are, and milliseconds of processor time."""
     answers, taken = [], []
     for query in asked:

@@ -13,8 +13,9 @@ from typing import Literal, Protocol, Self, runtime_checkable
 import numpy as np
 from numpy.typing import NDArray
 
-Floats = NDArray[np.float32]
-Integers = NDArray[np.int32]
+Float32Array = NDArray[np.float32]
+Float64Array = NDArray[np.float64]
+Int32Array = NDArray[np.int32]
 
 MEMBER = "member"
 NONMEMBER = "nonmember"
@@ -45,8 +46,8 @@ class TokenLogProbs:
         log_probs: float32 [n], l_t = ln p(token t | tokens before it).
     """
 
-    token_ids: Integers
-    log_probs: Floats
+    token_ids: Int32Array
+    log_probs: Float32Array
 
     def __len__(self) -> int:
         return len(self.token_ids)
@@ -66,12 +67,12 @@ class TokenStatistics(TokenLogProbs):
         offsets: int32 [n, 2], where token t stands in the text: text[start:end], in characters.
     """
 
-    ranks: Integers
-    entropy: Floats
-    variance: Floats
-    tail_mass: Floats
-    top_log_probs: Floats
-    offsets: Integers
+    ranks: Int32Array
+    entropy: Float32Array
+    variance: Float32Array
+    tail_mass: Float32Array
+    top_log_probs: Float32Array
+    offsets: Int32Array
 
     @classmethod
     def empty(cls) -> Self:
@@ -170,7 +171,7 @@ class Embedder(Protocol):
         """Hexadecimal digest of all that can change a hidden state."""
         ...
 
-    def hidden_states(self, texts: Sequence[str], *, layer: int = -1, pooling: Pooling = "last") -> Floats:
+    def hidden_states(self, texts: Sequence[str], *, layer: int = -1, pooling: Pooling = "last") -> Float32Array:
         """Return one vector per text, float32 [texts, d], in the order of `texts`.
 
         Args:
@@ -220,7 +221,7 @@ class Tokens:
     """
 
     ids: tuple[int, ...]
-    offsets: Integers
+    offsets: Int32Array
     first: int
     special: int
 
@@ -262,7 +263,7 @@ class Encoder(Protocol):
         """d, the length of a vector."""
         ...
 
-    def encode(self, texts: Sequence[str]) -> Floats:
+    def encode(self, texts: Sequence[str]) -> Float32Array:
         """float32 [texts, d], rows of length 1, in the order of `texts`."""
         ...
 

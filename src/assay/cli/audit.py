@@ -10,7 +10,7 @@ from assay.cli.groups import grouped
 from assay.cli.options import (
     OUTPUT,
     SCORES,
-    Access,
+    AccessOption,
     AsJson,
     DataOptions,
     Frequencies,
@@ -33,7 +33,7 @@ def audit_command(
     ],
     *,
     scores: Scores = None,
-    access: Access = "gray",
+    access: AccessOption = "gray",
     primary: Annotated[
         str | None,
         typer.Option(

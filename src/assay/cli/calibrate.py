@@ -7,7 +7,7 @@ import typer
 
 from assay.cli.groups import grouped
 from assay.cli.options import (
-    Access,
+    AccessOption,
     DataOptions,
     Frequencies,
     ModelName,
@@ -29,7 +29,7 @@ def calibrate_command(
     *,
     output: Annotated[Path, typer.Option("-o", "--output", metavar="FILE", help="The calibration file to write.")],
     scores: Scores = None,
-    access: Access = "gray",
+    access: AccessOption = "gray",
     variants: Variants = 0,
     variant_engine: VariantEngine = "deterministic",
     variant_kinds: VariantKinds = "function,variable",

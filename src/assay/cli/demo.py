@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from assay.cli.options import OUTPUT, Access, AsJson, ModelOptions, Variants
+from assay.cli.options import OUTPUT, AccessOption, AsJson, ModelOptions, Variants
 
 if TYPE_CHECKING:
     from assay.datasets import Dataset
@@ -22,7 +22,7 @@ def demo_command(
         int | None,
         typer.Option(min=10, help="At most so many functions of each dose, and 6 times as many never seen; else all."),
     ] = None,
-    access: Access = "gray",
+    access: AccessOption = "gray",
     variants: Variants = 0,
     live: Annotated[
         bool, typer.Option("--live/--no-live", help="Also plant, train and detect, here and now: about a minute.")

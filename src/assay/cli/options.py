@@ -233,7 +233,7 @@ Scores = Annotated[
         show_default=False,
     ),
 ]
-Access = Annotated[
+AccessOption = Annotated[
     Literal["gray", "black"],
     typer.Option(
         help="gray: token probabilities can be read. black: the model only writes, and is judged by that.",

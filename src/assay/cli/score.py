@@ -8,7 +8,7 @@ import typer
 from assay.cli.groups import grouped
 from assay.cli.options import (
     MODEL_HELP,
-    Access,
+    AccessOption,
     DataOptions,
     Frequencies,
     ModelOptions,
@@ -32,7 +32,7 @@ def score_command(
     ] = None,
     *,
     scores: Scores = None,
-    access: Access = "gray",
+    access: AccessOption = "gray",
     output: Annotated[
         Path | None,
         typer.Option("-o", "--output", help="OUT.jsonl, OUT.parquet or OUT.csv; without it, JSONL to standard output."),

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from assay.evaluation import BlindBaseline, DosePoint, Estimate, FlagRate, Ranking, SetTest
-from assay.types import Floats, Integers, Sample
+from assay.types import Float32Array, Int32Array, Sample
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,10 +96,10 @@ class SampleTokens:
     """Token statistics of one sample for the heat map (arrays as in TokenStatistics)."""
 
     sample_id: str
-    log_probs: Floats
-    ranks: Integers
-    tail_mass: Floats
-    offsets: Integers
+    log_probs: Float32Array
+    ranks: Int32Array
+    tail_mass: Float32Array
+    offsets: Int32Array
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -13,7 +13,7 @@ from assay.models.model_store import ModelStore
 from assay.models.ordering import in_order
 from assay.types import (
     Embedder,
-    Floats,
+    Float32Array,
     Indexed,
     LogProbScorer,
     Pooling,
@@ -144,7 +144,7 @@ class CachedEmbedder:
         """The model's digest."""
         return self.embedder.digest
 
-    def hidden_states(self, texts: Sequence[str], *, layer: int = -1, pooling: Pooling = "last") -> Floats:
+    def hidden_states(self, texts: Sequence[str], *, layer: int = -1, pooling: Pooling = "last") -> Float32Array:
         """Return one vector per text, float32 [texts, d]; see `assay.types.Embedder`."""
         keys = {text: vector_key(text, layer, pooling) for text in texts}
         vectors = self._entries.lookup(keys.values(), unpack_vector)
@@ -164,13 +164,13 @@ def vector_key(text: str, layer: int, pooling: Pooling) -> bytes:
     return hashlib.sha256(json.dumps(["hidden", layer, pooling, text]).encode("ascii")).digest()
 
 
-def pack_vector(vector: Floats) -> bytes:
+def pack_vector(vector: Float32Array) -> bytes:
     """Return a CRC-32 of four bytes, then the numbers, little-endian."""
     body = np.ascontiguousarray(vector, "<f4").tobytes()
     return zlib.crc32(body).to_bytes(4, "little") + body
 
 
-def unpack_vector(blob: bytes) -> Floats:
+def unpack_vector(blob: bytes) -> Float32Array:
     """Return the vector of `pack_vector`.
 
     Raises:

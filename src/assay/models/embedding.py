@@ -12,7 +12,7 @@ from transformers import PreTrainedModel
 from assay.errors import ModelError
 from assay.models.batching import TokenBudget
 from assay.models.forward import device_of, embedding
-from assay.types import Floats, Pooling
+from assay.types import Float32Array, Pooling
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,7 +29,7 @@ class _Row:
 
 def hidden_states(
     model: PreTrainedModel, texts: Sequence[NDArray[np.int64]], budget: TokenBudget, *, layer: int, pooling: Pooling
-) -> Floats:
+) -> Float32Array:
     """Return one vector per text, float32 [texts, d].
 
     Padding stands on the right, where a causal model never looks, so that it changes no vector.
@@ -48,18 +48,18 @@ def hidden_states(
     if not -layers - 1 <= layer <= layers:
         raise ModelError(f"layer {layer}: expected {-layers - 1} to {layers}, the model has {layers} layers")
     rows = [_Row(index, ids) for index, ids in enumerate(texts)]
-    vectors: dict[int, Floats] = {}
+    vectors: dict[int, Float32Array] = {}
     for batch, result in budget.run(rows, lambda batch: (batch, _pooled(model, batch, layer, pooling))):
         vectors |= {row.text: vector for row, vector in zip(batch, result, strict=True)}
     if not vectors:
         return np.zeros((0, int(model.config.get_text_config().hidden_size)), np.float32)
-    matrix: Floats = np.stack([vectors[index] for index in range(len(texts))])
+    matrix: Float32Array = np.stack([vectors[index] for index in range(len(texts))])
     if not np.isfinite(matrix).all():
         raise ModelError("a hidden state is not finite: expected weights without NaN or infinity")
     return matrix
 
 
-def _pooled(model: PreTrainedModel, batch: Sequence[_Row], layer: int, pooling: Pooling) -> Floats:
+def _pooled(model: PreTrainedModel, batch: Sequence[_Row], layer: int, pooling: Pooling) -> Float32Array:
     lengths = torch.tensor([row.tokens for row in batch])
     ids = torch.zeros((len(batch), int(lengths.max())), dtype=torch.int64)
     for position, row in enumerate(batch):
@@ -75,5 +75,5 @@ def _pooled(model: PreTrainedModel, batch: Sequence[_Row], layer: int, pooling: 
         else:
             inside = torch.arange(states.shape[1], device=states.device)[None] < lengths[:, None]
             chosen = (states * inside[..., None]).sum(1) / lengths[:, None]
-        vectors: Floats = chosen.cpu().numpy()
+        vectors: Float32Array = chosen.cpu().numpy()
     return vectors

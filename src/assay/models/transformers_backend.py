@@ -22,7 +22,7 @@ from assay.models.prefixes import Prefixes, goes_on
 from assay.models.settings import ModelSettings
 from assay.models.statistics import ROWS
 from assay.models.windows import Window, resolve_stride, windows
-from assay.types import Floats, Indexed, Pooling, Tokens, TokenStatistics
+from assay.types import Float32Array, Indexed, Pooling, Tokens, TokenStatistics
 
 BUFFER_TEXTS = 4096
 BUFFER_CHARACTERS = 2**23
@@ -137,7 +137,7 @@ class TransformersModel:
         """Statistics in the order of `texts`, as early as that order allows."""
         return in_order(self.completed(texts))
 
-    def hidden_states(self, texts: Sequence[str], *, layer: int = -1, pooling: Pooling = "last") -> Floats:
+    def hidden_states(self, texts: Sequence[str], *, layer: int = -1, pooling: Pooling = "last") -> Float32Array:
         """Return one vector per text, float32 [texts, d]; of a text longer than the context, its end counts.
 
         Args:
@@ -213,7 +213,7 @@ class TransformersModel:
 
     def _completed(self, texts: Sequence[str]) -> Iterator[Sequence[Indexed]]:
         encoded = self.encoder.encode(texts)
-        columns: list[Floats] = [np.empty((len(ROWS), text.scored), np.float32) for text in encoded]
+        columns: list[Float32Array] = [np.empty((len(ROWS), text.scored), np.float32) for text in encoded]
         passes = [
             _Pass(index, window)
             for index, text in enumerate(encoded)
@@ -242,7 +242,7 @@ class TransformersModel:
             if done:
                 yield done
 
-    def _run(self, batch: Sequence[_Pass], encoded: Sequence[Encoded]) -> Floats:
+    def _run(self, batch: Sequence[_Pass], encoded: Sequence[Encoded]) -> Float32Array:
         """Statistics of the scored tokens of a batch, one window after the other: float32 [6, tokens]."""
         width = max(work.tokens for work in batch)
         ids = np.zeros((len(batch), width), np.int64)
@@ -261,7 +261,7 @@ class TransformersModel:
             )
         except ModelError as error:
             raise ModelError(f"{self.name}: {error}") from error
-        columns: Floats = result.numpy()
+        columns: Float32Array = result.numpy()
         return columns
 
 
@@ -297,7 +297,7 @@ def _buffers(texts: Sequence[str]) -> Iterator[tuple[int, int]]:
         yield start, len(texts)
 
 
-def _statistics(text: Encoded, columns: Floats) -> TokenStatistics:
+def _statistics(text: Encoded, columns: Float32Array) -> TokenStatistics:
     log_probs, ranks, entropy, variance, tail_mass, top_log_probs = columns
     return TokenStatistics(
         token_ids=text.ids[text.first :].astype(np.int32),

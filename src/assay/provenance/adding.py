@@ -5,16 +5,16 @@ from itertools import islice
 
 from assay.provenance.document import Document
 from assay.retrieval import Form, Hashes
-from assay.types import Floats
+from assay.types import Float32Array
 
-Batch = tuple[Sequence[Document], Sequence[Mapping[Form, Hashes]] | None, Sequence[Floats] | None]
+Batch = tuple[Sequence[Document], Sequence[Mapping[Form, Hashes]] | None, Sequence[Float32Array] | None]
 """Documents, and their fingerprints and vectors where these are there already."""
 
 
 def batches(
     documents: Iterable[Document],
     hashes: Iterable[Mapping[Form, Hashes]] | None,
-    vectors: Iterable[Floats] | None,
+    vectors: Iterable[Float32Array] | None,
     *,
     size: int,
 ) -> Iterator[Batch]:

@@ -9,9 +9,10 @@ import numpy as np
 
 from assay.provenance.confidence import Calibration
 from assay.provenance.evidence import ChannelEvidence, Query, with_lookup
-from assay.provenance.ranking import Standing, Values
+from assay.provenance.ranking import Standing
 from assay.provenance.searchable import Searchable
 from assay.retrieval import Ids
+from assay.types import Float64Array
 
 Method = Literal["union", "hst", "winnowing", "vector"]
 
@@ -35,7 +36,7 @@ class Candidates:
     """
 
     documents: Ids
-    cosines: Values
+    cosines: Float64Array
     standings: tuple[Standing, ...]
     evidence: tuple[ChannelEvidence, ...]
 

@@ -44,7 +44,7 @@ from assay.retrieval import (
     for_queries,
     profile_named,
 )
-from assay.types import Encoder, Floats
+from assay.types import Encoder, Float32Array
 
 BATCH = 512
 """Documents that are fingerprinted, encoded and stored together."""
@@ -151,7 +151,7 @@ class CodeIndex:
         documents: Iterable[Document],
         *,
         hashes: Iterable[Mapping[Form, Hashes]] | None = None,
-        vectors: Iterable[Floats] | None = None,
+        vectors: Iterable[Float32Array] | None = None,
     ) -> AddCounts:
         """Add documents; a text that is there gets only its further origins.
 
@@ -302,7 +302,7 @@ class CodeIndex:
         """Whether `candidates_by_vector` can answer: the index has vectors and was opened with its encoder."""
         return self._encoder is not None
 
-    def candidates_by_vector(self, text: str, n: int = CANDIDATES) -> tuple[Ids, Floats]:
+    def candidates_by_vector(self, text: str, n: int = CANDIDATES) -> tuple[Ids, Float32Array]:
         """The n documents whose vectors are nearest to that of a text: numbers and cosine similarities, nearest first.
 
         Raises:
@@ -408,7 +408,7 @@ class CodeIndex:
         self,
         batch: Sequence[Document],
         hashes: Sequence[Mapping[Form, Hashes]] | None,
-        vectors: Sequence[Floats] | None,
+        vectors: Sequence[Float32Array] | None,
     ) -> AddCounts:
         following = first = self._catalogue.next_id()
         numbers: dict[bytes, int] = {}
@@ -440,7 +440,7 @@ class CodeIndex:
         numbers: Sequence[int],
         documents: Sequence[Document],
         hashes: Sequence[Mapping[Form, Hashes]] | None,
-        vectors: Sequence[Floats] | None,
+        vectors: Sequence[Float32Array] | None,
     ) -> None:
         if not documents:
             return

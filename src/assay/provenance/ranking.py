@@ -15,9 +15,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from assay.retrieval import Form
+from assay.types import Float64Array
 
 RankBy = Literal["length", "containment", "jaccard"]
-Values = NDArray[np.float64]
 Counts = NDArray[np.int32]
 
 AS_LONG = 0.8
@@ -45,27 +45,29 @@ class Standing:
     sizes: Counts
 
     @cached_property
-    def containment(self) -> Values:
+    def containment(self) -> Float64Array:
         """|Q ∩ D| / |Q|, [c]."""
         return self.shared / np.float64(self.query)
 
     @cached_property
-    def jaccard(self) -> Values:
+    def jaccard(self) -> Float64Array:
         """|Q ∩ D| / |Q ∪ D|, [c]."""
         return self.shared / (self.sizes + np.float64(self.query) - self.shared)
 
     @cached_property
-    def telling_containment(self) -> Values:
+    def telling_containment(self) -> Float64Array:
         """|T ∩ D| / |T|, [c]: what is calibrated."""
         return self.shared_telling / np.float64(self.telling)
 
     @cached_property
-    def telling_jaccard(self) -> Values:
+    def telling_jaccard(self) -> Float64Array:
         """The Jaccard index, 0 where all that is shared is boilerplate."""
         return np.where(self.shared_telling > 0, self.jaccard, 0.0)
 
 
-def ranked(standings: Sequence[Standing], cosines: Values, rank_by: RankBy) -> tuple[NDArray[np.int64], list[Values]]:
+def ranked(
+    standings: Sequence[Standing], cosines: Float64Array, rank_by: RankBy
+) -> tuple[NDArray[np.int64], list[Float64Array]]:
     """The candidates from best to worst.
 
     Args:
@@ -89,17 +91,17 @@ def ranked(standings: Sequence[Standing], cosines: Values, rank_by: RankBy) -> t
     return np.lexsort([-key for key in reversed(keys)]), keys
 
 
-def by_vector(cosines: Values) -> tuple[NDArray[np.int64], list[Values]]:
+def by_vector(cosines: Float64Array) -> tuple[NDArray[np.int64], list[Float64Array]]:
     """The candidates by the similarity of their vectors alone."""
     return np.argsort(-cosines, kind="stable"), [cosines]
 
 
-def _mean(values: Sequence[Values], length: int) -> Values:
-    mean: Values = np.mean(values, axis=0) if values else np.zeros(length)
+def _mean(values: Sequence[Float64Array], length: int) -> Float64Array:
+    mean: Float64Array = np.mean(values, axis=0) if values else np.zeros(length)
     return mean.round(12)  # sums in another order are no other value
 
 
-def _as_long(standings: Sequence[Standing], containment: Values, jaccard: Values) -> bool:
+def _as_long(standings: Sequence[Standing], containment: Float64Array, jaccard: Float64Array) -> bool:
     if not len(containment):
         return False
     best = np.lexsort((-jaccard, -containment))[0]

@@ -12,7 +12,7 @@ from assay.provenance.licences import resolved
 from assay.provenance.sources.entry import Entry, Reason
 from assay.provenance.splitting import Granularity, Piece, pieces
 from assay.retrieval import DEFAULT, Form, Hashes, Profile, fingerprint_hashes
-from assay.types import Encoder, Floats
+from assay.types import Encoder, Float32Array
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,7 +59,7 @@ class FileRead:
     stamp: str
     documents: tuple[Document, ...] = ()
     hashes: tuple[Mapping[Form, Hashes], ...] = ()
-    vectors: tuple[Floats, ...] = ()
+    vectors: tuple[Float32Array, ...] = ()
     skipped: Reason | None = None
     unchanged: bool = False
     size: int = 0

@@ -11,7 +11,7 @@ from assay.provenance.confidence import Calibration
 from assay.provenance.document import Document
 from assay.provenance.stored import AddCounts, IndexInfo, SeenFile, StoredDocument
 from assay.retrieval import CANDIDATES, Form, Hashes, Ids, Overlap, Profile
-from assay.types import Floats
+from assay.types import Float32Array
 
 
 class Searchable(Protocol):
@@ -66,7 +66,7 @@ class Searchable(Protocol):
         """In how many documents each of these hashes stands."""
         ...
 
-    def candidates_by_vector(self, text: str, n: int = CANDIDATES) -> tuple[Ids, Floats]:
+    def candidates_by_vector(self, text: str, n: int = CANDIDATES) -> tuple[Ids, Float32Array]:
         """The n documents nearest by vector: numbers and cosine similarities, nearest first."""
         ...
 
@@ -99,7 +99,7 @@ class WritableIndex(Searchable, Protocol):
         documents: Iterable[Document],
         *,
         hashes: Iterable[Mapping[Form, Hashes]] | None = None,
-        vectors: Iterable[Floats] | None = None,
+        vectors: Iterable[Float32Array] | None = None,
     ) -> AddCounts:
         """Add documents; a text that is there gets only its further origins."""
         ...

@@ -14,12 +14,12 @@ from assay.provenance.candidates import Candidates, Method, Similarity, candidat
 from assay.provenance.confidence import Calibration
 from assay.provenance.document import Origin
 from assay.provenance.evidence import ChannelEvidence, Query, read_query
-from assay.provenance.ranking import RankBy, Values, by_vector, ranked
+from assay.provenance.ranking import RankBy, by_vector, ranked
 from assay.provenance.searchable import Searchable
 from assay.provenance.spans import spans
 from assay.provenance.stored import StoredDocument
 from assay.retrieval import CANDIDATES, Fingerprints, fingerprint
-from assay.types import Match, Span
+from assay.types import Float64Array, Match, Span
 
 TIED = 100
 """Documents with the keys of the last match that are looked at to choose among them by their paths."""
@@ -168,7 +168,7 @@ def _enough(near: Similarity, min_similarity: float, min_confidence: float) -> b
 
 
 def _stored(
-    kept: Sequence[tuple[int, Similarity]], keys: Sequence[Values], found: Candidates, index: Searchable, top: int
+    kept: Sequence[tuple[int, Similarity]], keys: Sequence[Float64Array], found: Candidates, index: Searchable, top: int
 ) -> list[tuple[Similarity, StoredDocument]]:
     """The best documents; equal ones by path, so that the order of adding shows nowhere."""
     last = kept[:top][-1:]

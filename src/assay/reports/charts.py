@@ -12,11 +12,9 @@ from typing import Any
 
 import altair as alt
 import numpy as np
-from numpy.typing import NDArray
 
 from assay.reports.report import Measured
-
-Values = NDArray[np.float64]
+from assay.types import Float64Array
 
 WIDTH, HEIGHT = 400, 320
 MOST_SERIES = 4
@@ -45,8 +43,8 @@ class Curve:
     """One ROC curve: its name, false-positive rates and true-positive rates, both float64 [points]."""
 
     name: str
-    fpr: Values
-    tpr: Values
+    fpr: Float64Array
+    tpr: Float64Array
 
 
 @dataclass(frozen=True, slots=True)
@@ -153,10 +151,10 @@ def roc_chart(
 
 
 def histogram(
-    classes: Mapping[str, Values],
+    classes: Mapping[str, Float64Array],
     x: str,
     *,
-    edges: Values | None = None,
+    edges: Float64Array | None = None,
     level: float | None = None,
     colours: Mapping[str, str] | None = None,
 ) -> alt.LayerChart:
@@ -198,7 +196,7 @@ def histogram(
     return alt.LayerChart(layer=[bars] if level is None else [bars, _level(level, {"axis": share})])
 
 
-def histogram_edges(values: Values) -> Values:
+def histogram_edges(values: Float64Array) -> Float64Array:
     """Return the edges of at most `BINS` bins over all but the outermost half per cent on either side."""
     low, high = np.quantile(values, [0.005, 0.995])
     if low == high:

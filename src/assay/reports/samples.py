@@ -14,7 +14,7 @@ from typing import Any, Literal, Protocol
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from assay.types import Floats, Integers, Sample
+from assay.types import Float32Array, Int32Array, Sample
 
 BUDGET = 5_500_000
 """Bytes that a page carries for its script."""
@@ -34,19 +34,19 @@ class TokenShading(Protocol):
     """How well a model predicted each token of a text (arrays as in `TokenStatistics`)."""
 
     @property
-    def log_probs(self) -> Floats:
+    def log_probs(self) -> Float32Array:
         """float32 [n]."""
 
     @property
-    def ranks(self) -> Integers:
+    def ranks(self) -> Int32Array:
         """int32 [n]."""
 
     @property
-    def tail_mass(self) -> Floats:
+    def tail_mass(self) -> Float32Array:
         """float32 [n]."""
 
     @property
-    def offsets(self) -> Integers:
+    def offsets(self) -> Int32Array:
         """int32 [n, 2], first and last character (exclusive) of each token."""
 
 

@@ -12,7 +12,7 @@ from usearch.index import Index
 
 from assay.errors import CorpusIndexError
 from assay.retrieval.generations import publish, published, read_manifest, sweep, writing
-from assay.types import Floats
+from assay.types import Float32Array
 
 VERSION = 1
 FANOUT = 4
@@ -115,7 +115,7 @@ class VectorIndex:
         added = np.asarray(self._added.keys[:], np.int64) if len(self._added) else np.zeros(0, np.int64)
         return np.sort(np.concatenate([added, *(one.ids() for one in self._files)]))
 
-    def add(self, documents: Ids, vectors: Floats) -> None:
+    def add(self, documents: Ids, vectors: Float32Array) -> None:
         """Add documents that it does not hold.
 
         Args:
@@ -141,7 +141,7 @@ class VectorIndex:
                 dead = np.union1d(one.dead, gone)
                 self._files[at] = VectorFile(one.name, one.index, one.size, one.checksum, dead)
 
-    def search(self, vector: Floats, n: int) -> tuple[Ids, Floats]:
+    def search(self, vector: Float32Array, n: int) -> tuple[Ids, Float32Array]:
         """The n documents nearest to a vector, nearest first; of equally near ones the smaller number first.
 
         Returns:
@@ -228,7 +228,7 @@ def new_index(dimensions: int) -> Any:  # noqa: ANN401  usearch publishes no typ
     return Index(ndim=dimensions, metric="cos", dtype="f16", expansion_search=IN_SIGHT)
 
 
-def _nearest(index: Any, vector: Floats, n: int, dead: Ids) -> tuple[Ids, Floats]:  # noqa: ANN401  usearch publishes no types
+def _nearest(index: Any, vector: Float32Array, n: int, dead: Ids) -> tuple[Ids, Float32Array]:  # noqa: ANN401  usearch publishes no types
     """The n nearest that are not dead; as many more are asked for as are dead among those found."""
     asked = n
     while True:

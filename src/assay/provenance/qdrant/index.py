@@ -45,7 +45,7 @@ from assay.retrieval import (
     for_queries,
     profile_named,
 )
-from assay.types import Encoder, Floats
+from assay.types import Encoder, Float32Array
 
 BATCH = 256
 """Documents that are looked for, fingerprinted and stored together."""
@@ -180,7 +180,7 @@ class QdrantIndex:
         documents: Iterable[Document],
         *,
         hashes: Iterable[Mapping[Form, Hashes]] | None = None,
-        vectors: Iterable[Floats] | None = None,
+        vectors: Iterable[Float32Array] | None = None,
     ) -> AddCounts:
         """Add documents; a text that is there gets only its further origins. See `CodeIndex.add`.
 
@@ -290,7 +290,7 @@ class QdrantIndex:
         """Whether `candidates_by_vector` can answer: the index has vectors and was opened with its encoder."""
         return self._encoder is not None
 
-    def candidates_by_vector(self, text: str, n: int = CANDIDATES) -> tuple[Ids, Floats]:
+    def candidates_by_vector(self, text: str, n: int = CANDIDATES) -> tuple[Ids, Float32Array]:
         """The n documents whose vectors are nearest to that of a text: numbers and cosine similarities, nearest first.
 
         Raises:
@@ -360,7 +360,7 @@ class QdrantIndex:
         self,
         batch: Sequence[Document],
         hashes: Sequence[Mapping[Form, Hashes]] | None,
-        vectors: Sequence[Floats] | None,
+        vectors: Sequence[Float32Array] | None,
     ) -> AddCounts:
         first: dict[str, int] = {}
         origins: dict[str, list[Origin]] = {}
@@ -378,7 +378,7 @@ class QdrantIndex:
             of_new = list(fingerprint_hashes(texts, [one.language for one in chosen], self.profile))
         else:
             of_new = [hashes[first[digest]] for digest in new]
-        rows: Sequence[Floats | None] = [None] * len(new)
+        rows: Sequence[Float32Array | None] = [None] * len(new)
         if self._encoder is not None and new:
             rows = list(self._encoder.encode(texts)) if vectors is None else [vectors[first[digest]] for digest in new]
         points = [

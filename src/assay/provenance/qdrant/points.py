@@ -17,7 +17,7 @@ from qdrant_client import models
 from assay.provenance.document import Document, Origin
 from assay.provenance.stored import StoredDocument, storable
 from assay.retrieval import KEY_BITS, Form, Hashes, keys_of
-from assay.types import Floats
+from assay.types import Float32Array
 
 VECTOR = "dense"
 NUMBER_BITS = 53
@@ -67,7 +67,7 @@ def unpacked(text: str) -> Hashes:
 
 
 def point_of(
-    number: int, document: Document, digest: str, hashes: Mapping[Form, Hashes], vector: Floats | None
+    number: int, document: Document, digest: str, hashes: Mapping[Form, Hashes], vector: Float32Array | None
 ) -> models.PointStruct:
     """The point of a document; a channel that it is too short for has no vector."""
     vectors: dict[str, Any] = {form: sparse(of_form) for form, of_form in hashes.items() if len(of_form)}

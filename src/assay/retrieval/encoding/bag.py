@@ -10,7 +10,7 @@ from scipy.sparse import csr_array
 
 from assay.retrieval.encoding.features import HASH_BITS, Features, features
 from assay.retrieval.hashing import BASE, mixed
-from assay.types import Floats
+from assay.types import Float32Array
 
 WEIGHT_BITS = 18
 SIGN_BITS = 13
@@ -46,7 +46,7 @@ def places(found: Features, row_bits: int) -> Places:
     )
 
 
-def sign_rows(dimensions: int) -> Floats:
+def sign_rows(dimensions: int) -> Float32Array:
     """The random rows, float32 [2^13, d]: every entry ±1 / √d, by hash, so that nothing of them has to be stored."""
     words = -(-dimensions // 64)
     numbers = np.arange(1, (words << SIGN_BITS) + 1, dtype=np.uint64) * np.uint64(BASE)
@@ -74,9 +74,9 @@ class BagEncoder:
 
     name: str
     digest: str
-    learned: Floats
-    sign_weights: Floats
-    learned_weights: Floats
+    learned: Float32Array
+    sign_weights: Float32Array
+    learned_weights: Float32Array
 
     @property
     def dimensions(self) -> int:
@@ -84,23 +84,25 @@ class BagEncoder:
         return int(self.learned.shape[1])
 
     @cached_property
-    def _table(self) -> Floats:
+    def _table(self) -> Float32Array:
         return np.concatenate([sign_rows(self.dimensions), self.learned])
 
-    def encode(self, texts: Sequence[str]) -> Floats:
+    def encode(self, texts: Sequence[str]) -> Float32Array:
         """float32 [texts, d], rows of length 1, in the order of `texts`."""
         vectors = np.empty((len(texts), self.dimensions), np.float32)
         for start, stop in _portions(texts):
             vectors[start:stop] = self._sums(texts[start:stop])
         vectors[~vectors.any(axis=1), 0] = 1
-        norms: Floats = np.sqrt((vectors * vectors).sum(axis=1, keepdims=True))
+        norms: Float32Array = np.sqrt((vectors * vectors).sum(axis=1, keepdims=True))
         return vectors / norms
 
-    def _sums(self, texts: Sequence[str]) -> Floats:
+    def _sums(self, texts: Sequence[str]) -> Float32Array:
         at = places(features(texts), len(self.learned).bit_length() - 1)
         columns = np.stack([at.signs, at.rows + (1 << SIGN_BITS)], axis=1).ravel()
         values = np.stack([self.sign_weights[at.weights], self.learned_weights[at.weights]], axis=1).ravel()
-        sums: Floats = csr_array((values, columns, at.starts * 2), shape=(len(texts), len(self._table))) @ self._table
+        sums: Float32Array = (
+            csr_array((values, columns, at.starts * 2), shape=(len(texts), len(self._table))) @ self._table
+        )
         return sums
 
 

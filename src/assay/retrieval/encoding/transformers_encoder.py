@@ -34,7 +34,7 @@ from assay.models import (
 )
 from assay.retrieval.encoding.pooling import POOLINGS
 from assay.retrieval.encoding.sentence_modules import SentenceModules, apply_dense, read_modules
-from assay.types import Floats
+from assay.types import Float32Array
 
 OUTPUT = "output:"
 UNBOUNDED = 1 << 20
@@ -103,14 +103,14 @@ class TransformersEncoder:
         """The same encoder for the other side of a search."""
         return replace(self, reading=replace(self.reading, template=self.reading.query_template))
 
-    def encode(self, texts: Sequence[str]) -> Floats:
+    def encode(self, texts: Sequence[str]) -> Float32Array:
         """float32 [texts, d], rows of length 1, in the order of `texts`.
 
         Raises:
             ModelError: out of memory on a single text.
         """
         pieces = [_Piece(index, ids) for index, ids in enumerate(self._ids(texts))]
-        vectors: list[Floats] = [np.zeros(0, np.float32)] * len(texts)
+        vectors: list[Float32Array] = [np.zeros(0, np.float32)] * len(texts)
         for batch, found in self.budget.run(pieces, self._batch):
             for piece, vector in zip(batch, found, strict=True):
                 vectors[piece.index] = vector
@@ -143,7 +143,7 @@ class TransformersEncoder:
         kept = min(kept + self.tokenizer.num_special_tokens_to_add(), most - 1)
         return [*ids[: most - kept], *ids[len(ids) - kept :]]
 
-    def _batch(self, batch: list[_Piece]) -> tuple[list[_Piece], Floats]:
+    def _batch(self, batch: list[_Piece]) -> tuple[list[_Piece], Float32Array]:
         device = next(self.model.parameters()).device
         longest = max(piece.tokens for piece in batch)
         filler = self.tokenizer.pad_token_id or 0

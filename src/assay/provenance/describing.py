@@ -40,7 +40,7 @@ def describe_traces(traced: Traced) -> Report:
         statement = f"{_named(source)}: no match: {trace.why_none}"
         details = _evidence(trace)
     elif len(traced) == 1:
-        statement = f"{_named(traced[0][0])}: {number_of(len(matched[0][1].matches), 'document')} match it."
+        statement = f"{_named(traced[0][0])} matches {number_of(len(matched[0][1].matches), 'document')} of the index."
     else:
         statement = f"{len(traced)} texts traced, {len(matched)} with a match"
     return Report(

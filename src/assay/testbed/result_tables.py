@@ -61,7 +61,7 @@ def checkpoint_table(evaluation: Evaluation, epoch: int, view: View) -> Table:
     rates = next((tuple(cell.tpr_at_fpr) for _, cell in cells if cell is not None), ())
     return Table(
         name=f"epoch-{epoch}-{view}",
-        title=f"{_epoch(epoch).capitalize()}{VIEWS[view]}",
+        title=f"Decisions and rankings, {_epoch(epoch)}{VIEWS[view]}",
         columns=(
             DETECTOR,
             *(Column(name, "share") for name in ("accuracy", "precision", "recall", "macro-F1")),
@@ -77,7 +77,7 @@ def checkpoint_table(evaluation: Evaluation, epoch: int, view: View) -> Table:
             "Thresholds come from the calibration split, none from what is judged.",
             "n: members + non-members with a value.",
         ),
-        section=f"{_epoch(epoch).capitalize()}",
+        section=_epoch(epoch).capitalize(),
     )
 
 

@@ -42,7 +42,7 @@ def score_table(audit: Audit) -> Table | None:
             Column("score", "name"),
             Column("AUROC", "area", plot=PLOT),
             *(Column(f"TPR at {percent(rate)} FPR", "share") for rate in rates),
-            Column("coverage", "share"),
+            Column("coverage", "share", optional=all(ranking.coverage == 1 for _, ranking in ranked)),
             Column("n", "count"),
         ),
         rows=tuple(rows),

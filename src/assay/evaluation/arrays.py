@@ -13,7 +13,7 @@ Indices = NDArray[np.intp]
 
 
 def finite(values: ArrayLike, what: str = "scores") -> Floats:
-    """A float64 vector without NaN or infinity.
+    """Return a float64 vector without NaN or infinity.
 
     Raises:
         DataError: it is not one-dimensional, or a value is not finite.
@@ -26,7 +26,7 @@ def finite(values: ArrayLike, what: str = "scores") -> Floats:
 
 
 def scorable(values: ArrayLike, what: str = "scores") -> Floats:
-    """A float64 vector in which NaN stands for an unscorable sample.
+    """Return a float64 vector in which NaN stands for an unscorable sample.
 
     Raises:
         DataError: it is not one-dimensional, or a value is infinite.
@@ -39,7 +39,7 @@ def scorable(values: ArrayLike, what: str = "scores") -> Floats:
 
 
 def labels(positive: ArrayLike, size: int) -> Booleans:
-    """A bool vector of `size` truths.
+    """Return a bool vector of `size` truths.
 
     Raises:
         DataError: wrong shape, or values other than true / false (1 / 0).
@@ -53,7 +53,7 @@ def labels(positive: ArrayLike, size: int) -> Booleans:
 
 
 def both_classes(positive: Booleans) -> None:
-    """Check that there is something to tell apart.
+    """Check that both classes are present.
 
     Raises:
         DataError: only one class is present.
@@ -64,7 +64,7 @@ def both_classes(positive: Booleans) -> None:
 
 
 def group_codes(groups: Sequence[Hashable], size: int) -> Indices:
-    """The number of each sample's group, intp [size], counted from 0 in order of appearance.
+    """Return the number of each sample's group, intp [size], counted from 0 in order of appearance.
 
     None is no group: such a sample is a group of its own.
 

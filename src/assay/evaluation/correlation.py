@@ -8,7 +8,7 @@ from assay.evaluation.arrays import Floats, finite
 
 
 def spearman(x: ArrayLike, y: ArrayLike) -> float:
-    """Spearman's rank correlation with mid-ranks; NaN where a side is constant.
+    """Return Spearman's rank correlation with mid-ranks; NaN where a side is constant.
 
     Raises:
         DataError: lengths differ, there is no value, or a value is not finite.
@@ -20,7 +20,7 @@ def spearman(x: ArrayLike, y: ArrayLike) -> float:
 
 
 def weighted_spearman(x: Floats, y: Floats, weights: Floats) -> Floats:
-    """[...]: Spearman's correlation, pairs counted `weights` [..., n] times; NaN where one side is flat."""
+    """Return [...]: Spearman's correlation, pairs counted `weights` [..., n] times; NaN where a side is constant."""
     total = weights.sum(-1, keepdims=True)
     share = weights / np.where(total > 0, total, 1)
     a, b = (_centred_ranks(v, share) for v in (x, y))

@@ -2,8 +2,8 @@
 
 The usual way is MinHash with locality-sensitive hashing, then exact Jaccard on the candidates. A few thousand functions
 against tens of megabytes is small enough for an inverted index over all shingles, which gives the exact overlap of
-every pair: nothing is missed by chance, and containment (a function copied into a long file) is seen where Jaccard is
-blind.
+every pair: nothing is missed by chance, and containment (a function copied into a long file) is found where Jaccard is
+low.
 """
 
 import re
@@ -18,9 +18,9 @@ SHINGLE = 5  # code tokens
 
 
 def shingles(text: str, crc_of: dict[str, int]) -> NDArray[np.uint64]:
-    """Sorted unique hashes of the 5-grams of code tokens; spaces, line breaks and indentation do not count.
+    """Return the sorted unique hashes of the 5-grams of code tokens; spaces, line breaks and indentation do not count.
 
-    `crc_of` is filled with the tokens met, so that a caller with many texts hashes each distinct token once.
+    `crc_of` is filled with the tokens of the text, so that a caller with many texts hashes each distinct token once.
     """
     codes = []
     for token in _TOKEN.findall(text):
@@ -39,7 +39,7 @@ def shingles(text: str, crc_of: dict[str, int]) -> NDArray[np.uint64]:
 
 
 class ShingleIndex:
-    """Which of a fixed set of texts holds which shingle."""
+    """Inverted index: shingle → the texts of a fixed set that have it."""
 
     def __init__(self, texts: Sequence[str]) -> None:
         self._crc_of: dict[str, int] = {}
@@ -54,7 +54,7 @@ class ShingleIndex:
         self._sets = sets
 
     def shared(self, query: NDArray[np.uint64]) -> NDArray[np.int64]:
-        """For each indexed text, how many of its shingles are in `query` (sorted, unique)."""
+        """Return for each indexed text the number of its shingles in `query` (sorted, unique)."""
         if not len(self._shingles):
             return np.zeros(len(self.sizes), dtype=np.int64)
         where = np.searchsorted(self._shingles, query)
@@ -65,14 +65,14 @@ class ShingleIndex:
         return np.bincount(joined, minlength=len(self.sizes))
 
     def largest_containment(self, others: Iterable[str]) -> NDArray[np.float64]:
-        """For each indexed text, the largest share of its shingles that stands in any single one of `others`."""
+        """Return for each indexed text the largest share of its shingles that any single text of `others` has."""
         most = np.zeros(len(self.sizes), dtype=np.int64)
         for other in others:
             most = np.maximum(most, self.shared(shingles(other, self._crc_of)))
         return most / np.maximum(self.sizes, 1)
 
     def near_any(self, others: Iterable[str], threshold: float) -> NDArray[np.bool_]:
-        """Marks the texts that share `threshold` or more of the smaller one's shingles with any of `others`."""
+        """Mark the texts that share `threshold` or more of the smaller one's shingles with any of `others`."""
         near = np.zeros(len(self.sizes), dtype=np.bool_)
         for other in others:
             query = shingles(other, self._crc_of)
@@ -80,7 +80,7 @@ class ShingleIndex:
         return near
 
     def first_of_each_kind(self, threshold: float) -> NDArray[np.bool_]:
-        """Marks a subset in which no two texts share `threshold` or more of the smaller one's shingles.
+        """Mark a subset in which no two texts share `threshold` or more of the smaller one's shingles.
 
         Greedy in the order given: a text is kept unless it is a near-duplicate of one kept before. Containment is
         never below Jaccard, so no pair of the subset has a Jaccard similarity of `threshold` or more either.

@@ -1,7 +1,7 @@
-"""Was this set in the training data? One p-value for a whole benchmark, against text that was certainly not seen.
+"""A test of a whole benchmark: one p-value, against text that was certainly not seen.
 
-A trace too weak to flag any one sample may show in all of them together. The statistic is Wilcoxon's: the difference of
-the mean ranks of both sets, over its standard error. Samples of a group (package, task, project) stand or fall
+A difference too weak to flag any sample may show in all of them together. The statistic is Wilcoxon's: the difference
+of the mean ranks of both sets, over its standard error. Samples of a group (package, task, project) stand or fall
 together, so a group counts once in the standard error (Liang and Zeger 1986) and is permuted as one; where a group has
 samples on both sides, they are permuted within it. Studentising keeps the level where groups differ in size from side
 to side (Janssen 1997; Chung and Romano 2013).
@@ -28,9 +28,10 @@ class SetTest:
     """A benchmark as a whole against unseen text.
 
     Attributes:
-        p_value: one-sided, of scores this much higher where nothing leaked; NaN with too few groups.
-        superiority: how likely a sample of the benchmark scores above an unseen text, ties counting half; chance .5.
-        samples: of the benchmark, with a score; `groups` is how many groups they come from.
+        p_value: one-sided, of scores this much higher if the benchmark was not seen either; NaN with too few groups.
+        superiority: probability that a sample of the benchmark scores above an unseen text, ties counting half; by
+            chance .5.
+        samples: of the benchmark, with a score; `groups` is the number of their groups.
         unseen: unseen texts with a score; `unseen_groups` likewise.
     """
 
@@ -54,7 +55,7 @@ def set_test(
     """Test whether a benchmark scores higher than text certainly not seen.
 
     Args:
-        scores: [n], higher = member; NaN (unscorable) is left out.
+        scores: [n], higher = seen; NaN (unscorable) is left out.
         unseen_scores: [m], the same score of unseen text of the same kind.
         groups: [n], what stands or falls together; None is a group of its own. A group may be on both sides.
         unseen_groups: [m].
@@ -71,11 +72,11 @@ def set_test(
         raise DataError(f"{len(groups)} groups for {len(values)} scores; expected one group a score")
     pooled = np.concatenate([values, unseen])
     codes = group_codes([*groups, *unseen_groups], len(pooled))
-    known = ~np.isnan(pooled)
-    codes = np.unique(codes[known], return_inverse=True)[1]
+    scored = ~np.isnan(pooled)
+    codes = np.unique(codes[scored], return_inverse=True)[1]
     order = np.argsort(codes, kind="stable")
-    group, ranks = codes[order], rankdata(pooled[known])[order]
-    inside = (np.arange(len(pooled)) < len(values))[known][order]
+    group, ranks = codes[order], rankdata(pooled[scored])[order]
+    inside = (np.arange(len(pooled)) < len(values))[scored][order]
     counts = tuple(len(np.unique(group[side])) for side in (inside, ~inside))
     n, m = int(inside.sum()), int((~inside).sum())
     superiority = float((ranks[inside].mean() - (n + 1) / 2) / m) if n and m else np.nan
@@ -87,15 +88,15 @@ def set_test(
         reached, left, most = 0, permutations, max(1, BLOCK // len(ranks))
         while left:
             drawn = min(left, most)
-            found = studentised(permuted(inside, group, drawn, random), ranks, starts)
-            reached += int((found >= observed - 1e-12).sum())
+            statistics = studentised(permuted(inside, group, drawn, random), ranks, starts)
+            reached += int((statistics >= observed - 1e-12).sum())
             left -= drawn
         p_value = (1 + reached) / (permutations + 1)
     return SetTest(p_value, superiority, n, counts[0], m, counts[1])
 
 
 def studentised(inside: Booleans, ranks: Floats, starts: Indices) -> Floats:
-    """Difference of mean ranks over its standard error by group, one for each row of sides [r, n].
+    """Return the difference of mean ranks over its standard error by group, one for each row of sides [r, n].
 
     Samples are ordered by group; `starts` is where each group begins. Without any spread a difference is infinite.
     """
@@ -111,7 +112,7 @@ def studentised(inside: Booleans, ranks: Floats, starts: Indices) -> Floats:
 
 
 def permuted(inside: Booleans, group: Indices, count: int, random: np.random.Generator) -> Booleans:
-    """Sides [count, n] with groups swapped as wholes, and samples swapped within groups that are on both sides."""
+    """Return sides [count, n] with whole groups swapped, and samples swapped within groups that are on both sides."""
     sizes = np.bincount(group)
     of_set = np.bincount(group, weights=inside)
     pure = (of_set == 0) | (of_set == sizes)
@@ -119,6 +120,6 @@ def permuted(inside: Booleans, group: Indices, count: int, random: np.random.Gen
     sides[:, pure] = random.permuted(np.tile(of_set[pure] > 0, (count, 1)), axis=1)
     drawn = sides[:, group]
     for mixed in np.flatnonzero(~pure):
-        here = group == mixed
-        drawn[:, here] = random.permuted(np.tile(inside[here], (count, 1)), axis=1)
+        samples = group == mixed
+        drawn[:, samples] = random.permuted(np.tile(inside[samples], (count, 1)), axis=1)
     return drawn

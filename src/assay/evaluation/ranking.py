@@ -1,4 +1,4 @@
-"""How well a score puts positives above negatives: AUROC, average precision, TPR at fixed FPR, ROC curve.
+"""Ranking of positives above negatives: AUROC, average precision, TPR at fixed FPR, ROC curve.
 
 Higher = positive, always: a direction is declared before looking at data, so an AUROC below one half stands
 as it is. A threshold takes every sample at or above it, hence all equal scores together: nothing here depends
@@ -16,12 +16,12 @@ from assay.errors import DataError
 from assay.evaluation.arrays import Booleans, Floats, Indices, both_classes, finite, labels
 
 ROUNDING = 1e-12
-"""What summing float weights may add to a false-positive rate; counts differ by far more."""
+"""Rounding error that summed float weights may add to a false-positive rate; counts differ by far more."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Counts:
-    """What each threshold takes, from the highest down. D = number of distinct scores.
+class SweepCounts:
+    """Positives and negatives at or above each threshold, from the highest down. D = number of distinct scores.
 
     Attributes:
         true_positives: float64 [..., D], weight of the positives at or above the threshold.
@@ -32,7 +32,7 @@ class Counts:
     false_positives: Floats
 
     def auroc(self) -> Floats:
-        """[...]: P(positive above negative) + P(equal) / 2 (mid-rank); NaN where a class has no weight."""
+        """Return [...]: P(positive above negative) + P(equal) / 2 (mid-rank); NaN where a class has no weight."""
         hits, alarms = self.true_positives, self.false_positives
         steps = np.diff(alarms, axis=-1, prepend=0.0)
         # each negative beats nothing: it is beaten by the positives above it and by half of those equal to it
@@ -40,13 +40,13 @@ class Counts:
         return _ratio(area, hits[..., -1] * alarms[..., -1])
 
     def auprc(self) -> Floats:
-        """[...]: average precision, the sum of recall step x precision; NaN without positives."""
+        """Return [...]: average precision, the sum of recall step x precision; NaN without positives."""
         hits = self.true_positives
         precision = _ratio(hits, hits + self.false_positives, empty=0.0)
         return _ratio((np.diff(hits, axis=-1, prepend=0.0) * precision).sum(-1), hits[..., -1])
 
     def tpr_at_fpr(self, fpr: float) -> Floats:
-        """[...]: the largest TPR of a threshold whose FPR is at most `fpr`, without interpolation."""
+        """Return [...]: the largest TPR of a threshold whose FPR is at most `fpr`, without interpolation."""
         hits, alarms = self.true_positives, self.false_positives
         allowed = alarms <= (fpr + ROUNDING) * alarms[..., -1:]
         best = np.where(allowed, hits, 0.0).max(-1)
@@ -77,18 +77,18 @@ class Sweep:
         ends = np.flatnonzero(np.append(ordered[1:] != ordered[:-1], np.True_))
         return cls(order, ends, positive[order], ordered[ends])
 
-    def counts(self, weights: Floats) -> Counts:
-        """Cumulative counts at every threshold for `weights` [..., n]."""
+    def counts(self, weights: Floats) -> SweepCounts:
+        """Return the cumulative counts at every threshold for `weights` [..., n]."""
         ordered = weights[..., self.order]
         hits = np.cumsum(ordered * self.positive, axis=-1)
         alarms = np.cumsum(ordered * ~self.positive, axis=-1)
         if len(self.ends) == len(self.order):
-            return Counts(hits, alarms)
-        return Counts(hits[..., self.ends], alarms[..., self.ends])
+            return SweepCounts(hits, alarms)
+        return SweepCounts(hits[..., self.ends], alarms[..., self.ends])
 
 
 def auroc(scores: ArrayLike, positive: ArrayLike, weights: ArrayLike | None = None) -> float:
-    """Area under the ROC curve: the chance that a positive scores above a negative, ties counting half.
+    """Return the area under the ROC curve: the probability that a positive scores above a negative, ties counting half.
 
     Args:
         scores: [n], finite, higher = positive.
@@ -102,7 +102,7 @@ def auroc(scores: ArrayLike, positive: ArrayLike, weights: ArrayLike | None = No
 
 
 def auprc(scores: ArrayLike, positive: ArrayLike, weights: ArrayLike | None = None) -> float:
-    """Average precision, the area under the precision-recall curve without interpolation.
+    """Return the average precision, the area under the precision-recall curve without interpolation.
 
     Chance is the share of positives, not one half. Arguments and errors as `auroc`.
     """
@@ -110,7 +110,7 @@ def auprc(scores: ArrayLike, positive: ArrayLike, weights: ArrayLike | None = No
 
 
 def tpr_at_fpr(scores: ArrayLike, positive: ArrayLike, fpr: float, weights: ArrayLike | None = None) -> float:
-    """The largest true-positive rate of a threshold whose false-positive rate is at most `fpr` (in [0, 1]).
+    """Return the largest true-positive rate of a threshold whose false-positive rate is at most `fpr` (in [0, 1]).
 
     No interpolation between thresholds: with m negatives only multiples of 1/m exist. Arguments and errors as
     `auroc`.
@@ -123,7 +123,7 @@ def tpr_at_fpr(scores: ArrayLike, positive: ArrayLike, fpr: float, weights: Arra
 def roc_curve(
     scores: ArrayLike, positive: ArrayLike, weights: ArrayLike | None = None
 ) -> tuple[Floats, Floats, Floats]:
-    """(fpr, tpr, thresholds), each [D + 1]: from (0, 0) at threshold infinity to (1, 1) at the lowest score.
+    """Return (fpr, tpr, thresholds), each [D + 1]: from (0, 0) at threshold infinity to (1, 1) at the lowest score.
 
     Every distinct score is a point. Arguments and errors as `auroc`.
     """
@@ -132,7 +132,7 @@ def roc_curve(
     return alarms / alarms[-1], hits / hits[-1], np.append(np.inf, sweep.thresholds)
 
 
-def _counts(scores: ArrayLike, positive: ArrayLike, weights: ArrayLike | None) -> tuple[Sweep, Counts]:
+def _counts(scores: ArrayLike, positive: ArrayLike, weights: ArrayLike | None) -> tuple[Sweep, SweepCounts]:
     values = finite(scores)
     truths = labels(positive, len(values))
     loads = np.ones(len(values)) if weights is None else finite(weights, "weights")

@@ -1,4 +1,4 @@
-"""The outer shape of a text: what a glance from afar would see of it."""
+"""The outer shape of a text: lengths, indentation, and shares of character classes."""
 
 import zlib
 from collections.abc import Callable
@@ -8,7 +8,7 @@ import numpy as np
 from assay.evaluation.arrays import Floats
 
 LONGEST_TEXT = 20_000
-"""Characters looked at: the shape of a long text is known by then."""
+"""Characters that count: more of them hardly change the shape of a long text."""
 
 KINDS: tuple[Callable[[str], bool], ...] = (
     str.isdigit,
@@ -28,7 +28,7 @@ KINDS: tuple[Callable[[str], bool], ...] = (
 
 
 def lexical_shape(text: str) -> Floats:
-    """float64 [23]: length, lines, words, compression ratio, indentation, and shares of character classes.
+    """Return float64 [23]: length, lines, words, compression ratio, indentation, and shares of character classes.
 
     The first is the logarithm of the whole length; the others look at the first `LONGEST_TEXT` characters.
     """

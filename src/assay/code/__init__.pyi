@@ -26,7 +26,6 @@ from .rename.words import ADJECTIVES as ADJECTIVES
 from .rename.words import NOUNS as NOUNS
 from .rename.writing import WrittenVariants as WrittenVariants
 from .rename.writing import written_variants as written_variants
-from .sandbox.execution import DEFAULT_LIMITS as DEFAULT_LIMITS
 from .sandbox.execution import Execution as Execution
 from .sandbox.execution import Limits as Limits
 from .sandbox.execution import require_sandbox as require_sandbox

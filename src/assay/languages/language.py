@@ -14,7 +14,7 @@ PYTHON_PARSER = "ast"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FunctionSyntax:
-    """Where the functions of a text stand, in the node types of a grammar.
+    """The places of functions in a text, in the node types of a grammar.
 
     Attributes:
         grammar: module and function of a tree-sitter grammar, for example "tree_sitter_java:language"; or

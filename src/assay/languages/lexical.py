@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 
 class Slashes(IntEnum):
-    """What `//` opens."""
+    """The meaning of `//`."""
 
     NOTHING = 0
     LINE = 1
@@ -21,14 +21,14 @@ class Slashes(IntEnum):
 
 
 class DoubleQuote(IntEnum):
-    """What `"` opens."""
+    """The meaning of `"`."""
 
     LINE = 0  # ends with its line at the latest
     SPANNING = 1
 
 
 class SingleQuote(IntEnum):
-    """What `'` opens."""
+    """The meaning of `'`."""
 
     LINE = 0
     CHARACTER = 1  # as LINE, of another kind
@@ -38,7 +38,7 @@ class SingleQuote(IntEnum):
 
 
 class BackQuote(IntEnum):
-    """What a back-quote opens."""
+    """The meaning of a back-quote."""
 
     NOTHING = 0
     RAW = 1
@@ -46,7 +46,7 @@ class BackQuote(IntEnum):
 
 
 class Raw(IntEnum):
-    """Strings that know no escape."""
+    """Strings without escapes."""
 
     NONE = 0
     DELIMITED = 1  # R"x( … )x"
@@ -87,7 +87,7 @@ class Marks(NamedTuple):
 
 @dataclass(frozen=True)
 class LexicalRules:
-    """What the lexer has to know of a language.
+    """The lexical rules of a language.
 
     Attributes:
         marks: of comments and literals.

@@ -26,7 +26,7 @@ class Verifier(Protocol):
 
 
 class Engine(Protocol):
-    """What the making of variants asks of a language."""
+    """The interface of a language with variants."""
 
     def analysis(self, text: str, keep: Collection[str], /) -> Analysis:
         """Return what may change in a text; the names in `keep` do not."""

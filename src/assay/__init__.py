@@ -1,5 +1,16 @@
-"""assay: was this benchmark in the model's training data? Measured, calibrated, and checked on ground truth."""
+"""assay: was this benchmark in the model's training data, and where does this code come from?
 
-from assay._version import __version__
+    audit(model, benchmark, unseen=…)        was the benchmark in the training data?
+    score(model, texts, "min_k,mid_pit")     the values of scores, one row per sample
+    calibrate(model, unseen)                 scores of known-unseen text, for later audits
+    trace(text, "code.index")                the sources of a piece of code
+    build_index(corpora, "code.index")       an index of code
+    load(name)                               a benchmark, or any table of texts
+    open_model(name)                         a model; open_index and CodeIndex: an index
 
-__all__ = ["__version__"]
+The functions do what the commands of the same name do, with their cache and their progress bar.
+"""
+
+import lazy_loader
+
+__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

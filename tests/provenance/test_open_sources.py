@@ -11,7 +11,7 @@ import zipfile
 import pytest
 from rich.console import Console
 
-from assay.cli import terminal
+from assay.api import progress as terminal
 from assay.errors import DataError
 from assay.provenance import CodeIndex
 from assay.provenance.building import BuildCounts, Reached, build

@@ -5,8 +5,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from assay.api import ERRORS
 from assay.cli.options import OUTPUT
-from assay.cli.terminal import ERRORS
 
 if TYPE_CHECKING:
     from assay.training.resuming import Progress

@@ -1,28 +1,14 @@
 """`assay audit`: one model, one benchmark, everything that can honestly be said."""
 
 import re
+from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated, Literal
 
 import typer
 
 from assay.cli.groups import grouped
-from assay.cli.options import (
-    OUTPUT,
-    SCORES,
-    AccessOption,
-    AsJson,
-    DataOptions,
-    Frequencies,
-    ModelName,
-    ModelOptions,
-    Reference,
-    Scores,
-    VariantEngine,
-    VariantKinds,
-    Variants,
-)
-from assay.errors import DataError
+from assay.cli.options import OUTPUT, SCORES, AsJson, DataOptions, ModelName, ModelOptions, ScoreOptions
 
 
 @grouped
@@ -32,19 +18,12 @@ def audit_command(
         str, typer.Argument(metavar="BENCHMARK", help="A name of `assay benchmarks list`, or a file or folder.")
     ],
     *,
-    scores: Scores = None,
-    access: AccessOption = "gray",
     primary: Annotated[
         str | None,
         typer.Option(
             metavar="SCORE", help="Score of the headline, instead of the declared one.", rich_help_panel=SCORES
         ),
     ] = None,
-    variants: Variants = 0,
-    variant_engine: VariantEngine = "deterministic",
-    variant_kinds: VariantKinds = "function,variable",
-    reference: Reference = None,
-    frequencies: Frequencies = None,
     unseen: Annotated[
         str | None,
         typer.Option(
@@ -92,8 +71,9 @@ def audit_command(
         typer.Option(metavar="DIR", help="Run folder (assay-runs/MODEL-BENCHMARK).", rich_help_panel=OUTPUT),
     ] = None,
     as_json: AsJson = False,
-    which: DataOptions,
-    how: ModelOptions,
+    chosen: ScoreOptions,
+    data: DataOptions,
+    model_options: ModelOptions,
 ) -> None:
     """Audit a model for a benchmark: every score from one forward pass a sample, and a report.
 
@@ -102,70 +82,31 @@ def audit_command(
 
     **Example**: `assay audit builtin:small humaneval --data HumanEval.jsonl.gz --unseen fresh_functions.jsonl`
     """
-    from assay.cli.manifest import Stopwatch, manifest
-    from assay.cli.present import present
-    from assay.cli.requested import planned, specified, tell_rejections
-    from assay.cli.terminal import progress_bar
+    from assay import audit
+    from assay.cli.present import chosen_format, present_run
     from assay.datasets import load
-    from assay.leakage import UnseenScores, audit, rule
+    from assay.leakage import rule
 
-    watch = Stopwatch()
     rules = [rule(text) for text in fail_on or []]
-    if unseen is not None and calibration is not None:
-        raise DataError("both --unseen and --calibration were given; expected one of them")
-    if labelled is not None and access != "black":
-        raise DataError("--labelled teaches detectors of what a model writes: expected --access black beside it")
-    specs = specified(scores, access, variants)  # a misspelt score is told before a large model is loaded
-    dataset = which.load(benchmark)
-    fresh = load(unseen, text=unseen_text) if unseen is not None else None
-    lessons = (
-        load(labelled, text=which.text, label=which.label or "label", group=which.group)
-        if labelled is not None
-        else None
-    )
-    known = UnseenScores.load(calibration) if calibration is not None else None
-    todo, notes = planned(specs, access, how, model, reference, frequencies, variant_engine, variant_kinds)
-    if primary is not None and primary not in {one.name for one in todo.requests}:
-        raise DataError(
-            f"--primary {primary}: expected one of the scores asked for, {', '.join(o.name for o in todo.requests)}"
-        )
-    if known is not None and calibration is not None:
-        known.check(todo, calibration)
-    learned = {}
-    if lessons is not None and todo.generator is not None:
-        from assay.leakage import fit_all
-
-        learned = fit_all(lessons.samples, todo.generator, seed=seed)
-    with progress_bar(f"auditing {dataset.name}") as report:
-        found = audit(
-            dataset.samples,
-            todo,
-            benchmark=dataset.name,
-            unseen=fresh.samples if fresh else (),
-            unseen_source=fresh.source if fresh else "",
-            calibration=known,
-            learned=learned,
-            alpha=alpha,
-            primary=primary,
-            ties=ties,
-            seed=seed,
-            notes=(*dataset.notes, *(fresh.notes if fresh else ()), *notes),
-            progress=report,
-        )
-    tell_rejections(todo.rewriter)
-    settings = {
-        "access": access,
-        "variant_engine": todo.rewriter.name,
-        "alpha": alpha,
-        "ties": ties,
-        "seed": seed,
-        "unseen": unseen,
-        "calibration": calibration and str(calibration),
-        "labelled": labelled,
-    }
+    chosen.selection().specification()  # a misspelt score is reported before data are read
     folder = out or Path("assay-runs") / f"{slug(model)}-{slug(benchmark)}"
-    present(found, manifest(todo, dataset, watch, **settings), folder, as_json=as_json)
-    fired = [one.text for one in rules if one.fires(found)]
+    result = audit(
+        model,
+        data.load(benchmark),
+        unseen=unseen and load(unseen, text=unseen_text),
+        calibration=calibration,
+        labelled=labelled and load(labelled, text=data.text, label=data.label or "label", group=data.group),
+        **asdict(chosen),
+        primary=primary,
+        alpha=alpha,
+        ties=ties,
+        seed=seed,
+        settings=model_options.settings(),
+        cache=not model_options.no_cache,
+        out=folder,
+    )
+    present_run(folder, chosen_format(as_json=as_json))
+    fired = [rule.text for rule in rules if rule.fires(result)]
     for text in fired:
         typer.echo(f"assay: finding: {text}", err=True)
     if fired:
@@ -173,5 +114,5 @@ def audit_command(
 
 
 def slug(name: str) -> str:
-    """A name as a part of a folder's name."""
+    """Return a name as a part of a folder's name."""
     return re.sub(r"[^A-Za-z0-9.]+", "-", name).strip("-.") or "run"

@@ -41,8 +41,7 @@ def calibrate_index_command(
 
     **Example**: `assay index calibrate --index corpus.index --unrelated our/own/code`
     """
-    from assay.cli.open_index import open_index
-    from assay.cli.terminal import progress_bar, warn
+    from assay.api import open_index, progress_bar, warn
     from assay.provenance import calibrate, sampled_functions, source_texts
 
     with open_index(at) as index, progress_bar("calibrating") as report:

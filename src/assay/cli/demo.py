@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from assay.cli.options import OUTPUT, AccessOption, AsJson, ModelOptions, Variants
+from assay.cli.options import OUTPUT, AccessOption, AsJson, Variants
 
 if TYPE_CHECKING:
     from assay.datasets import Dataset
@@ -37,29 +37,27 @@ def demo_command(
 
     **Example**: `assay demo --out my-demo`
     """
-    from assay.cli.manifest import Stopwatch, manifest
+    from assay.api import Opener, ScoreSelection, Stopwatch, manifest, progress_bar
     from assay.cli.present import present
-    from assay.cli.requested import planned, specified
-    from assay.cli.terminal import progress_bar
     from assay.scores import flagged
     from assay.testbed import demo_audit, demo_functions
 
     watch = Stopwatch()
     functions = demo_functions(per_dose)
-    specs = specified(",".join(("one-pass", *flagged("demo"))) if access == "gray" else None, access, variants)
-    plan, _ = planned(specs, access, ModelOptions(no_cache=no_cache), MODEL, None, None)
+    scores = ",".join(("one-pass", *flagged("demo"))) if access == "gray" else None
+    plan, _ = ScoreSelection(scores, access, variants).plan(MODEL, Opener(cache=not no_cache))
     with progress_bar(f"scoring {len(functions)} functions") as report:
         measured = demo_audit(functions, plan, progress=report)
     if live:
         live_part(out)
-    present(measured, manifest(plan, functions, watch), out, as_json=as_json)
+    present(measured, manifest(plan, functions, watch, {}), out, as_json=as_json)
     if not as_json:
         show_traced(functions, out)
 
 
 def live_part(out: Path) -> None:
     """Plant, train and detect in the run folder, where the report finds it; warn where a package is missing for it."""
-    from assay.cli.terminal import warn
+    from assay.api import warn
     from assay.cli.testbed_runs import watchers, written
     from assay.errors import MissingExtra
     from assay.testbed import LIVE, LIVE_FOLDER, run

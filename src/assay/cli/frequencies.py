@@ -38,7 +38,7 @@ def build_command(
 
     **Example**: `assay frequencies build builtin:small my_corpus/ -o frequencies.npz`
     """
-    from assay.cli.terminal import warn
+    from assay.api import warn
     from assay.models import open_tokenizer
     from assay.scores import FrequencyTable
 

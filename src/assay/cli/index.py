@@ -15,8 +15,7 @@ from assay.cli.options import AsJson, At
 from assay.errors import DataError
 
 if TYPE_CHECKING:  # these import numpy and more; --help does not wait for them
-    from assay.provenance import BuildCounts, Filters, Reading, WritableIndex
-    from assay.types import Encoder
+    from assay.provenance import BuildCounts, Filters, Reading
 
 READING = "What is read"
 INDEX = "The index"
@@ -164,22 +163,20 @@ def build_command(
 
     **Example**: `assay index build ~/src/project vendor.tar.gz --index code.index`
     """
-    from assay.provenance import create_index, description_at, open_index, open_sources
-    from assay.retrieval import open_encoder
+    from assay import build_index
 
-    filters, reading = which.filters(), which.reading()
-    open_sources(corpora, reading)  # a path that is not there is told before a folder is made
-    opened = None if encoder == "none" else open_encoder(encoder)
-    described = description_at(at)
-    if described is None:
-        found = create_index(at, profile=profile, encoder=opened)
-    elif (was := (described.profile.name, described.encoder or "none")) == (profile, encoder):
-        found = open_index(at, writable=True, encoder=opened)
-    else:
-        told = "profile {!r} and encoder {!r}"
-        raise DataError(f"{at}: an index of {told.format(*was)}, not {told.format(profile, encoder)}")
-    with found:
-        _build(corpora, found, at, filters, reading, granularity=granularity, jobs=jobs, ray=ray, as_json=as_json)
+    counts = build_index(
+        corpora,
+        at,
+        granularity=granularity,
+        profile=profile,
+        encoder=None if encoder == "none" else encoder,
+        filters=which.filters(),
+        reading=which.reading(),
+        jobs=jobs,
+        ray=ray,
+    )
+    show_counts(counts, at, as_json=as_json)
 
 
 @index_app.command("add")
@@ -200,9 +197,12 @@ def add_command(
 
     **Example**: `assay index add ~/src/project --index code.index`
     """
+    from assay.api import fill_index, writable_index
+
     filters, reading = which.filters(), which.reading()
-    with _opened(at) as found:
-        _build(corpora, found, at, filters, reading, granularity=granularity, jobs=jobs, ray=ray, as_json=as_json)
+    with writable_index(at) as index:
+        counts = fill_index(index, corpora, filters, reading, granularity=granularity, jobs=jobs, ray=ray)
+    show_counts(counts, at, as_json=as_json)
 
 
 @index_app.command("remove")
@@ -224,13 +224,14 @@ def remove_command(
 
     **Example**: `assay index remove --path 'vendor/' --index code.index`
     """
+    from assay.api import writable_index
     from assay.provenance import remove
 
     if not corpora and not path:
         raise DataError("nothing to remove was named: expected a corpus or --path PATTERN")
-    with _opened(at) as found:
-        removed = remove(found, corpora or [], tuple(path or ()))
-        found.commit()
+    with writable_index(at) as index:
+        removed = remove(index, corpora or [], tuple(path or ()))
+        index.commit()
     if as_json:
         typer.echo(json.dumps(asdict(removed), indent=1))
     else:
@@ -245,11 +246,11 @@ def info_command(*, at: At, as_json: AsJson = False) -> None:
     """
     from assay.provenance import open_index
 
-    with open_index(at) as found, found.snapshot():
-        described = asdict(found.info()) | {
+    with open_index(at) as index, index.snapshot():
+        described = asdict(index.info()) | {
             "folder": at,
-            "languages": {language or "unknown": number for language, number in found.languages().items()},
-            "licences": found.licences(),
+            "languages": {language or "unknown": number for language, number in index.languages().items()},
+            "licences": index.licences(),
         }
     if as_json:
         typer.echo(json.dumps(described, indent=1))
@@ -263,61 +264,35 @@ def compact_command(*, at: At) -> None:
 
     **Example**: `assay index compact --index code.index`
     """
+    from assay.api import query_encoder
     from assay.provenance import CodeIndex, folder_named
 
     folder = folder_named(at, "a Qdrant server compacts its collections itself")
-    with CodeIndex.open(folder, writable=True, encoder=_encoder_of(at)) as found:
-        before = sum(found.info().bytes.values())
-        found.compact()
-        typer.echo(f"{decimal(before)} before, {decimal(sum(found.info().bytes.values()))} now")
+    with CodeIndex.open(folder, writable=True, encoder=query_encoder(at, required=True)) as index:
+        before = sum(index.info().bytes.values())
+        index.compact()
+        typer.echo(f"{decimal(before)} before, {decimal(sum(index.info().bytes.values()))} now")
 
 
-def _opened(at: str) -> "WritableIndex":
-    """An index for writing, with the encoder that it was made with."""
-    from assay.provenance import open_index
+def show_counts(counts: "BuildCounts", at: str, *, as_json: bool) -> None:
+    """Print what was read.
 
-    return open_index(at, writable=True, encoder=_encoder_of(at))
+    Raises:
+        DataError: a corpus could not be read to its end; the line of the last one.
+    """
+    from assay.api import warn
 
-
-def _encoder_of(at: str) -> "Encoder | None":
-    """The encoder that an index was made with; None where it has none, or where there is no index."""
-    from assay.provenance import description_at
-    from assay.retrieval import open_encoder
-
-    described = description_at(at)
-    return open_encoder(described.encoder) if described is not None and described.encoder else None
-
-
-def _build(
-    corpora: list[str],
-    into: "WritableIndex",
-    at: str,
-    filters: "Filters",
-    reading: "Reading",
-    *,
-    granularity: Literal["both", "file", "function"],
-    jobs: int | None,
-    ray: str | None,
-    as_json: bool,
-) -> None:
-    from assay.cli.terminal import files_bar, warn
-    from assay.provenance import Expected, Settings, build, open_sources
-
-    sources = open_sources(corpora, reading)
-    settings = Settings(filters, granularity, into.profile)
-    with files_bar("indexing", lambda: Expected(sources)) as progress:
-        counts = build(sources, into, settings, jobs=jobs, ray=ray, progress=progress)
     if as_json:
         typer.echo(json.dumps(asdict(counts), indent=1))
     else:
-        _tell(counts, at)
+        _print_counts(counts, at)
     for fault in counts.faults[:-1]:
         warn(fault)
     if counts.faults:
         raise DataError(counts.faults[-1])
 
 
-def _tell(counts: "BuildCounts", at: str) -> None:
+def _print_counts(counts: "BuildCounts", at: str) -> None:
     rate = f", {counts.bytes / counts.seconds / 1e6:.1f} MB/s" if counts.bytes else ""
     typer.echo(
         f"{counts.files:,} files: {counts.read:,} read, {counts.unchanged:,} unchanged, {counts.gone:,} gone, "

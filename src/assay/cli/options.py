@@ -1,20 +1,15 @@
 """Options that several commands share, each described once."""
 
-from collections.abc import Sequence
-from dataclasses import asdict, dataclass, fields, replace
+from dataclasses import asdict, dataclass, fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
-from assay.errors import CacheError
-
 if TYPE_CHECKING:  # these import numpy and more; --help does not wait for them
+    from assay.api import Opener, ScoreSelection
     from assay.datasets import Dataset
     from assay.models import ModelSettings
-    from assay.scores import ModelRole, ScoreRequest
-    from assay.scoring import Rewriter
-    from assay.types import Generator, LogProbScorer
 
 MODEL = "Model"
 DATA = "Data"
@@ -86,94 +81,11 @@ class ModelOptions:
 
         return ModelSettings(**{field.name: getattr(self, field.name) for field in fields(ModelSettings)})
 
-    def open(self, name: str) -> "LogProbScorer":
-        """The model of that name, behind the statistics cache unless that is switched off.
+    def opener(self) -> "Opener":
+        """Return what opens models with these settings."""
+        from assay.api import Opener
 
-        Raises:
-            ModelError: the model cannot be opened.
-            MissingCapability: it only writes.
-        """
-        from assay.cli.terminal import warn
-        from assay.errors import MissingCapability
-        from assay.models import StatisticsCache, cached_scorer, open_model
-        from assay.types import LogProbScorer
-
-        model = open_model(name, self.settings())
-        if not isinstance(model, LogProbScorer):
-            raise MissingCapability(f"{name} only writes: expected --access black, or a model with token probabilities")
-        if self.no_cache:
-            return model
-        try:
-            return cached_scorer(model, StatisticsCache(), on_problem=warn)
-        except CacheError as error:  # a cache is a convenience: its want costs time, not the run
-            warn(f"{error}; going on without the cache")
-            return model
-
-    def open_generator(self, name: str) -> "Generator":
-        """The model of that name as one that writes, behind the cache unless that is switched off.
-
-        Raises:
-            ModelError: the model cannot be opened.
-        """
-        from assay.models import open_model
-
-        return self._cached(open_model(name, self.settings()))
-
-    def _cached(self, model: "Generator") -> "Generator":
-        """The model behind the cache, unless that is switched off or fails."""
-        from assay.cli.terminal import warn
-        from assay.models import StatisticsCache, cached_generator
-        from assay.scoring import generator_digest
-
-        if self.no_cache:
-            return model
-        try:
-            return cached_generator(model, StatisticsCache(), digest=generator_digest(model), on_problem=warn)
-        except CacheError as error:
-            warn(f"{error}; going on without the cache")
-            return model
-
-    def rewriter(self, engine: str, kinds: str, wanted: "Sequence[ScoreRequest]") -> "Rewriter":
-        """Who makes rewritings: "deterministic", or the model of that name, on the target's device, behind the cache.
-
-        No model is opened, and no sandbox asked for, where no score compares rewritings.
-
-        Raises:
-            DataError: the kinds are not some of `rewriters.CHANGES`.
-            ModelError: the model cannot be opened.
-            SandboxUnavailable: test cases are to change, and this machine cannot run solutions safely.
-        """
-        from assay.code import require_sandbox
-        from assay.errors import DataError
-        from assay.models import open_model
-        from assay.scoring import CHANGES, Deterministic, Written
-
-        asked = {one.strip() for one in kinds.split(",")}
-        if not asked <= set(CHANGES):
-            raise DataError(f"received --variant-kinds {kinds}, expected some of {','.join(CHANGES)}")
-        changes = tuple(one for one in CHANGES if one in asked)
-        if not any(one.variants for one in wanted):
-            return Deterministic()
-        if "tests" in changes:
-            require_sandbox()
-        if engine == "deterministic":
-            return Deterministic(changes)
-        if engine.startswith(("openai:", "openai-chat:", "vllm:")):
-            return Written(self._cached(open_model(engine, concurrency=self.concurrency)), changes=changes)
-        return Written(self._cached(open_model(engine, device=self.device, dtype=self.dtype)), changes=changes)
-
-    def open_roles(self, target: str, reference: str | None) -> "dict[ModelRole, LogProbScorer]":
-        """The audited model and, where one is named, the reference model.
-
-        Revision and adapter are the target's own; all other settings hold for both.
-
-        Raises:
-            ModelError: one of them cannot be opened.
-        """
-        models: dict[ModelRole, LogProbScorer] = {"target": self.open(target)}
-        if reference is not None:
-            models["reference"] = replace(self, revision=None, adapter=None).open(reference)
-        return models
+        return Opener(self.settings(), cache=not self.no_cache)
 
 
 @dataclass(frozen=True, slots=True)
@@ -223,31 +135,10 @@ class DataOptions:
         return load(name, **asdict(self))
 
 
-Scores = Annotated[
-    str | None,
-    typer.Option(
-        metavar="a,b:k=0.1,…",
-        help="Scores, parameters behind colons; `one-pass`, `black` and `all` are lists (one-pass; with --access black "
-        "those of it). See `assay score --list`.",
-        rich_help_panel=SCORES,
-        show_default=False,
-    ),
-]
 AccessOption = Annotated[
     Literal["gray", "black"],
     typer.Option(
         help="gray: token probabilities can be read. black: the model only writes, and is judged by that.",
-        rich_help_panel=SCORES,
-    ),
-]
-Reference = Annotated[
-    str | None, typer.Option(metavar="MODEL", help="Second model, for scores that compare two.", rich_help_panel=SCORES)
-]
-Frequencies = Annotated[
-    Path | None,
-    typer.Option(
-        metavar="FILE",
-        help="Token frequencies, for scores that need them (`assay frequencies build`).",
         rich_help_panel=SCORES,
     ),
 ]
@@ -261,26 +152,64 @@ Variants = Annotated[
         rich_help_panel=SCORES,
     ),
 ]
-VariantEngine = Annotated[
-    str,
-    typer.Option(
-        metavar="deterministic|MODEL",
-        help="Who rewrites: our own engine, or a model that follows instructions, such as openai-chat:MODEL@URL.",
-        rich_help_panel=SCORES,
-    ),
-]
+
+
+@dataclass(frozen=True, slots=True)
+class ScoreOptions:
+    """Which scores are computed, and what they compare with."""
+
+    scores: Annotated[
+        str | None,
+        typer.Option(
+            metavar="a,b:k=0.1,…",
+            help="Scores, parameters behind colons; `one-pass`, `black` and `all` are lists. Default: one-pass, with "
+            "--access black the list `black`. See `assay score --list`.",
+            rich_help_panel=SCORES,
+            show_default=False,
+        ),
+    ] = None
+    access: AccessOption = "gray"
+    variants: Variants = 0
+    variant_engine: Annotated[
+        str,
+        typer.Option(
+            metavar="deterministic|MODEL",
+            help="Who rewrites: our own engine, or a model that follows instructions, such as openai-chat:MODEL@URL.",
+            rich_help_panel=SCORES,
+        ),
+    ] = "deterministic"
+    variant_kinds: Annotated[
+        str,
+        typer.Option(
+            metavar="function,variable,tests",
+            help="What is rewritten: names, and the test cases that a statement shows (run in the sandbox, Python).",
+            rich_help_panel=SCORES,
+        ),
+    ] = "function,variable"
+    reference: Annotated[
+        str | None,
+        typer.Option(metavar="MODEL", help="Second model, for scores that compare two.", rich_help_panel=SCORES),
+    ] = None
+    frequencies: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE",
+            help="Token frequencies, for scores that need them (`assay frequencies build`).",
+            rich_help_panel=SCORES,
+        ),
+    ] = None
+
+    def selection(self) -> "ScoreSelection":
+        """Return the selection of scores."""
+        from assay.api import ScoreSelection
+
+        return ScoreSelection(**asdict(self))
+
+
 At = Annotated[
     str,
     typer.Option(
         "--index", metavar="DIR|URL", help="Folder of the index, or address of a Qdrant server.", show_default=False
-    ),
-]
-VariantKinds = Annotated[
-    str,
-    typer.Option(
-        metavar="function,variable,tests",
-        help="What is rewritten: names, and the test cases that a statement shows (run in the sandbox, Python).",
-        rich_help_panel=SCORES,
     ),
 ]
 AsJson = Annotated[bool, typer.Option("--json", help="Print the summary as JSON.", rich_help_panel=OUTPUT)]

@@ -6,18 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from assay.cli.groups import grouped
-from assay.cli.options import (
-    MODEL_HELP,
-    AccessOption,
-    DataOptions,
-    Frequencies,
-    ModelOptions,
-    Reference,
-    Scores,
-    VariantEngine,
-    VariantKinds,
-    Variants,
-)
+from assay.cli.options import MODEL_HELP, DataOptions, ModelOptions, ScoreOptions
 from assay.errors import DataError
 
 if TYPE_CHECKING:
@@ -31,8 +20,6 @@ def score_command(
         str | None, typer.Argument(metavar="DATA", help="A file or folder with texts, or a benchmark's name.")
     ] = None,
     *,
-    scores: Scores = None,
-    access: AccessOption = "gray",
     output: Annotated[
         Path | None,
         typer.Option("-o", "--output", help="OUT.jsonl, OUT.parquet or OUT.csv; without it, JSONL to standard output."),
@@ -40,13 +27,9 @@ def score_command(
     list_scores: Annotated[
         bool, typer.Option("--list", help="Print every score and what it needs; then stop.")
     ] = False,
-    variants: Variants = 0,
-    variant_engine: VariantEngine = "deterministic",
-    variant_kinds: VariantKinds = "function,variable",
-    reference: Reference = None,
-    frequencies: Frequencies = None,
-    which: DataOptions,
-    how: ModelOptions,
+    chosen: ScoreOptions,
+    data: DataOptions,
+    model_options: ModelOptions,
 ) -> None:
     """Score texts under a model: one line per sample, in input order, higher = member.
 
@@ -54,10 +37,8 @@ def score_command(
     """
     from rich.console import Console
 
-    from assay.cli.requested import planned, specified, tell_rejections
+    from assay.api import scored
     from assay.cli.score_files import Row, check_output, write_scores
-    from assay.cli.terminal import progress_bar, warn
-    from assay.scoring import score_stream
 
     if list_scores:
         Console().print(score_list())
@@ -65,16 +46,11 @@ def score_command(
     if model is None or texts is None:
         raise DataError("assay score takes MODEL and DATA, for example: assay score builtin:small texts.jsonl")
     check_output(output)
-    specs = specified(scores, access, variants)  # a misspelt score is told before a large model is loaded
-    dataset = which.load(texts)
-    todo, notes = planned(specs, access, how, model, reference, frequencies, variant_engine, variant_kinds)
-    for note in (*dataset.notes, *notes):
-        warn(note)
-    with progress_bar(f"scoring {dataset.name}") as report:
-        found = score_stream(dataset.samples, todo, progress=report)
-        rows = (Row.of(dataset.samples[one.index].id, one.scores) for one in found)
-        write_scores(rows, output, [one.name for one in todo.requests])
-    tell_rejections(todo.rewriter)
+    selection = chosen.selection()
+    selection.specification()  # a misspelt score is reported before data are read
+    with scored(model, data.load(texts), selection, model_options.opener()) as (dataset, plan, samples):
+        rows = (Row.of(dataset.samples[sample.index].id, sample.scores) for sample in samples)
+        write_scores(rows, output, [request.name for request in plan.requests])
 
 
 def score_list() -> "Table":

@@ -40,8 +40,7 @@ def serve_command(
     require("fastapi", "uvicorn", "prometheus_client", purpose="assay serve")
     import uvicorn
 
-    from assay.cli.open_index import query_encoder
-    from assay.cli.terminal import warn
+    from assay.api import query_encoder, warn
     from assay.service import Limits, create_app, listening
 
     limits = Limits(max_bytes, timeout, workers or os.cpu_count() or 1, waiting)

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Annotated, Literal, TypeVar
 
 import typer
 
+from assay.api import ERRORS
 from assay.cli import tracing_run
 from assay.cli.options import DATA, MODEL, OUTPUT, AsJson
-from assay.cli.terminal import ERRORS
 
 if TYPE_CHECKING:
     from assay.reports import Report

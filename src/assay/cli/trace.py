@@ -76,7 +76,7 @@ def trace_command(
 
     **Example**: `assay trace snippet.py --index corpus.index --fail-on-licence 'GPL-*'`
     """
-    from assay.cli.open_index import open_index
+    from assay.api import open_index
     from assay.provenance import checked_rules, default_boilerplate, language_by_evidence, trace, with_templates
 
     rules = checked_rules(fail_on_licence or ())
@@ -108,7 +108,7 @@ def trace_command(
 
 
 def _traced(texts: "list[SourceText]", answer: "Callable[[SourceText], Trace]") -> "list[tuple[SourceText, Trace]]":
-    from assay.cli.terminal import progress_bar
+    from assay.api import progress_bar
 
     found = []
     with progress_bar("tracing") as report:
@@ -168,8 +168,8 @@ def _benchmark(
     *,
     as_json: bool,
 ) -> None:
+    from assay.api import progress_bar
     from assay.cli.present import chosen_format, show
-    from assay.cli.terminal import progress_bar
     from assay.datasets import benchmark as read_about
     from assay.datasets import is_benchmark
     from assay.provenance import describe_benchmark, trace_benchmark

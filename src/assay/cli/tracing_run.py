@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 
 import typer
 
-from assay.cli.terminal import progress_bar
+from assay.api import progress_bar
 from assay.errors import DataError
 
 if TYPE_CHECKING:

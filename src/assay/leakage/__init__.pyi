@@ -1,3 +1,4 @@
+from .auditing import Ties as Ties
 from .auditing import audit as audit
 from .calibration_file import UnseenScores as UnseenScores
 from .comparing import ComparedRun as ComparedRun

@@ -19,6 +19,7 @@ from .loading import one_line as one_line
 from .loading import quiet as quiet
 from .loading import resolve_device as resolve_device
 from .names import builtin_folder as builtin_folder
+from .names import is_remote as is_remote
 from .names import located as located
 from .open import open_local as open_local
 from .open import open_model as open_model

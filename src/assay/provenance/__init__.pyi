@@ -28,6 +28,7 @@ from .evidence import read_query as read_query
 from .filters import Filters as Filters
 from .filters import languages_named as languages_named
 from .filters import size_named as size_named
+from .functions import Granularity as Granularity
 from .index import CodeIndex as CodeIndex
 from .licence_rules import checked_rules as checked_rules
 from .licence_rules import denied as denied

@@ -24,6 +24,7 @@ from .report import Missing as Missing
 from .report import Report as Report
 from .report import Row as Row
 from .report import Table as Table
+from .results import TabularResult as TabularResult
 from .samples import Excerpt as Excerpt
 from .samples import SampleColumn as SampleColumn
 from .samples import SampleList as SampleList

@@ -1,10 +1,12 @@
-"""What a run has to remember to be repeated."""
+"""The record of one run: what is needed to repeat it."""
 
 import platform
 import sys
 import time
+from collections.abc import Mapping
 from datetime import UTC, datetime
-from importlib.metadata import version
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
 
 from assay import __version__
 from assay.datasets import Dataset
@@ -14,7 +16,7 @@ PACKAGES = ("torch", "transformers", "tokenizers", "numpy", "scipy", "scikit-lea
 
 
 class Stopwatch:
-    """Remembers when a command began."""
+    """The time since a call began."""
 
     def __init__(self) -> None:
         self.began = datetime.now(UTC)
@@ -22,18 +24,18 @@ class Stopwatch:
 
     @property
     def seconds(self) -> float:
-        """Seconds since then."""
+        """Seconds since the beginning."""
         return round(time.perf_counter() - self._start, 3)
 
 
-def manifest(plan: Plan, dataset: Dataset, watch: Stopwatch, **settings: object) -> dict[str, object]:
-    """Command, versions, digests, settings and times of one run."""
+def manifest(plan: Plan, dataset: Dataset, watch: Stopwatch, settings: Mapping[str, object]) -> dict[str, object]:
+    """Return command, versions, digests, settings and times of one run."""
     return {
-        "command": ["assay", *sys.argv[1:]],
+        "command": [Path(sys.argv[0]).stem.removeprefix("__main__") or "assay", *sys.argv[1:]],
         "assay": __version__,
         "python": platform.python_version(),
         "platform": f"{platform.system()} {platform.machine()}",
-        "packages": {name: version(name) for name in PACKAGES},
+        "packages": {name: installed for name in PACKAGES if (installed := _version(name))},
         "models": {role: {"name": name, "digest": digest} for role, (name, digest) in plan.digests.items()},
         "data": {
             "name": dataset.name,
@@ -41,8 +43,15 @@ def manifest(plan: Plan, dataset: Dataset, watch: Stopwatch, **settings: object)
             "digest": dataset.digest,
             "samples": len(dataset.samples),
         },
-        "scores": [one.name for one in plan.requests],
-        "settings": settings,
+        "scores": [request.name for request in plan.requests],
+        "settings": dict(settings),
         "began": watch.began.isoformat(timespec="seconds"),
         "seconds": watch.seconds,
     }
+
+
+def _version(package: str) -> str | None:
+    try:
+        return version(package)
+    except PackageNotFoundError:
+        return None

@@ -1,4 +1,4 @@
-"""What the person at the terminal sees while a command runs: warnings and a progress bar, both on standard error."""
+"""Progress and warnings of long calls, on standard error: a bar on a terminal or in a notebook, nothing in a pipe."""
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 
-if TYPE_CHECKING:
+if TYPE_CHECKING:  # these import numpy and more; a command's --help does not wait for them
     from assay.provenance import BuildCounts, Expected, Reached
     from assay.provenance import Progress as FilesReport
     from assay.scoring import Progress as Report
@@ -16,14 +16,14 @@ ERRORS = Console(stderr=True)
 
 
 def warn(message: str) -> None:
-    """One line on standard error."""
+    """Print one line on standard error."""
     ERRORS.print(f"assay: warning: {message}", markup=False, highlight=False, soft_wrap=True)
 
 
 @contextmanager
-def progress_bar(what: str) -> "Iterator[Report | None]":
-    """A bar with rate and time left on a terminal; nothing in a pipe."""
-    if not ERRORS.is_terminal:
+def progress_bar(description: str, *, shown: bool = True) -> "Iterator[Report | None]":
+    """Show a bar with the rate and the time left; yield None where there is no terminal, or `shown` is False."""
+    if not shown or not (ERRORS.is_terminal or ERRORS.is_jupyter):
         yield None
         return
     columns = (
@@ -36,14 +36,16 @@ def progress_bar(what: str) -> "Iterator[Report | None]":
         TimeRemainingColumn(),
     )
     with Progress(*columns, console=ERRORS, transient=True) as bar:
-        task = bar.add_task(what, total=None)
+        task = bar.add_task(description, total=None)
         yield lambda done, total: bar.update(task, completed=done, total=total)
 
 
 @contextmanager
-def files_bar(what: str, count: "Callable[[], Expected]") -> "Iterator[FilesReport | None]":
-    """A bar with files, rates and time left on a terminal; nothing in a pipe, where `count` is not called either."""
-    if not ERRORS.is_terminal:
+def files_bar(
+    description: str, count: "Callable[[], Expected]", *, shown: bool = True
+) -> "Iterator[FilesReport | None]":
+    """Show a bar with files, rates and time left; yield None, and do not call `count`, where there is no terminal."""
+    if not shown or not (ERRORS.is_terminal or ERRORS.is_jupyter):
         yield None
         return
     columns = (
@@ -56,7 +58,7 @@ def files_bar(what: str, count: "Callable[[], Expected]") -> "Iterator[FilesRepo
     )
     with Progress(*columns, console=ERRORS, transient=True) as bar:
         expected = count()
-        task = bar.add_task(what, total=None, files="0", rates="")
+        task = bar.add_task(description, total=None, files="0", rates="")
 
         def report(counts: "BuildCounts", reached: "Reached") -> None:
             expected.reached(reached.source, reached.files, reached.share)

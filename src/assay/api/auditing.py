@@ -1,0 +1,236 @@
+"""`assay.audit`, `assay.calibrate` and `assay.score`: a model and texts, by name or as values."""
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+
+from assay.api.manifest import Stopwatch, manifest
+from assay.api.opening import Opener
+from assay.api.progress import progress_bar, warn
+from assay.api.scores import Scores
+from assay.api.selection import ScoreSelection, Tier
+from assay.datasets import Dataset, load
+from assay.errors import DataError
+from assay.evaluation import unseen_note
+from assay.leakage import Audit, Ties, UnseenScores, fit_all
+from assay.leakage import audit as audit_samples
+from assay.models import ModelSettings
+from assay.pages import write_report, write_run
+from assay.scoring import Plan, Rewriter, ScoredSample, score_stream
+from assay.types import Sample
+
+Texts = str | Path | Dataset | Sequence[Sample]
+"""A benchmark's name, a file or folder, a data set that `assay.load` returned, or samples."""
+
+
+def audit(
+    model: str,
+    benchmark: Texts,
+    *,
+    unseen: Texts | None = None,
+    calibration: Path | str | None = None,
+    labelled: Texts | None = None,
+    scores: str | None = None,
+    access: Tier = "gray",
+    variants: int = 0,
+    variant_engine: str = "deterministic",
+    variant_kinds: str = "function,variable",
+    reference: str | None = None,
+    frequencies: Path | None = None,
+    primary: str | None = None,
+    alpha: float = 0.05,
+    ties: Ties = "strict",
+    seed: int = 0,
+    settings: ModelSettings | None = None,
+    cache: bool = True,
+    progress: bool = True,
+    out: Path | str | None = None,
+) -> Audit:
+    """Audit a model for a benchmark: scores of every sample, and what follows from them.
+
+    Args:
+        model: `builtin:small`, a folder, a hub id, `vllm:ID` or `openai:MODEL@URL`.
+        benchmark: what is audited.
+        unseen: text of the same kind that the model has certainly not seen; it calibrates every score.
+        calibration: instead of `unseen`, a file that `assay.calibrate` wrote.
+        labelled: with black access, other texts of known membership, on which the fitted detectors are fitted.
+        scores: names with commas between them, or a list (`one-pass`, `black`, `all`); None for the default list.
+        access: "gray" for token probabilities, "black" for a model that only generates text.
+        variants: rewritings of each sample for the scores that compare with them.
+        variant_engine: "deterministic", or a model that follows instructions.
+        variant_kinds: what a rewriting changes: function, variable, tests.
+        reference: second model, for scores of two models.
+        frequencies: table of token frequencies for `dc_pdd`.
+        primary: score of the headline; None for the declared one.
+        alpha: nominal false-positive rate of calibrated decisions.
+        ties: whether a paper's own rule counts a sample that equals its best variant.
+        seed: of every resampling.
+        settings: how the models are opened.
+        cache: read and write the statistics cache.
+        progress: show a progress bar on a terminal.
+        out: write the run folder, with the report, here.
+
+    Raises:
+        AssayError: bad input; one line says what was received and what was expected.
+    """
+    watch = Stopwatch()
+    if unseen is not None and calibration is not None:
+        raise DataError("both --unseen and --calibration were given; expected one of them")
+    if labelled is not None and access != "black":
+        raise DataError("--labelled is for detectors that are fitted on generated text: expected --access black")
+    selection = ScoreSelection(scores, access, variants, variant_engine, variant_kinds, reference, frequencies)
+    selection.specification()  # a misspelt score is reported before anything is loaded
+    dataset, fresh, lessons = _dataset(benchmark), _optional(unseen), _optional(labelled)
+    unseen_scores = None if calibration is None else UnseenScores.load(Path(calibration))
+    plan, notes = selection.plan(model, Opener(settings or ModelSettings(), cache))
+    _check_primary(primary, plan)
+    if unseen_scores is not None:
+        unseen_scores.check(plan, Path(str(calibration)))
+    learned = fit_all(lessons.samples, plan.generator, seed=seed) if lessons and plan.generator else {}
+    with progress_bar(f"auditing {dataset.name}", shown=progress) as report, _rejections(plan.rewriter):
+        result = audit_samples(
+            dataset.samples,
+            plan,
+            benchmark=dataset.name,
+            unseen=fresh.samples if fresh else (),
+            unseen_source=fresh.source if fresh else "",
+            calibration=unseen_scores,
+            learned=learned,
+            alpha=alpha,
+            primary=primary,
+            ties=ties,
+            seed=seed,
+            notes=(*dataset.notes, *(fresh.notes if fresh else ()), *notes),
+            progress=report,
+        )
+    if out is not None:
+        recorded = {
+            "access": access,
+            "variant_engine": plan.rewriter.name,
+            "alpha": alpha,
+            "ties": ties,
+            "seed": seed,
+            "unseen": fresh and fresh.source,
+            "calibration": calibration and str(calibration),
+            "labelled": lessons and lessons.source,
+        }
+        write_run(Path(out), result, manifest(plan, dataset, watch, recorded))
+        write_report(Path(out))
+    return result
+
+
+def calibrate(
+    model: str,
+    unseen: Texts,
+    *,
+    selection: ScoreSelection | str | None = None,
+    settings: ModelSettings | None = None,
+    cache: bool = True,
+    progress: bool = True,
+    out: Path | str | None = None,
+) -> UnseenScores:
+    """Score known-unseen text once, for later audits; the result holds scores and no text.
+
+    Args:
+        model: as `audit`.
+        unseen: text that the model has certainly not seen, of the kind that will be audited.
+        selection: the scores; names with commas between them, or a `ScoreSelection`.
+        settings: how the model is opened.
+        cache: read and write the statistics cache.
+        progress: show a progress bar on a terminal.
+        out: write the calibration file here.
+
+    Raises:
+        AssayError: bad input; one line.
+    """
+    chosen = _selection(selection)
+    chosen.specification()
+    dataset = _dataset(unseen)
+    plan, notes = chosen.plan(model, Opener(settings or ModelSettings(), cache))
+    for note in (*dataset.notes, *notes, unseen_note(len(dataset.samples))):
+        if note:
+            warn(note)
+    with progress_bar(f"scoring {dataset.name}", shown=progress) as report, _rejections(plan.rewriter):
+        result = UnseenScores.measure(dataset.samples, plan, source=dataset.source, progress=report)
+    if out is not None:
+        result.save(Path(out))
+    return result
+
+
+@contextmanager
+def scored(
+    model: str,
+    texts: Texts,
+    selection: ScoreSelection,
+    opener: Opener,
+    *,
+    progress: bool = True,
+) -> Iterator[tuple[Dataset, Plan, Iterator[ScoredSample]]]:
+    """Yield the data set, the plan and the scored samples, in input order, as they are computed."""
+    selection.specification()
+    dataset = _dataset(texts)
+    plan, notes = selection.plan(model, opener)
+    for note in (*dataset.notes, *notes):
+        warn(note)
+    with progress_bar(f"scoring {dataset.name}", shown=progress) as report, _rejections(plan.rewriter):
+        yield dataset, plan, score_stream(dataset.samples, plan, progress=report)
+
+
+def score(
+    model: str,
+    texts: Texts,
+    scores: ScoreSelection | str | None = None,
+    *,
+    settings: ModelSettings | None = None,
+    cache: bool = True,
+    progress: bool = True,
+) -> Scores:
+    """Score texts under a model: one row per sample, in input order, higher = member.
+
+    Args:
+        model: as `audit`.
+        texts: a benchmark's name, a file or folder, a data set, or samples.
+        scores: names with commas between them, or a `ScoreSelection`.
+        settings: how the model is opened.
+        cache: read and write the statistics cache.
+        progress: show a progress bar on a terminal.
+
+    Raises:
+        AssayError: bad input; one line.
+    """
+    opener = Opener(settings or ModelSettings(), cache)
+    with scored(model, texts, _selection(scores), opener, progress=progress) as (dataset, plan, samples):
+        names = tuple(request.name for request in plan.requests)
+        rows = {sample.index: sample.scores for sample in samples}
+    ids = tuple(sample.id for sample in dataset.samples)
+    return Scores(plan.name, dataset.name, names, ids, tuple(rows[index] for index in range(len(dataset))))
+
+
+def _dataset(texts: Texts) -> Dataset:
+    if isinstance(texts, Dataset):
+        return texts
+    if isinstance(texts, str | Path):
+        return load(texts)
+    return Dataset.of("samples", texts, source="samples")
+
+
+def _optional(texts: Texts | None) -> Dataset | None:
+    return None if texts is None else _dataset(texts)
+
+
+def _selection(selection: ScoreSelection | str | None) -> ScoreSelection:
+    return selection if isinstance(selection, ScoreSelection) else ScoreSelection(selection)
+
+
+def _check_primary(primary: str | None, plan: Plan) -> None:
+    names = [request.name for request in plan.requests]
+    if primary is not None and primary not in names:
+        raise DataError(f"--primary {primary}: expected one of the requested scores, {', '.join(names)}")
+
+
+@contextmanager
+def _rejections(rewriter: Rewriter) -> Iterator[None]:
+    """Report, when the block ends, which rewritings were rejected, what stayed as it was, and why."""
+    yield
+    for reason, count in sorted(rewriter.told.items(), key=lambda entry: -entry[1]):
+        warn(f"rewritings by {rewriter.name}: {count} {reason}")

@@ -1,0 +1,108 @@
+"""Models behind the cache, and the engine that writes variants."""
+
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING
+
+from assay.api.progress import warn
+from assay.errors import CacheError, DataError, MissingCapability
+from assay.models import ModelSettings, StatisticsCache, cached_generator, cached_scorer, is_remote, open_model
+from assay.scoring import CHANGES, Deterministic, Rewriter, Written, generator_digest
+from assay.types import Generator, LogProbScorer
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from assay.scores import Role, ScoreRequest
+
+
+@dataclass(frozen=True, slots=True)
+class Opener:
+    """How models are opened: with which settings, and whether behind the cache.
+
+    Attributes:
+        settings: of every model that is opened.
+        cache: read and write the statistics cache.
+    """
+
+    settings: ModelSettings = field(default_factory=ModelSettings)
+    cache: bool = True
+
+    def scorer(self, name: str) -> LogProbScorer:
+        """Open a model that gives token probabilities.
+
+        Raises:
+            ModelError: the model cannot be opened.
+            MissingCapability: it only generates text.
+        """
+        model = open_model(name, self.settings)
+        if not isinstance(model, LogProbScorer):
+            raise MissingCapability(
+                f"{name} only generates text: expected --access black, or a model with token probabilities"
+            )
+        cache = self._open_cache()
+        return model if cache is None else cached_scorer(model, cache, on_problem=warn)
+
+    def generator(self, name: str) -> Generator:
+        """Open a model that generates text.
+
+        Raises:
+            ModelError: the model cannot be opened.
+        """
+        model: Generator = open_model(name, self.settings)
+        cache = self._open_cache()
+        if cache is None:
+            return model
+        return cached_generator(model, cache, digest=generator_digest(model), on_problem=warn)
+
+    def roles(self, target: str, reference: str | None) -> "dict[Role, LogProbScorer]":
+        """Open the audited model and, where one is named, the reference model.
+
+        Revision and adapter are the target's own; all other settings hold for both.
+
+        Raises:
+            ModelError: one of them cannot be opened.
+        """
+        models: dict[Role, LogProbScorer] = {"target": self.scorer(target)}
+        if reference is not None:
+            shared = replace(self.settings, revision=None, adapter=None)
+            models["reference"] = replace(self, settings=shared).scorer(reference)
+        return models
+
+    def rewriter(self, engine: str, kinds: str, requests: "Sequence[ScoreRequest]") -> Rewriter:
+        """Return the engine that writes variants; no model is opened where no score compares variants.
+
+        Args:
+            engine: "deterministic", or the name of a model that follows instructions.
+            kinds: what may change, some of `assay.scoring.CHANGES` with commas between them.
+            requests: the scores that will be computed.
+
+        Raises:
+            DataError: there is no such kind of change.
+            ModelError: the model cannot be opened.
+            SandboxUnavailable: test cases may change, and this machine cannot run solutions safely.
+        """
+        from assay.code import require_sandbox  # noqa: PLC0415  slow to import
+
+        names = {kind.strip() for kind in kinds.split(",")}
+        if not names <= set(CHANGES):
+            raise DataError(f"received --variant-kinds {kinds}, expected some of {','.join(CHANGES)}")
+        changes = tuple(change for change in CHANGES if change in names)
+        if not any(request.variants for request in requests):
+            return Deterministic()
+        if "tests" in changes:
+            require_sandbox()
+        if engine == "deterministic":
+            return Deterministic(changes)
+        own = ModelSettings(concurrency=self.settings.concurrency)
+        if not is_remote(engine):
+            own = ModelSettings(device=self.settings.device, dtype=self.settings.dtype)
+        return Written(replace(self, settings=own).generator(engine), changes=changes)
+
+    def _open_cache(self) -> StatisticsCache | None:
+        if not self.cache:
+            return None
+        try:
+            return StatisticsCache()
+        except CacheError as error:  # a cache that cannot be used costs time, not the run
+            warn(f"{error}; going on without the cache")
+            return None

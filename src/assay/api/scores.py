@@ -1,0 +1,59 @@
+"""The scores of a set of texts as a table."""
+
+from dataclasses import dataclass
+
+import pyarrow as pa
+
+from assay.reports import Column, Report, Row, Table, TabularResult, number_of
+from assay.types import Score
+
+SHOWN = 20
+"""Samples in the table of a report; `to_arrow` has all of them."""
+
+
+@dataclass(frozen=True, slots=True)
+class Scores(TabularResult):
+    """Scores of samples under one model; higher = member.
+
+    Attributes:
+        model: what the user called it.
+        dataset: name of the data set.
+        names: of the scores.
+        ids: of the samples, in input order.
+        rows: one tuple of scores per sample, in the order of `names`.
+    """
+
+    model: str
+    dataset: str
+    names: tuple[str, ...]
+    ids: tuple[str, ...]
+    rows: tuple[tuple[Score, ...], ...]
+
+    def __len__(self) -> int:
+        return len(self.rows)
+
+    def to_arrow(self) -> pa.Table:
+        """Return one row per sample: `id`, a float64 column per score (null where unscorable), and the reasons."""
+        values = [{score.name: score for score in row} for row in self.rows]
+        columns: dict[str, pa.Array] = {"id": pa.array(self.ids, pa.string())}
+        for name in self.names:
+            cells = [row[name].value if row[name].reason is None else None for row in values]
+            columns[name] = pa.array(cells, pa.float64())
+        reasons = [{score.name: score.reason for score in row if score.reason is not None} for row in self.rows]
+        columns["unscorable"] = pa.array([list(row.items()) for row in reasons], pa.map_(pa.string(), pa.string()))
+        return pa.table(columns)
+
+    def describe(self) -> Report:
+        """Return a report with the scores of the first samples."""
+        cells = [
+            Row((name, *(score.value if score.reason is None else score.reason for score in row)))
+            for name, row in zip(self.ids[:SHOWN], self.rows[:SHOWN], strict=True)
+        ]
+        columns = (Column("sample", "name"), *(Column(name, "number") for name in self.names))
+        shown = () if len(self) <= SHOWN else (f"The first {SHOWN} of {len(self):,} samples.",)
+        return Report(
+            title=f"Scores of {self.dataset} under {self.model}",
+            statement=f"{number_of(len(self), 'sample')}, {number_of(len(self.names), 'score')}; higher = member.",
+            tables=(Table("scores", "Scores", columns, tuple(cells), shown),),
+            data={"model": self.model, "dataset": self.dataset, "scores": self.to_arrow().to_pylist()},
+        )

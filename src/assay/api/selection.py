@@ -1,0 +1,138 @@
+"""From the scores that are requested to a plan: which can be computed with the access, models and tables at hand."""
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal
+
+from assay.api.opening import Opener
+from assay.errors import ScoreError
+from assay.models import builtin_folder
+from assay.scores import (
+    SCORES,
+    FrequencyTable,
+    ScoreDefinition,
+    ScoreRequest,
+    default_scores,
+    headline,
+    requests,
+)
+from assay.scoring import Plan, plan
+from assay.types import LogProbScorer, TokenScorer
+
+Tier = Literal["gray", "black"]
+"""Access to a model: its token probabilities, or only the text that it generates."""
+
+
+@dataclass(frozen=True, slots=True)
+class ScoreSelection:
+    """The scores that are requested, and what they compare with.
+
+    Attributes:
+        scores: names with commas between them, parameters behind colons, or a list (`one-pass`, `black`, `all`);
+            None for the default list of the access.
+        access: "gray" for token probabilities, "black" for a model that only generates text.
+        variants: rewritings of each sample for the scores that compare with them; 0 for none with gray access, and
+            for the paper's number with black access.
+        variant_engine: "deterministic", or a model that follows instructions.
+        variant_kinds: what a rewriting changes: function, variable, tests.
+        reference: second model, for scores of two models.
+        frequencies: table of token frequencies, for scores that need it.
+    """
+
+    scores: str | None = None
+    access: Tier = "gray"
+    variants: int = 0
+    variant_engine: str = "deterministic"
+    variant_kinds: str = "function,variable"
+    reference: str | None = None
+    frequencies: Path | None = None
+
+    def specification(self) -> str:
+        """Return the requested scores by name, and those that compare variants if there are any.
+
+        Raises:
+            ScoreError: a score does not exist, or needs the other access.
+        """
+        by_default = self.access == "black" and not self.scores and not self.variants
+        n = headline("black").variants() if by_default else self.variants
+        listed = self.scores or ("one-pass" if self.access == "gray" else ",".join(default_scores(self.access)))
+        compared = [s for s in SCORES.values() if n and s.needs_variants and tier(s) == self.access]
+        names = [listed, *(f"{s.name}:n={n}" if s.defaults["n"] != n else s.name for s in compared)]
+        explicit = {spec.strip() for spec in listed.split(",")}
+        for request in requests(",".join(names)):
+            needed = tier(request.definition)
+            if request.name in explicit and needed != self.access:
+                raise ScoreError(f"score {request.name} needs --access {needed}, received --access {self.access}")
+        return ",".join(names)
+
+    def plan(self, model: str, opener: Opener) -> tuple[Plan, tuple[str, ...]]:
+        """Open the models and say what will be run on them.
+
+        Returns:
+            The plan, and a note for each score of a list that was left out.
+
+        Raises:
+            AssayError: a model cannot be opened, or cannot give what a score needs.
+        """
+        names = self.specification()
+        # before a large model is loaded: a kind of rewriting may be misspelt, or the engine may not be there
+        rewriter = opener.rewriter(self.variant_engine, self.variant_kinds, requests(names))
+        if self.access == "black":
+            if self.reference is not None:
+                raise ScoreError("--reference needs the token probabilities of both models: expected --access gray")
+            chosen, notes = self._computable(names, None, None)
+            return plan(chosen, {}, generator=opener.generator(model), rewriter=rewriter), notes
+        models = opener.roles(model, self.reference)
+        table = frequencies_for(models["target"], self.frequencies)
+        chosen, notes = self._computable(names, models["target"], table)
+        return plan(chosen, models, table, rewriter=rewriter), notes
+
+    def _computable(
+        self, names: str, target: LogProbScorer | None, table: FrequencyTable | None
+    ) -> tuple[tuple[ScoreRequest, ...], tuple[str, ...]]:
+        """Return the scores that can be computed, and a note for each other score of a list.
+
+        A score that is requested by its own name stays, so that the plan can say what it lacks.
+        """
+        explicit = {spec.strip() for spec in names.split(",")}
+        chosen, notes = [], []
+        for request in requests(names):
+            missing = self._missing(request.definition, target, table)
+            if missing is None or (request.name in explicit and tier(request.definition) == self.access):
+                chosen.append(request)
+            else:
+                notes.append(f"{request.name} was left out: {missing}.")
+        return tuple(chosen), tuple(notes)
+
+    def _missing(
+        self, score: ScoreDefinition, target: LogProbScorer | None, table: FrequencyTable | None
+    ) -> str | None:
+        """Return why a score cannot be computed, None if it can."""
+        if tier(score) != self.access:
+            return f"it needs --access {tier(score)}"
+        if score.needs_full_statistics and target is not None and not isinstance(target, TokenScorer):
+            return "the model gives log-probabilities alone"
+        if score.needs_frequencies and target is not None and target.tokenizer_digest is None:
+            return "the model does not show its tokenizer"
+        if score.needs_frequencies and table is None:
+            return "it needs token frequencies for this tokenizer (--frequencies)"
+        if score.access == "two models" and self.reference is None:
+            return "it needs a second model (--reference)"
+        return None
+
+
+def tier(score: ScoreDefinition) -> Tier:
+    """Return the access that a score needs of a model, or of each of two."""
+    return "black" if score.access == "black" else "gray"
+
+
+def frequencies_for(scorer: LogProbScorer, path: Path | None) -> FrequencyTable | None:
+    """Return the table at `path`; without one, the shipped table if it belongs to the model's tokenizer.
+
+    Raises:
+        DataError: the file is not a frequency table.
+    """
+    if path is not None:
+        return FrequencyTable.load(path)
+    shipped = FrequencyTable.load(builtin_folder("small") / "frequencies.npz")
+    return shipped if shipped.tokenizer_digest == scorer.tokenizer_digest else None

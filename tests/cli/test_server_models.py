@@ -74,7 +74,7 @@ def test_a_score_of_the_tokenizer_says_in_one_line_that_a_server_shows_none(assa
     done = assay("score", f"openai:m@{server.url}", texts, "--scores", "dc_pdd", *table)
     assert done.code == 2
     assert "does not show its own: expected the model opened from its weights, or scores" in done.err
-    assert "frequenc" not in done.err
+    assert "--frequencies" not in done.err
     assert done.err.count("\n") == 1
     listed = assay("score", f"openai:m@{server.url}", texts, *table)
     assert "dc_pdd was left out: the model does not show its tokenizer." in listed.err
@@ -83,4 +83,4 @@ def test_a_score_of_the_tokenizer_says_in_one_line_that_a_server_shows_none(assa
 def test_a_chat_model_gives_no_probabilities(assay, texts, server):
     done = assay("score", f"openai-chat:m@{server.url}", texts)
     assert done.code == 2
-    assert "only writes" in done.err
+    assert "only generates text" in done.err

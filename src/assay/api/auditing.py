@@ -1,6 +1,6 @@
 """`assay.audit`, `assay.calibrate` and `assay.score`: a model and texts, by name or as values."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -19,8 +19,9 @@ from assay.pages import write_report, write_run
 from assay.scoring import Plan, Rewriter, ScoredSample, score_stream
 from assay.types import Sample
 
-Texts = str | Path | Dataset | Sequence[Sample]
-"""A benchmark's name, a file or folder, a data set that `assay.load` returned, or samples."""
+Texts = str | Path | Dataset | Sequence[Sample] | Callable[[], Dataset]
+"""A benchmark's name, a file or folder, a data set that `assay.load` returned, samples, or a function that loads a data
+set once the other arguments have been checked."""
 
 
 def audit(
@@ -211,6 +212,8 @@ def _dataset(texts: Texts) -> Dataset:
         return texts
     if isinstance(texts, str | Path):
         return load(texts)
+    if callable(texts):
+        return texts()
     return Dataset.of("samples", texts, source="samples")
 
 

@@ -2,6 +2,7 @@
 
 import re
 from dataclasses import asdict
+from functools import partial
 from pathlib import Path
 from typing import Annotated, Literal
 
@@ -88,14 +89,13 @@ def audit_command(
     from assay.leakage import rule
 
     rules = [rule(text) for text in fail_on or []]
-    chosen.selection().specification()  # a misspelt score is reported before data are read
     folder = out or Path("assay-runs") / f"{slug(model)}-{slug(benchmark)}"
     result = audit(
         model,
-        data.load(benchmark),
-        unseen=unseen and load(unseen, text=unseen_text),
+        partial(data.load, benchmark),
+        unseen=unseen and partial(load, unseen, text=unseen_text),
         calibration=calibration,
-        labelled=labelled and load(labelled, text=data.text, label=data.label or "label", group=data.group),
+        labelled=labelled and partial(load, labelled, text=data.text, label=data.label or "label", group=data.group),
         **asdict(chosen),
         primary=primary,
         alpha=alpha,

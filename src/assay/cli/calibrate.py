@@ -1,5 +1,6 @@
 """`assay calibrate`: scores of known-unseen text, kept for later audits."""
 
+from functools import partial
 from pathlib import Path
 from typing import Annotated
 
@@ -27,15 +28,12 @@ def calibrate_command(
     """
     from assay import calibrate
 
-    selection = chosen.selection()
-    selection.specification()  # a misspelt score is reported before data are read
-    dataset = data.load(unseen)
     result = calibrate(
         model,
-        dataset,
-        selection=selection,
+        partial(data.load, unseen),
+        selection=chosen.selection(),
         settings=model_options.settings(),
         cache=not model_options.no_cache,
         out=output,
     )
-    typer.echo(f"{output}: {len(dataset)} unseen texts under {model}, {len(result.values)} scores")
+    typer.echo(f"{output}: {result.texts} unseen texts under {model}, {len(result.values)} scores")

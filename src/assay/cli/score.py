@@ -1,5 +1,6 @@
 """`assay score`: values of any scores for any texts, one line per sample."""
 
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -46,9 +47,11 @@ def score_command(
     if model is None or texts is None:
         raise DataError("assay score takes MODEL and DATA, for example: assay score builtin:small texts.jsonl")
     check_output(output)
-    selection = chosen.selection()
-    selection.specification()  # a misspelt score is reported before data are read
-    with scored(model, data.load(texts), selection, model_options.opener()) as (dataset, plan, samples):
+    with scored(model, partial(data.load, texts), chosen.selection(), model_options.opener()) as (
+        dataset,
+        plan,
+        samples,
+    ):
         rows = (Row.of(dataset.samples[sample.index].id, sample.scores) for sample in samples)
         write_scores(rows, output, [request.name for request in plan.requests])
 

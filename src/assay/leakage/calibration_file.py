@@ -32,6 +32,11 @@ class UnseenScores:
     digests: Mapping[str, str]
     values: Mapping[str, NDArray[np.float64]]
 
+    @property
+    def texts(self) -> int:
+        """Number of unseen texts that were scored."""
+        return max((len(column) for column in self.values.values()), default=0)
+
     @classmethod
     def measure(cls, samples: tuple[Sample, ...], plan: Plan, *, source: str, progress: Progress | None = None) -> Self:
         """Score known-unseen text."""

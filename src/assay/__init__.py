@@ -1,7 +1,7 @@
 """assay: was this benchmark in the model's training data, and where does this code come from?
 
     audit(model, benchmark, unseen=…)        was the benchmark in the training data?
-    score(model, texts, "min_k,mid_pit")     the values of scores, one row per sample
+    score(model, texts, "loss,min_k")     the values of scores, one row per sample
     calibrate(model, unseen)                 scores of known-unseen text, for later audits
     trace(text, "code.index")                the sources of a piece of code
     build_index(corpora, "code.index")       an index of code

@@ -43,15 +43,13 @@ class TabularResult:
         return self.to_arrow().to_pandas()
 
     def report(self, path: Path | str) -> Path:
-        """Write the report; the suffix says in which format: .html, .md, .tex or .json.
+        """Write the report; the suffix says in which format: .md, .tex or .json.
 
         Raises:
             DataError: another suffix, or the file cannot be written.
         """
-        from assay.reports.html import render_html  # noqa: PLC0415  templates and charts, for pages
-
         path = Path(path)
-        renderers = {".html": render_html, ".md": render_markdown, ".tex": render_latex, ".json": render_json}
+        renderers = {".md": render_markdown, ".tex": render_latex, ".json": render_json}
         if path.suffix not in renderers:
             raise DataError(f"{path}: expected a name that ends in {', '.join(renderers)}")
         write_text(path, renderers[path.suffix](self.describe()))

@@ -1,0 +1,270 @@
+"""Measure the structure and the wording of `src/assay`, and check the limits that CI enforces.
+
+python tools/structure.py             print the table of measurements
+python tools/structure.py --check     print each violation, exit with 1 if there is one
+python tools/structure.py --root DIR  measure another checkout
+"""
+
+import argparse
+import ast
+import io
+import re
+import sys
+import tokenize
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+GENERIC = frozenset(
+    "one found told some said given wanted made known asked held taken todo here".split()  # noqa: SIM905  a word list
+)
+LONG_SCOPE = 3
+MOST_PARAMETERS = 8
+MOST_DEEP_IMPORTS = 40
+QUESTION_WORDS = ("What", "Which", "Whether")
+DETECTORS = ("mid_pit", "sr_gray")
+PARAMETERS_FREE = ("cli/", "api/")
+"""Folders whose functions may take more parameters: each is an option of a command."""
+
+LANGUAGES = frozenset({"python", "java", "c", "cpp", "javascript", "typescript", "go", "rust"})
+REPLACERS = ("os", "partial", "unfinished", "temporary")
+"""Objects whose `replace` or `rename` puts a file in the place of another."""
+
+TABLE = 4
+"""Languages from which on a literal is a table of languages."""
+
+
+@dataclass(frozen=True, slots=True)
+class Module:
+    """One parsed source file."""
+
+    path: str
+    text: str
+    tree: ast.Module
+
+    @property
+    def package(self) -> str:
+        """The first folder below the root, or "" for a module at the root."""
+        return self.path.split("/")[0] if "/" in self.path else ""
+
+
+@dataclass(frozen=True, slots=True)
+class Violation:
+    """One place that breaks a limit."""
+
+    path: str
+    line: int
+    message: str
+
+    def __str__(self) -> str:
+        return f"src/assay/{self.path}:{self.line}: {self.message}"
+
+
+def modules(root: Path) -> list[Module]:
+    """Parse every module below `root/src/assay`, sorted by path."""
+    base = root / "src" / "assay"
+    paths = sorted(base.rglob("*.py"))
+    return [Module(p.relative_to(base).as_posix(), t := p.read_text("utf-8"), ast.parse(t)) for p in paths]
+
+
+def imports_across_packages(module: Module, packages: frozenset[str]) -> Iterator[tuple[int, str, bool]]:
+    """Line, imported module and depth (True: past the package's face) of each import from another package."""
+    for node in ast.walk(module.tree):
+        if isinstance(node, ast.ImportFrom) and node.module and node.module.startswith("assay."):
+            parts = node.module.split(".")
+            if parts[1] in packages and parts[1] != module.package:
+                yield node.lineno, node.module, len(parts) > 2  # noqa: PLR2004  assay.package
+
+
+def bound_names(tree: ast.AST) -> Iterator[tuple[str, int]]:
+    """Each name that is bound (variable, parameter, attribute, function, class) with its line."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
+            yield node.id, node.lineno
+        elif isinstance(node, ast.arg):
+            yield node.arg, node.lineno
+        elif isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
+            yield node.name, node.lineno
+
+
+def generic_names(module: Module) -> Iterator[tuple[str, int]]:
+    """Generic names bound in a scope of more than three lines (a short lambda or comprehension is exempt)."""
+    short: set[tuple[str, int]] = set()
+    for node in ast.walk(module.tree):
+        if isinstance(node, ast.Lambda | ast.GeneratorExp | ast.ListComp | ast.SetComp | ast.DictComp):
+            length = (node.end_lineno or node.lineno) - node.lineno + 1
+            if length <= LONG_SCOPE:
+                short.update(bound_names(node))
+    for name, line in bound_names(module.tree):
+        if name in GENERIC and (name, line) not in short:
+            yield name, line
+
+
+def docstrings(module: Module) -> Iterator[str]:
+    """Every docstring of the module, its classes and its functions."""
+    for node in ast.walk(module.tree):
+        if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef):
+            text = ast.get_docstring(node)
+            if text:
+                yield text
+
+
+def comment_lines(module: Module) -> int:
+    """Lines that hold only a comment."""
+    tokens = tokenize.generate_tokens(io.StringIO(module.text).readline)
+    lines = module.text.splitlines()
+    comments = (token.start[0] for token in tokens if token.type == tokenize.COMMENT)
+    return sum(lines[line - 1].lstrip().startswith("#") for line in comments)
+
+
+def wide_functions(module: Module) -> Iterator[tuple[str, int, int]]:
+    """Name, line and number of parameters of each function that takes more than the limit."""
+    for node in ast.walk(module.tree):
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+            arguments = [*node.args.posonlyargs, *node.args.args, *node.args.kwonlyargs]
+            count = sum(argument.arg not in {"self", "cls"} for argument in arguments)
+            if count > MOST_PARAMETERS:
+                yield node.name, node.lineno, count
+
+
+def method_calls(module: Module, *names: str, on: str | None = None) -> list[int]:
+    """Lines on which a method of one of these names is called, of the object `on` if it is given."""
+    calls = [node for node in ast.walk(module.tree) if isinstance(node, ast.Call)]
+    methods = [call.func for call in calls if isinstance(call.func, ast.Attribute) and call.func.attr in names]
+    return [
+        method.lineno
+        for method in methods
+        if on is None or (isinstance(method.value, ast.Name) and method.value.id == on)
+    ]
+
+
+def optimiser_loops(module: Module) -> list[int]:
+    """Lines on which gradients are computed for an optimiser."""
+    return method_calls(module, "backward")
+
+
+def own_replacements(module: Module) -> list[int]:
+    """Lines on which a module replaces a file itself."""
+    return [line for name in REPLACERS for line in method_calls(module, "replace", "rename", on=name)]
+
+
+def language_tables(module: Module) -> list[int]:
+    """Lines on which a dictionary, set or list names four programming languages or more."""
+    lines = []
+    for node in ast.walk(module.tree):
+        if isinstance(node, ast.Dict):
+            items = [key for key in node.keys if key is not None]
+        elif isinstance(node, ast.Set | ast.List | ast.Tuple):
+            items = node.elts
+        else:
+            continue
+        values = {item.value for item in items if isinstance(item, ast.Constant)}
+        if len(values & LANGUAGES) >= TABLE:
+            lines.append(node.lineno)
+    return lines
+
+
+def names_detector(module: Module, name: str) -> bool:
+    """Return True if the source contains a detector's name as a word."""
+    return re.search(rf"\b{name}\b", module.text) is not None
+
+
+def deep_imports(sources: list[Module]) -> Iterator[Violation]:
+    """Imports past the face of another package, if there are more than the limit."""
+    packages = frozenset(module.package for module in sources if module.package)
+    deep = [
+        Violation(module.path, line, f"imports {name}; expected the face of the package")
+        for module in sources
+        for line, name, past_face in imports_across_packages(module, packages)
+        if past_face and module.path != "__init__.py"
+    ]
+    return iter(deep if len(deep) > MOST_DEEP_IMPORTS else [])
+
+
+def wording(sources: list[Module]) -> Iterator[Violation]:
+    """Generic names, and docstrings that begin with a question word."""
+    for module in sources:
+        for name, line in generic_names(module):
+            yield Violation(module.path, line, f"{name!r} does not say what it holds")
+        for text in docstrings(module):
+            if text.split()[0].rstrip(",") in QUESTION_WORDS:
+                yield Violation(module.path, 1, f"docstring {text.splitlines()[0]!r} begins with a question word")
+
+
+def parameters(sources: list[Module]) -> Iterator[Violation]:
+    """Functions with more parameters than the limit, outside the command line and the Python API."""
+    for module in sources:
+        if not module.path.startswith(PARAMETERS_FREE):
+            for name, line, count in wide_functions(module):
+                yield Violation(module.path, line, f"{name} takes {count} parameters, at most {MOST_PARAMETERS}")
+
+
+def second_ways(sources: list[Module]) -> Iterator[Violation]:
+    """A second optimiser loop, a second way to replace a file, a second table of languages."""
+    for module in sources:
+        if not module.path.startswith("training/"):
+            for line in optimiser_loops(module):
+                yield Violation(module.path, line, "computes gradients itself; expected assay.training")
+        if module.path != "files.py":
+            for line in own_replacements(module):
+                yield Violation(module.path, line, "replaces a file itself; expected assay.files")
+        if not module.path.startswith("languages/"):
+            for line in language_tables(module):
+                yield Violation(module.path, line, "a table of languages; expected assay.languages")
+
+
+CHECKS = (deep_imports, wording, parameters, second_ways)
+
+
+def violations(sources: list[Module]) -> Iterator[Violation]:
+    """Every place that breaks a limit which CI enforces."""
+    for check in CHECKS:
+        yield from check(sources)
+
+
+def measurements(sources: list[Module]) -> dict[str, str]:
+    """The table of measurements, row by row."""
+    packages = frozenset(module.package for module in sources if module.package)
+    crossing = [row for module in sources for row in imports_across_packages(module, packages)]
+    names = sum(1 for module in sources for _ in bound_names(module.tree))
+    generic = sum(1 for module in sources for name, _ in bound_names(module.tree) if name in GENERIC)
+    texts = [text for module in sources for text in docstrings(module)]
+    questions = sum(text.split()[0].rstrip(",") in QUESTION_WORDS for text in texts)
+    lines = sum(len(module.text.splitlines()) for module in sources)
+    comments = sum(comment_lines(module) for module in sources)
+    deep = sum(past_face for *_, past_face in crossing)
+    wide = sum(1 for m in sources for _ in wide_functions(m) if not m.path.startswith(PARAMETERS_FREE))
+    rows = {
+        "source files": f"{len(sources)}",
+        "lines of source": f"{lines:,}",
+        "deep imports across packages / through a face": f"{deep} / {len(crossing) - deep}",
+        "generic identifiers per 1,000 names": f"{1000 * generic / names:.1f}",
+        "docstrings that begin with What, Which or Whether": f"{100 * questions / max(1, len(texts)):.1f} %",
+        "comment lines": f"{100 * comments / lines:.1f} %",
+        "files with a backward pass": f"{sum(bool(optimiser_loops(module)) for module in sources)}",
+        f"functions with more than {MOST_PARAMETERS} parameters": f"{wide}",
+    }
+    for name in DETECTORS:
+        rows[f"source files that name {name}"] = f"{sum(names_detector(module, name) for module in sources)}"
+    return rows
+
+
+def main() -> int:
+    """Print the table, or the violations."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--root", type=Path, default=Path(__file__).resolve().parents[1])
+    parser.add_argument("--check", action="store_true")
+    arguments = parser.parse_args()
+    sources = modules(arguments.root)
+    if not arguments.check:
+        for title, value in measurements(sources).items():
+            print(f"{title:<55} {value}")
+        return 0
+    broken = list(violations(sources))
+    for violation in broken:
+        print(violation)
+    return int(bool(broken))
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -28,7 +28,6 @@ from .evidence import read_query as read_query
 from .filters import Filters as Filters
 from .filters import languages_named as languages_named
 from .filters import size_named as size_named
-from .functions import Granularity as Granularity
 from .index import CodeIndex as CodeIndex
 from .licence_rules import checked_rules as checked_rules
 from .licence_rules import denied as denied
@@ -47,6 +46,7 @@ from .searchable import WritableIndex as WritableIndex
 from .sources.open import Reading as Reading
 from .sources.open import open_sources as open_sources
 from .sources.size import Expected as Expected
+from .splitting import Granularity as Granularity
 from .stored import AddCounts as AddCounts
 from .stored import IndexInfo as IndexInfo
 from .stored import SeenFile as SeenFile

@@ -10,7 +10,7 @@ from assay.experiments.hst.corpus import SearchSpace
 from assay.provenance import adapt, edited, renamed
 
 Kind = Literal["type 1", "type 2", "renamed", "type 3"]
-WINDOWS = (7, 15, 30, 60, 120, 240, 480)
+WINDOWS: tuple[int, ...] = (7, 15, 30, 60, 120, 240, 480)
 DONORS = 20
 
 

@@ -14,10 +14,11 @@ import numpy as np
 from measuring import arguments, write
 from subjects import frequencies_of
 
-from assay.cli.requested import computable, frequencies_for
+from assay.api.selection import frequencies_for
 from assay.datasets import split_by_group
 from assay.evaluation.calibration import conformal_p_values
 from assay.models import open_local
+from assay.scores import requests
 from assay.scoring import plan, score_samples
 from assay.testbed.demo import CALIBRATION_SHARE, demo_functions
 from assay.types import Sample
@@ -50,8 +51,8 @@ def main() -> None:
     samples = list(demo_functions(SMOKE_PER_DOSE if options.smoke else None).nonmembers)
     model = open_local("builtin:small", device=options.device)
     frequencies = frequencies_for(model, None) or frequencies_of(model, [sample.text for sample in samples])
-    wanted, _ = computable("one-pass,lowercase", "gray", frequencies=True, reference=False)
-    values = score_samples(samples, plan(wanted, {"target": model}, frequencies)).values
+    requested = requests("one-pass,lowercase")
+    values = score_samples(samples, plan(requested, {"target": model}, frequencies)).values
     splits = options.repeats or (SMOKE_SPLITS if options.smoke else SPLITS)
     results = [
         {

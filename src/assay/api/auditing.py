@@ -12,12 +12,15 @@ from assay.api.selection import ScoreSelection, Tier
 from assay.datasets import Dataset, load
 from assay.errors import DataError
 from assay.evaluation import unseen_note
-from assay.leakage import Audit, Ties, UnseenScores, fit_all
+from assay.leakage import Audit, Ties, UnseenScores, fit_all, write_run
 from assay.leakage import audit as audit_samples
 from assay.models import ModelSettings
-from assay.pages import write_report, write_run
+from assay.reports import write_html
 from assay.scoring import Plan, Rewriter, ScoredSample, score_stream
+from assay.testbed import describe_run
 from assay.types import Sample
+
+PAGE = "report.html"
 
 Texts = str | Path | Dataset | Sequence[Sample] | Callable[[], Dataset]
 """A benchmark's name, a file or folder, a data set that `assay.load` returned, samples, or a function that loads a data
@@ -116,7 +119,7 @@ def audit(
             "labelled": lessons and lessons.source,
         }
         write_run(Path(out), result, manifest(plan, dataset, watch, recorded))
-        write_report(Path(out))
+        write_html(describe_run(Path(out)), Path(out) / PAGE)
     return result
 
 
@@ -235,5 +238,5 @@ def _check_primary(primary: str | None, plan: Plan) -> None:
 def _rejections(rewriter: Rewriter) -> Iterator[None]:
     """Report, when the block ends, which rewritings were rejected, what stayed as it was, and why."""
     yield
-    for reason, count in sorted(rewriter.told.items(), key=lambda entry: -entry[1]):
+    for reason, count in sorted(rewriter.counts.items(), key=lambda entry: -entry[1]):
         warn(f"rewritings by {rewriter.name}: {count} {reason}")

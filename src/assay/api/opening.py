@@ -12,7 +12,7 @@ from assay.types import Generator, LogProbScorer
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from assay.scores import Role, ScoreRequest
+    from assay.scores import ModelRole, ScoreRequest
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,7 +54,7 @@ class Opener:
             return model
         return cached_generator(model, cache, digest=generator_digest(model), on_problem=warn)
 
-    def roles(self, target: str, reference: str | None) -> "dict[Role, LogProbScorer]":
+    def roles(self, target: str, reference: str | None) -> "dict[ModelRole, LogProbScorer]":
         """Open the audited model and, where one is named, the reference model.
 
         Revision and adapter are the target's own; all other settings hold for both.
@@ -62,7 +62,7 @@ class Opener:
         Raises:
             ModelError: one of them cannot be opened.
         """
-        models: dict[Role, LogProbScorer] = {"target": self.scorer(target)}
+        models: dict[ModelRole, LogProbScorer] = {"target": self.scorer(target)}
         if reference is not None:
             shared = replace(self.settings, revision=None, adapter=None)
             models["reference"] = replace(self, settings=shared).scorer(reference)

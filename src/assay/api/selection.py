@@ -13,7 +13,7 @@ from assay.scores import (
     ScoreDefinition,
     ScoreRequest,
     default_scores,
-    headline,
+    headline_score,
     requests,
 )
 from assay.scoring import Plan, plan
@@ -54,7 +54,7 @@ class ScoreSelection:
             ScoreError: a score does not exist, or needs the other access.
         """
         by_default = self.access == "black" and not self.scores and not self.variants
-        n = headline("black").variants() if by_default else self.variants
+        n = headline_score("black").variants() if by_default else self.variants
         listed = self.scores or ("one-pass" if self.access == "gray" else ",".join(default_scores(self.access)))
         compared = [s for s in SCORES.values() if n and s.needs_variants and tier(s) == self.access]
         names = [listed, *(f"{s.name}:n={n}" if s.defaults["n"] != n else s.name for s in compared)]

@@ -9,6 +9,7 @@ from rich.console import Console
 from assay.errors import DataError, require
 from assay.files import write_text
 from assay.reports.codec import render_json
+from assay.reports.html import render_html
 from assay.reports.latex import render_latex
 from assay.reports.markdown import render_markdown
 from assay.reports.report import Report
@@ -43,13 +44,13 @@ class TabularResult:
         return self.to_arrow().to_pandas()
 
     def report(self, path: Path | str) -> Path:
-        """Write the report; the suffix says in which format: .md, .tex or .json.
+        """Write the report; the suffix says in which format: .html, .md, .tex or .json.
 
         Raises:
             DataError: another suffix, or the file cannot be written.
         """
         path = Path(path)
-        renderers = {".md": render_markdown, ".tex": render_latex, ".json": render_json}
+        renderers = {".html": render_html, ".md": render_markdown, ".tex": render_latex, ".json": render_json}
         if path.suffix not in renderers:
             raise DataError(f"{path}: expected a name that ends in {', '.join(renderers)}")
         write_text(path, renderers[path.suffix](self.describe()))

@@ -132,9 +132,9 @@ def test_values_alone_give_no_verdict_but_advice():
 
 @pytest.mark.parametrize("value", [-1e9, 0.0, 1e9])
 def test_no_value_however_high_makes_an_uncalibrated_score_a_leak(value: float):
-    told = replace(audit(), values={"mid_pit": np.array([value])})
-    assert statement_of(told) == statement_of(audit())
-    assert "leaked: yes" not in " ".join([statement_of(told).text, *statement_of(told).details]).lower()
+    subject = replace(audit(), values={"mid_pit": np.array([value])})
+    assert statement_of(subject) == statement_of(audit())
+    assert "leaked: yes" not in " ".join([statement_of(subject).text, *statement_of(subject).details]).lower()
 
 
 def test_a_score_without_any_value_says_why(unscorable: Audit):
@@ -144,10 +144,12 @@ def test_a_score_without_any_value_says_why(unscorable: Audit):
 
 
 def test_unscorable_samples_are_counted_beside_the_verdict():
-    told = audit(ranking=ranking(0.83, 0.79, 0.87))
-    summary = replace(told.summaries[0], scored=97)
+    subject = audit(ranking=ranking(0.83, 0.79, 0.87))
+    summary = replace(subject.summaries[0], scored=97)
     assert (
-        statement_of(replace(told, summaries=(summary,))).details[-1].startswith("3 samples of 100 could not be scored")
+        statement_of(replace(subject, summaries=(summary,)))
+        .details[-1]
+        .startswith("3 samples of 100 could not be scored")
     )
 
 
@@ -156,11 +158,11 @@ def test_known_non_members_check_the_calibration():
         calibration(0.28, 0.22, 0.35, 0.0001),
         false_positives=FlagRate(2, 40, 0, 0.05, Estimate(0.05, 0.02, 0.12), 0.05, 0.5),
     )
-    told = statement_of(audit(ranking=ranking(0.83, 0.79, 0.87), calibration=checked))
+    subject = statement_of(audit(ranking=ranking(0.83, 0.79, 0.87), calibration=checked))
     assert (
         "A threshold set beforehand on 200 other unseen texts falsely flags 5 % (2 % to 12 %) of 40 non-members, where "
         "5 % is chance; as many or more would come up in 50 % of cases."
-    ) in plain(" ".join(told.details))
+    ) in plain(" ".join(subject.details))
 
 
 def test_what_the_threshold_finds_is_told_dose_by_dose():
@@ -168,84 +170,84 @@ def test_what_the_threshold_finds_is_told_dose_by_dose():
         return FlagRate(2, 40, 0, 0.05, Estimate(value, 0.02, 0.12), 0.05, 0.5)
 
     by_dose = {0: rate(0.05), 1: rate(0.08), 2: rate(0.3), 16: rate(1.0)}
-    held = replace(calibration(0.28, 0.22, 0.35, 0.0001), false_positives=by_dose[0], by_dose=by_dose)
-    told = plain(" ".join(statement_of(audit(doses=(dose(1, 0.7, 0.6, 0.8),), calibration=held)).details))
-    assert "flags 8 % of those seen once, 30 % seen twice and 100 % seen 16 times, and falsely flags 5 %" in told
+    rates = replace(calibration(0.28, 0.22, 0.35, 0.0001), false_positives=by_dose[0], by_dose=by_dose)
+    subject = plain(" ".join(statement_of(audit(doses=(dose(1, 0.7, 0.6, 0.8),), calibration=rates)).details))
+    assert "flags 8 % of those seen once, 30 % seen twice and 100 % seen 16 times, and falsely flags 5 %" in subject
 
 
 def test_a_calibration_that_flags_too_many_known_non_members_is_said_not_to_hold():
-    held = FlagRate(12, 40, 0, 0.05, Estimate(0.3, 0.18, 0.45), 0.05, 0.0004)
-    told = statement_of(
+    rates = FlagRate(12, 40, 0, 0.05, Estimate(0.3, 0.18, 0.45), 0.05, 0.0004)
+    subject = statement_of(
         audit(
-            ranking=ranking(0.83, 0.79, 0.87), calibration=replace(calibration(0.3, 0.2, 0.4, 0), false_positives=held)
+            ranking=ranking(0.83, 0.79, 0.87), calibration=replace(calibration(0.3, 0.2, 0.4, 0), false_positives=rates)
         )
     )
-    assert "the calibration does not hold here" in told.details[-1]
+    assert "the calibration does not hold here" in subject.details[-1]
 
 
 def test_a_baseline_that_separates_is_a_warning_and_marks_the_statement():
     blind = ranking(0.92, 0.88, 0.95, "bag of words")
-    told = replace(
+    subject = replace(
         audit(ranking=ranking(0.83, 0.79, 0.87)),
         blind=BlindBaseline(blind, "bag of words", separates=True, all=(blind,)),
         blind_compares="members and non-members",
     )
-    warning = confounding_warning(told) or ""
+    warning = confounding_warning(subject) or ""
     assert "tells members and non-members apart: AUROC .920 [.880, .950]" in warning
     assert "mid_pit reaches .830 [.790, .870]" in warning
-    assert baseline_note(told) is None
-    assert any("warning above" in detail for detail in statement_of(told).details)
+    assert baseline_note(subject) is None
+    assert any("warning above" in detail for detail in statement_of(subject).details)
 
 
 def test_unseen_text_of_another_kind_gives_no_verdict_however_much_is_flagged():
     blind = ranking(1.0, 0.98, 1.0, "bag of words")
-    told = replace(
+    subject = replace(
         audit(calibration=calibration(0.96, 0.92, 0.98, 0.0001)),
         blind=BlindBaseline(blind, "bag of words", separates=True, all=(blind,)),
         blind_compares="this benchmark and the unseen text",
     )
-    statement = statement_of(told)
+    statement = statement_of(subject)
     assert statement.text.startswith("No verdict: ")
     assert "unseen text of another kind is no yardstick" in statement.details[0]
 
 
 def test_a_baseline_that_does_not_separate_is_a_note():
     blind = ranking(0.52, 0.47, 0.57, "bag of words")
-    told = replace(
+    subject = replace(
         audit(calibration=calibration(0.28, 0.22, 0.35, 0.0001)),
         blind=BlindBaseline(blind, "bag of words", separates=False, all=(blind,)),
         blind_compares="this benchmark and the unseen text",
     )
-    assert confounding_warning(told) is None
-    assert "cannot tell this benchmark and the unseen text apart" in (baseline_note(told) or "")
+    assert confounding_warning(subject) is None
+    assert "cannot tell this benchmark and the unseen text apart" in (baseline_note(subject) or "")
 
 
 @pytest.mark.parametrize(
-    ("blind", "told"),
+    ("blind", "sentence"),
     [
         (ranking(0.57, 0.51, 0.62), "apart a little"),
         (ranking(0.64, 0.44, 0.79), "cannot be ruled out"),
         (ranking(0.41, 0.3, 0.52), "cannot tell"),
     ],
 )
-def test_a_baseline_short_of_a_warning_is_told_as_good_as_it_is(blind: Ranking, told: str):
+def test_a_baseline_short_of_a_warning_is_reported_as_good_as_it_is(blind: Ranking, sentence: str):
     beside = replace(
         audit(ranking=ranking(0.83, 0.79, 0.87)),
         blind=BlindBaseline(blind, "bag of words", separates=False, all=(blind,)),
         blind_compares="members and non-members",
     )
-    assert told in (baseline_note(beside) or "")
+    assert sentence in (baseline_note(beside) or "")
 
 
 def test_a_baseline_that_could_not_be_measured_says_why():
-    told = replace(audit(), blind=BlindBaseline(None, None, separates=False, all=(), reason="too few texts"))
-    assert confounding_warning(told) is None
-    assert baseline_note(told) == "No blind baseline: too few texts."
+    subject = replace(audit(), blind=BlindBaseline(None, None, separates=False, all=(), reason="too few texts"))
+    assert confounding_warning(subject) is None
+    assert baseline_note(subject) == "No blind baseline: too few texts."
 
 
 def test_every_kind_of_audit_has_a_statement(every_audit: dict[str, Audit]):
-    for told in every_audit.values():
-        statement = statement_of(told)
+    for subject in every_audit.values():
+        statement = statement_of(subject)
         assert statement.text.endswith(".")
         assert all(detail.endswith(".") for detail in statement.details)
         assert "nan" not in " ".join([statement.text, *statement.details])
@@ -253,22 +255,22 @@ def test_every_kind_of_audit_has_a_statement(every_audit: dict[str, Audit]):
 
 def test_a_benchmark_is_judged_as_a_whole_too():
     whole = SetTest(0.0005, 0.61, 164, 164, 200, 31)
-    held = replace(calibration(0.08, 0.05, 0.13, 0.1), whole=whole)
+    rates = replace(calibration(0.08, 0.05, 0.13, 0.1), whole=whole)
     assert (
         "The set as a whole: a sample of it scores above an unseen text in 61 % of pairs (chance is 50 %); had nothing "
         "leaked, that much would come up"
-    ) in plain(" ".join(statement_of(audit(calibration=held)).details))
+    ) in plain(" ".join(statement_of(audit(calibration=rates)).details))
 
 
 def test_unseen_text_without_groups_is_told_to_need_them():
     for groups, warned in ((200, True), (31, False)):
-        held = replace(calibration(0.08, 0.05, 0.13, 0.1), whole=SetTest(0.0005, 0.61, 164, 164, 200, groups))
-        told = plain(" ".join(statement_of(audit(calibration=held)).details))
-        assert ("where some are siblings" in told) is warned
+        rates = replace(calibration(0.08, 0.05, 0.13, 0.1), whole=SetTest(0.0005, 0.61, 164, 164, 200, groups))
+        subject = plain(" ".join(statement_of(audit(calibration=rates)).details))
+        assert ("where some are siblings" in subject) is warned
 
 
 def test_too_few_groups_for_a_test_of_the_whole_are_told():
-    held = replace(calibration(0.08, 0.05, 0.13, 0.1), whole=SetTest(math.nan, 0.6, 100, 1, 200, 31))
+    rates = replace(calibration(0.08, 0.05, 0.13, 0.1), whole=SetTest(math.nan, 0.6, 100, 1, 200, 31))
     assert "no p-value, since that takes 5 groups on either side (100 samples of 1 group" in plain(
-        " ".join(statement_of(audit(calibration=held)).details)
+        " ".join(statement_of(audit(calibration=rates)).details)
     )

@@ -112,13 +112,13 @@ def test_a_broken_file_is_named_in_one_line(name: str, harm, single: Audit, tmp_
     assert "\n" not in str(raised.value)
 
 
-def test_a_folder_that_is_none_is_told_so(tmp_path: Path):
+def test_a_folder_that_is_none_is_reported(tmp_path: Path):
     with pytest.raises(DataError, match="not a run folder"):
         read_run(tmp_path / "nowhere")
 
 
 @pytest.mark.parametrize(
-    ("change", "told"),
+    ("change", "message"),
     [
         ({"schema": 7}, "schema 7, expected 1"),
         ({"summaries": [{"score": "loss"}]}, "not a whole run folder"),
@@ -126,16 +126,16 @@ def test_a_folder_that_is_none_is_told_so(tmp_path: Path):
         ({"model": 3}, "int where str is expected"),
     ],
 )
-def test_a_summary_of_another_shape_is_told_so(change: dict[str, object], told: str, single: Audit, tmp_path: Path):
+def test_a_summary_of_another_shape_is_reported(change: dict[str, object], message: str, single: Audit, tmp_path: Path):
     write_run(tmp_path, single, {})
     path = tmp_path / "summary.json"
     path.write_text(json.dumps(json.loads(path.read_text("utf-8")) | change), "utf-8")
-    with pytest.raises(DataError, match=told) as raised:
+    with pytest.raises(DataError, match=message) as raised:
         read_run(tmp_path)
     assert "\n" not in str(raised.value)
 
 
-def test_tables_that_contradict_each_other_are_told_so(single: Audit, demo: Audit, tmp_path: Path):
+def test_tables_that_contradict_each_other_are_reported(single: Audit, demo: Audit, tmp_path: Path):
     write_run(tmp_path / "a", single, {})
     write_run(tmp_path / "b", demo, {})
     (tmp_path / "b" / "samples.parquet").replace(tmp_path / "a" / "samples.parquet")
@@ -143,7 +143,7 @@ def test_tables_that_contradict_each_other_are_told_so(single: Audit, demo: Audi
         read_run(tmp_path / "a")
 
 
-def test_a_folder_that_cannot_be_made_is_told_so(single: Audit, tmp_path: Path):
+def test_a_folder_that_cannot_be_made_is_reported(single: Audit, tmp_path: Path):
     (tmp_path / "file").write_text("")
     with pytest.raises(DataError, match="cannot write the run folder"):
         write_run(tmp_path / "file" / "run", single, {})

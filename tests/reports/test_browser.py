@@ -1,4 +1,4 @@
-"""What a reader meets in a browser: the page works with mouse, keyboard and phone, in the dark and on paper."""
+"""The page in a browser: it works with mouse, keyboard and phone, in the dark and on paper."""
 
 import json
 import re
@@ -134,9 +134,9 @@ def test_a_page_opens_without_complaint_and_asks_nothing_of_a_network(
     assert chromium.driver.get_log("browser") == []
     assert chromium.ask("return performance.getEntriesByType('resource').map(e => e.name)") == []
     messages = [json.loads(entry["message"])["message"] for entry in chromium.driver.get_log("performance")]
-    asked = [m["params"]["request"]["url"] for m in messages if m["method"] == "Network.requestWillBeSent"]
-    assert pages[kind].as_uri() in asked
-    assert {url.split(":", 1)[0] for url in asked} <= {"file", "data"}
+    requested = [m["params"]["request"]["url"] for m in messages if m["method"] == "Network.requestWillBeSent"]
+    assert pages[kind].as_uri() in requested
+    assert {url.split(":", 1)[0] for url in requested} <= {"file", "data"}
 
 
 def test_the_highest_headline_scores_come_first(reader: Reader):
@@ -243,7 +243,7 @@ def test_a_score_can_be_chosen_to_stand_beside_the_headline_score(chromium: Read
     chromium.look_at(pages["unlabelled"])
 
     def shown() -> list[str]:
-        return [one.text for one in chromium.find_all("figure h3") if one.is_displayed()]
+        return [item.text for item in chromium.find_all("figure h3") if item.is_displayed()]
 
     assert shown() == ["Values of mid_pit", "Values of loss"]
     Select(chromium.find("select[data-chooses]")).select_by_visible_text("min_k")
@@ -275,9 +275,11 @@ def test_words_stand_out_from_their_ground_in_light_and_dark(scheme: str, chromi
     paper = chromium.ask("return getComputedStyle(document.body).backgroundColor")
     assert (int(re.findall(r"\d+", paper)[0]) > 127) == (scheme == "light")
     chromium.find("#samples tbody button").click()
-    found = chromium.ask(CONTRAST, "p, a, th, td, dt, dd, h1, h2, h3, h4, figcaption, li, .token, .unscored, .interval")
-    assert len(found) > 200
-    assert [one for one in found if one[1] < 4.5] == []
+    contrasts = chromium.ask(
+        CONTRAST, "p, a, th, td, dt, dd, h1, h2, h3, h4, figcaption, li, .token, .unscored, .interval"
+    )
+    assert len(contrasts) > 200
+    assert [item for item in contrasts if item[1] < 4.5] == []
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -319,6 +321,6 @@ def test_ten_thousand_samples_are_paged_sorted_and_filtered(chromium: Reader, pa
 
 def test_on_paper_there_are_no_controls(chromium: Reader, pages: dict[str, Path]):
     chromium.look_at(pages["demo"], medium="print")
-    assert not any(one.is_displayed() for one in chromium.find_all("nav, .controls, .pager, .skip"))
+    assert not any(item.is_displayed() for item in chromium.find_all("nav, .controls, .pager, .skip"))
     assert chromium.find("#headline").is_displayed()
     assert chromium.driver.print_page()

@@ -51,18 +51,20 @@ class Structure(HTMLParser):
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_every_element_that_opens_closes_and_no_id_comes_twice(kind: str, pages: dict[str, str]):
-    found = Structure(pages[kind])
-    assert found.open == []
-    ids = [attributes["id"] for _, attributes in found.elements if "id" in attributes]
+    structure = Structure(pages[kind])
+    assert structure.open == []
+    ids = [attributes["id"] for _, attributes in structure.elements if "id" in attributes]
     assert len(ids) == len(set(ids))
     referred = [
-        one
-        for _, attributes in found.elements
+        reference
+        for _, attributes in structure.elements
         for name in ("aria-labelledby", "aria-describedby")
-        for one in (attributes.get(name) or "").split()
+        for reference in (attributes.get(name) or "").split()
     ]
     targets = [
-        (a.get("href") or "")[1:] for tag, a in found.elements if tag == "a" and (a.get("href") or "").startswith("#")
+        (a.get("href") or "")[1:]
+        for tag, a in structure.elements
+        if tag == "a" and (a.get("href") or "").startswith("#")
     ]
     assert set(referred) | set(targets) <= set(ids)
 
@@ -107,7 +109,7 @@ def test_the_page_says_when_not_every_sample_has_a_heat_map(demo: Audit, light: 
 
 def test_untrusted_words_stay_words(unlabelled: Audit, light: Light):
     samples = (replace(unlabelled.samples[0], id=EVIL, text=EVIL, group=EVIL), *unlabelled.samples[1:])
-    reasons = {name: (EVIL, *found[1:]) for name, found in unlabelled.reasons.items()}
+    reasons = {name: (EVIL, *column[1:]) for name, column in unlabelled.reasons.items()}
     text = page(
         light(replace(unlabelled, samples=samples, reasons=reasons, benchmark=EVIL, model=EVIL, notes=(EVIL,))),
         {"command": EVIL, EVIL: EVIL},
@@ -120,9 +122,9 @@ def test_untrusted_words_stay_words(unlabelled: Audit, light: Light):
 
 def test_ten_thousand_samples_make_a_page_below_six_megabytes(page_of_many: str):
     assert len(page_of_many.encode()) < 6_000_000
-    found = re.search(r"([\d,]+) of ([\d,]+) samples have token shading", page_of_many)
-    assert found
-    shaded, listed = (int(number.replace(",", "")) for number in found.groups())
+    match = re.search(r"([\d,]+) of ([\d,]+) samples have token shading", page_of_many)
+    assert match
+    shaded, listed = (int(number.replace(",", "")) for number in match.groups())
     assert 500 < shaded < listed >= 10_000
 
 

@@ -1,4 +1,4 @@
-"""What the page's script is given: complete, compact, harmless."""
+"""The data of the page's script are complete, compact, harmless."""
 
 import base64
 import json

@@ -71,16 +71,16 @@ def functions(amount: int) -> list[tuple[str, str]]:
         textwrap, heapq, statistics, json.decoder, fractions, difflib, argparse, configparser, ipaddress, pathlib,
         zipfile, tarfile, typing, inspect, pickle, http.cookiejar, email.message,
     )  # fmt: skip
-    found = []
+    sources = []
     for module in modules:
         source = inspect.getsource(module)
         lines = source.splitlines()
         for node in ast.walk(ast.parse(source)):
             if isinstance(node, ast.FunctionDef) and 6 <= (node.end_lineno or 0) - node.lineno <= 45:
                 text = textwrap.dedent("\n".join(lines[node.lineno - 1 : node.end_lineno]))
-                found.append((f"{module.__name__}.{node.name}:{node.lineno}", text))
-    picked = np.random.default_rng(7).permutation(len(found))[:amount]
-    return [found[i] for i in picked]
+                sources.append((f"{module.__name__}.{node.name}:{node.lineno}", text))
+    picked = np.random.default_rng(7).permutation(len(sources))[:amount]
+    return [sources[i] for i in picked]
 
 
 def tokens_of(sample: Sample, rng: np.random.Generator) -> SampleTokens:
@@ -121,18 +121,18 @@ def score_values(tokens: list[SampleTokens], samples: list[Sample]) -> dict[str,
 
 
 def text_only(positive: np.ndarray, groups: list[str | None], *, shift: float, separates: bool) -> BlindBaseline:
-    """What a classifier of the text alone might have achieved."""
+    """The result that a classifier of the text alone might have."""
     scores = np.random.default_rng(3).normal(size=len(positive)) + shift * positive
     ranking = rank("bag of words", scores, positive, groups, resamples=RESAMPLES)
     return BlindBaseline(ranking, "bag of words", separates, (ranking,))
 
 
 def distribution(values: np.ndarray) -> Distribution:
-    known = values[~np.isnan(values)]
-    if not len(known):
+    finite = values[~np.isnan(values)]
+    if not len(finite):
         return Distribution(np.nan, np.nan, dict.fromkeys(QUANTILES, np.nan))
-    quantiles = {q: float(np.quantile(known, q)) for q in QUANTILES}
-    return Distribution(float(known.mean()), float(known.std(ddof=1)) if len(known) > 1 else np.nan, quantiles)
+    quantiles = {q: float(np.quantile(finite, q)) for q in QUANTILES}
+    return Distribution(float(finite.mean()), float(finite.std(ddof=1)) if len(finite) > 1 else np.nan, quantiles)
 
 
 def calibration_of(values: np.ndarray, unseen: np.ndarray, source: str, doses: list[int] | None = None) -> Calibration:
@@ -181,7 +181,7 @@ def demo() -> Audit:
     Seven scores, 300 functions, three of them unscorable by one score.
     """
     rng = np.random.default_rng(11)
-    found = functions(UNSEEN + len(DOSES) * PER_DOSE + CALIBRATION)
+    sources = functions(UNSEEN + len(DOSES) * PER_DOSE + CALIBRATION)
     doses = [0] * UNSEEN + [d for d in DOSES for _ in range(PER_DOSE)]
     samples = [
         Sample(
@@ -192,9 +192,9 @@ def demo() -> Audit:
             group=name.split(":")[0].rsplit(".", 1)[0],
             metadata={"dose": dose, "module": name.split(":")[0], "source": "x" * 200},
         )
-        for dose, (name, text) in zip(doses, found, strict=False)
+        for dose, (name, text) in zip(doses, sources, strict=False)
     ]
-    others = [Sample(name, text) for name, text in found[len(doses) :]]
+    others = [Sample(name, text) for name, text in sources[len(doses) :]]
     tokens = [tokens_of(s, rng) for s in samples]
     values = score_values(tokens, samples)
     values["lrr"][[3, 150, 260]] = np.nan
@@ -311,8 +311,8 @@ def page_of_many(demo: Audit, light: Callable[[Audit], Audit]) -> str:
             few,
             samples=tuple(replace(s, id=f"{s.id}/{i}") for i in range(times) for s in few.samples),
             tokens=tuple(replace(t, sample_id=f"{t.sample_id}/{i}") for i in range(times) for t in few.tokens),
-            values={name: np.tile(found, times) for name, found in few.values.items()},
-            reasons={name: found * times for name, found in few.reasons.items()},
+            values={name: np.tile(column, times) for name, column in few.values.items()},
+            reasons={name: column * times for name, column in few.reasons.items()},
             summaries=summaries,
         ),
         {},

@@ -31,7 +31,7 @@ LARGEST_SHORT = 2**16 - 1
 
 
 class TokenShading(Protocol):
-    """How well a model predicted each token of a text (arrays as in `TokenStatistics`)."""
+    """The statistics of each token of a text that its shading needs (arrays as in `TokenStatistics`)."""
 
     @property
     def log_probs(self) -> Float32Array:

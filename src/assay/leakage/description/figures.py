@@ -233,7 +233,7 @@ def _leading(audit: Audit) -> Sequence[ScoreSummary]:
 
 
 def _selection_note(audit: Audit, shown: int) -> str:
-    """That the scores beside the primary one were selected by their results; "" where none was."""
+    """A sentence on scores that were selected by their results; "" where none was."""
     if shown in (1, len(audit.summaries)):
         return ""
     return (

@@ -175,3 +175,17 @@ def test_the_description_names_every_route_and_nothing_is_fetched_from_elsewhere
 def test_an_index_that_cannot_be_opened_is_told_before_anything_is_served(tmp_path):
     with pytest.raises(CorpusIndexError, match="no index"):
         create_app(tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("field", "body"),
+    [
+        ("language", b'{"code": "x", "language": "\\ud800"}'),
+        ("code", b'{"code": "\\ud800 x", "language": "c"}'),
+        ("method", b'{"code": "x", "method": "\\ud800"}'),
+    ],
+)
+def test_text_that_is_no_unicode_is_422(caller, field, body):
+    answer = caller.post("/api/trace", content=body, headers={"Content-Type": "application/json"})
+    assert answer.status_code == 422
+    assert re.match(f"{field}: .*unicode", answer.json()["detail"])

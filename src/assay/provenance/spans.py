@@ -1,5 +1,7 @@
 """Which lines of a query stand in which lines of a document."""
 
+from collections.abc import Iterator
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -8,6 +10,10 @@ from assay.types import Span
 
 REPEATS = 64
 """Occurrences of one fingerprint in a document that are looked at; code that says one thing more often says it here."""
+
+PAIRS = 1 << 16
+"""Pairs of occurrences that are compared; where there are more, fewer occurrences of each fingerprint are looked at, on
+both sides. Without this bound a text that repeats one character takes minutes."""
 
 JOINED = 1
 """Lines between two spans, on both sides, over which they become one."""
@@ -29,13 +35,18 @@ def spans(query: Fingerprints, document: Fingerprints, first_line: int = 1) -> t
     pairs = _pairs(query, document)
     if not len(pairs):
         return ()
-    free = np.ones(len(query), np.bool_)
+    free = np.zeros(len(query), np.bool_)
+    free[pairs[:, 0]] = True
+    waiting = int(free.sum())
     chosen: list[tuple[int, int, int, int]] = []
-    for run in sorted(_runs(query, document, pairs), key=lambda run: (-len(run), int(run[0, 0]), int(run[0, 1]))):
+    for run in _longest_runs(query, document, pairs):
         left = run[free[run[:, 0]]]
         if len(left):
             free[left[:, 0]] = False
+            waiting -= len(left)
             chosen.append(_lines(query, document, left))
+        if not waiting:
+            break
     return tuple(
         Span(first, last, start + first_line - 1, stop + first_line - 1) for first, last, start, stop in _joined(chosen)
     )
@@ -46,20 +57,44 @@ def _pairs(query: Fingerprints, document: Fingerprints) -> Pairs:
     order = np.argsort(document.hashes, kind="stable")
     ascending = document.hashes[order]
     starts = np.searchsorted(ascending, query.hashes, side="left")
-    counts = np.minimum(np.searchsorted(ascending, query.hashes, side="right") - starts, REPEATS)
+    in_document = np.searchsorted(ascending, query.hashes, side="right") - starts
+    counts = _counts(query, in_document)
     of_query = np.repeat(np.arange(len(query)), counts)
     within = np.arange(len(of_query)) - np.repeat(np.cumsum(counts) - counts, counts)
     return np.stack([of_query, order[np.repeat(starts, counts) + within]], axis=1)
 
 
-def _runs(query: Fingerprints, document: Fingerprints, pairs: Pairs) -> list[Pairs]:
-    """Pairs on one diagonal, cut where a window lies between two without a common fingerprint."""
+def _counts(query: Fingerprints, in_document: Pairs) -> Pairs:
+    """Occurrences in the document with which each fingerprint of the query is paired.
+
+    Args:
+        query: of one channel.
+        in_document: int64 [q], how often each of its fingerprints stands in the document.
+    """
+    repeats = REPEATS
+    counts = np.minimum(in_document, repeats)
+    if counts.sum() <= PAIRS:
+        return counts
+    order = np.argsort(query.hashes, kind="stable")
+    _, first, sizes = np.unique(query.hashes[order], return_index=True, return_counts=True)
+    occurrence = np.empty_like(order)  # of each fingerprint among the equal ones of the query, from 0
+    occurrence[order] = np.arange(len(order)) - np.repeat(first, sizes)
+    while counts.sum() > PAIRS and repeats > 1:
+        repeats //= 2
+        counts = np.where(occurrence < repeats, np.minimum(in_document, repeats), 0)
+    return counts
+
+
+def _longest_runs(query: Fingerprints, document: Fingerprints, pairs: Pairs) -> Iterator[Pairs]:
+    """Pairs on one diagonal, cut where a window lies between two without a common fingerprint; the longest first."""
     at = query.positions[pairs[:, 0]]
     diagonal = document.positions[pairs[:, 1]] - at
     order = np.lexsort((at, diagonal))
     pairs, at, diagonal = pairs[order], at[order], diagonal[order]
     cuts = np.flatnonzero((np.diff(diagonal) != 0) | (np.diff(at) > query.channel.w)) + 1
-    return np.split(pairs, cuts)
+    starts, stops = np.concatenate([[0], cuts]), np.concatenate([cuts, [len(pairs)]])
+    for run in np.lexsort((pairs[starts, 1], pairs[starts, 0], starts - stops)).tolist():
+        yield pairs[starts[run] : stops[run]]
 
 
 def _lines(query: Fingerprints, document: Fingerprints, run: Pairs) -> tuple[int, int, int, int]:

@@ -8,13 +8,18 @@ from assay.provenance import Method, Origin
 from assay.types import Match
 
 MOST_MATCHES = 100
+LONGEST_NAME = 64
+"""Characters of the name of a language."""
 
 
 class TraceRequest(BaseModel):
     """Code whose sources are wanted."""
 
     code: str = Field(min_length=1, description="Source code: a fragment, a function or a file.")
-    language: str | None = Field(None, description="Its language; found out by itself where that is not told.")
+    # the limit also makes pydantic refuse what is no valid Unicode, which no answer could repeat
+    language: str | None = Field(
+        None, max_length=LONGEST_NAME, description="Its language; without it, the one in which most of it occurs."
+    )
     method: Method | None = Field(None, description="Of those that the index can serve; by default the best of them.")
     top: int = Field(10, ge=1, le=MOST_MATCHES, description="At most so many sources.")
 

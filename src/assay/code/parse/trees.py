@@ -159,11 +159,15 @@ def _node(cursor: tree_sitter.TreeCursor, parent: Node | None, offsets: list[int
 
 
 def _first_error(root: tree_sitter.Node) -> int:
-    """The line, counted from 1, of the first node that is wrong or missing."""
-    node = root
-    while not (node.is_error or node.is_missing):
-        node = next(one for one in node.children if one.has_error or one.is_missing)
-    return node.start_point[0] + 1
+    """The line, counted from 1, of the first node that is wrong or missing.
+
+    A missing node without text, such as the name in `#include<>`, can be left out of the list of children. Then it is
+    the line of the innermost node that has an error.
+    """
+    node: tree_sitter.Node | None = root
+    while node is not None and not (node.is_error or node.is_missing):
+        root, node = node, next((one for one in node.children if one.has_error or one.is_missing), None)
+    return (node or root).start_point[0] + 1
 
 
 def _characters(encoded: bytes) -> list[int]:

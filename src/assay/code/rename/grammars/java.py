@@ -90,13 +90,15 @@ def _inherits(tree: Tree, node: Node) -> bool:
     return any(one not in _HARMLESS for one in names)
 
 
-def _types(node: Node) -> Iterator[Node]:
+def _types(clause: Node) -> Iterator[Node]:
     """The types that a clause names, without their arguments."""
-    if node.kind in {"type_identifier", "scoped_type_identifier", "generic_type"}:
-        yield node
-    else:
-        for one in node.children:
-            yield from _types(one)
+    waiting = [clause]
+    while waiting:
+        node = waiting.pop()
+        if node.kind in {"type_identifier", "scoped_type_identifier", "generic_type"}:
+            yield node
+        else:
+            waiting += reversed(node.children)
 
 
 def _type_name(tree: Tree, node: Node) -> str:
@@ -175,8 +177,8 @@ def _anonymous(node: Node) -> bool:
 
 def _ours(found: Bindings, node: Node, of_text: set[str]) -> bool:
     """Whether an expression certainly is an object of a class of the text, or such a class itself."""
-    if node.kind == "parenthesized_expression":
-        return len(node.children) > 1 and _ours(found, node.children[1], of_text)
+    while node.kind == "parenthesized_expression" and len(node.children) > 1:
+        node = node.children[1]
     if node.kind == "object_creation_expression":
         made = node.child("type")
         return made is not None and _type_name(found.tree, made) in of_text

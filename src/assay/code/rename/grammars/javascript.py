@@ -24,18 +24,18 @@ _STACK = frozenset({"callee", "caller", "captureStackTrace", "prepareStackTrace"
 
 
 def names_of(pattern: Node) -> Iterator[Node]:
-    """The names that a pattern binds."""
-    if pattern.kind in {"identifier", "shorthand_property_identifier_pattern"}:
-        yield pattern
-    elif pattern.kind in {"assignment_pattern", "object_assignment_pattern"}:
-        for one in pattern.fill("left"):
-            yield from names_of(one)
-    elif pattern.kind == "pair_pattern":
-        for one in pattern.fill("value"):
-            yield from names_of(one)
-    elif pattern.kind in _PATTERNS:
-        for one in pattern.children:
-            yield from names_of(one)
+    """The names that a pattern binds, in order. Without recursion: patterns can be nested deeper than Python's stack."""
+    waiting = [pattern]
+    while waiting:
+        node = waiting.pop()
+        if node.kind in {"identifier", "shorthand_property_identifier_pattern"}:
+            yield node
+        elif node.kind in {"assignment_pattern", "object_assignment_pattern"}:
+            waiting += reversed(node.fill("left"))
+        elif node.kind == "pair_pattern":
+            waiting += reversed(node.fill("value"))
+        elif node.kind in _PATTERNS:
+            waiting += reversed(node.children)
 
 
 def _declarator(node: Node) -> Iterable[Bound]:

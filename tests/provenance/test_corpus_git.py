@@ -205,3 +205,75 @@ def test_settings_of_the_repository_start_no_program(repository, tmp_path):
         for one in entries(repository, all_history=history):
             one.content.read(10)
     assert not trap.exists()
+
+
+def missing_of(clone):
+    """The objects that a clone lacks."""
+    listed = subprocess.run(
+        ["git", "rev-list", "--objects", "--missing=print", "--all"],
+        cwd=clone,
+        env=os.environ | {"GIT_NO_LAZY_FETCH": "1"},
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    return {line[1:] for line in listed.stdout.splitlines() if line.startswith("?")}
+
+
+@pytest.fixture
+def partial_clone(repository, tmp_path):
+    """A function that clones without blobs: the origin is at hand, and the configuration allows to fetch from it."""
+    repository("Ann", **{"a.py": "a = 1\n", "LICENSE": "MIT License\n", ".mailmap": "Ann A <Ann@example.org>\n"})
+    repository.git("checkout", "-q", "-b", "side")
+    repository("Bob", **{"a.py": "a = 2\n"})
+    repository.git("checkout", "-q", "-")
+    repository("Cid", **{"a.py": "a = 3\n"})
+    subprocess.run(["git", "merge", "-q", "side"], cwd=repository.root, capture_output=True, check=False)
+    repository("Dan", **{"a.py": "a = 4\n"})
+    repository.git("config", "uploadpack.allowFilter", "true")
+
+    def clone(name, *options):
+        origin = f"file://{repository.root}"
+        repository.git("clone", "-q", "--filter=blob:none", *options, origin, str(tmp_path / name))
+        repository.git("-C", str(tmp_path / name), "config", "protocol.file.allow", "always")
+        return tmp_path / name
+
+    return clone
+
+
+@pytest.mark.parametrize("all_history", [False, True])
+@pytest.mark.parametrize("options", [["--no-checkout"], ["--bare"]])
+def test_files_that_a_partial_clone_lacks_are_counted_and_not_fetched(partial_clone, options, all_history):
+    clone = partial_clone("clone", *options)
+    before = missing_of(clone)
+    found = list(GitRepository(clone, "r", all_history).found())
+    assert found == [Skipped(one.path, "missing from the repository") for one in found]
+    assert {one.path for one in found} == {"a.py", "LICENSE", ".mailmap"}
+    assert len(before) == 6
+    assert missing_of(clone) == before
+
+
+def test_the_files_that_a_partial_clone_has_are_read(partial_clone, repository):
+    clone = partial_clone("clone")  # git fetches what it checks out
+    (clone / "b.py").write_text("b = 1\n")
+    repository.git("-C", str(clone), "add", "b.py")
+    repository.git("-C", str(clone), "-c", "user.name=Eve", "-c", "user.email=e", "commit", "-q", "-m", "more")
+    found = {one.path: one.content.read(100) for one in GitRepository(clone, "r").found() if isinstance(one, Entry)}
+    assert (found["a.py"], found["b.py"]) == (b"a = 4\n", b"b = 1\n")
+    history = [one for one in GitRepository(clone, "r", all_history=True).found() if isinstance(one, Skipped)]
+    assert [(one.path, one.reason) for one in history] == [("a.py", "missing from the repository")] * 3
+
+
+def test_a_partial_clone_is_looked_at_again_because_its_missing_files_may_have_arrived(partial_clone, repository):
+    assert GitRepository(partial_clone("clone", "--no-checkout"), "r").stamp is None
+    assert GitRepository(repository.root, "r").stamp
+
+
+def test_a_blob_that_was_lost_is_counted(repository):
+    repository("Ann", **{"a.py": "x", "b.py": "y"})
+    digest = repository.git("rev-parse", "HEAD:a.py")
+    (repository.root / ".git" / "objects" / digest[:2] / digest[2:]).unlink()
+    for history in (False, True):
+        found = list(GitRepository(repository.root, "r", history).found())
+        assert [one for one in found if isinstance(one, Skipped)] == [Skipped("a.py", "missing from the repository")]
+        assert [one.path for one in found if isinstance(one, Entry)] == ["b.py"]

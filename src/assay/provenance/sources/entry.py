@@ -19,6 +19,7 @@ Reason = Literal[
     "ignored",
     "link",
     "minified",
+    "missing from the repository",
     "nested archive",
     "no known language",
     "no text in the row",

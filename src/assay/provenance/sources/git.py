@@ -4,7 +4,7 @@ import os
 import re
 import shutil
 import subprocess
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import lru_cache
@@ -22,7 +22,10 @@ _SAFELY = (
     "-c", "protocol.allow=never", "-c", "core.fsmonitor=false", "-c", "core.hooksPath=/dev/null",
     "-c", "log.showSignature=false", "-c", "core.quotePath=false",
 )  # fmt: skip
-_ENVIRONMENT = {"GIT_TERMINAL_PROMPT": "0", "GIT_NO_LAZY_FETCH": "1", "LC_ALL": "C"}
+# An empty GIT_ALLOW_PROTOCOL allows no transport at all, whatever the repository's own configuration allows.
+_ENVIRONMENT = {
+    "GIT_TERMINAL_PROMPT": "0", "GIT_NO_LAZY_FETCH": "1", "GIT_ALLOW_PROTOCOL": "", "LC_ALL": "C",
+}  # fmt: skip
 
 _LINK, _SUBMODULE = "120000", "160000"
 _COMMIT = re.compile("\x01[0-9a-f]{40,64}")  # begins a commit in our log format
@@ -63,8 +66,10 @@ class GitRepository:
         return not self.all_history
 
     @property
-    def stamp(self) -> str:
-        """What HEAD and all branches and tags point to."""
+    def stamp(self) -> str | None:
+        """What HEAD and all branches and tags point to; None for a partial clone, whose missing files may arrive."""
+        if _is_partial(self.path):
+            return None
         return " ".join(_output(self.path, "rev-parse", "HEAD", *(["--all"] if self.all_history else [])).split())
 
     def count(self) -> int:
@@ -82,39 +87,53 @@ class GitRepository:
         if not _output(self.path, "rev-list", "--max-count=1", "--all").strip():
             raise DataError(f"{self.path}: a git repository without a commit, expected at least one")
         web = _web_address(self.path)
-        surroundings = self._surroundings()
+        missing = self._missing()
+        surroundings = self._surroundings(missing)
         commits = self.count() if self.all_history else 0
-        for mode, digest, size, path, commit in self._history() if self.all_history else self._head():
+        for mode, digest, size, path, commit in self._history(missing) if self.all_history else self._head(missing):
             if mode == _SUBMODULE:
                 yield Skipped(path, "submodule")
             elif mode == _LINK:
                 yield Skipped(path, "link")
+            elif size is None:
+                yield Skipped(path, "missing from the repository")
             else:
                 facts = _facts(web, path, commit).over(surroundings.facts_of(path))
                 version = digest if self.all_history else ""
                 share = commit.number / commits if commits and commit is not None else None
                 yield Entry(path, digest, size, Blob(self.path, digest), facts, version, share)
 
-    def _tree(self) -> Iterator[tuple[str, str, int | None, str]]:
-        """Mode, digest, size and path of every file at HEAD."""
-        for line in _records(self.path, "ls-tree", "-r", "-z", "-l", "--full-tree", "HEAD"):
-            described, _, path = line.partition("\t")
-            mode, _, digest, size = described.split()
-            yield mode, digest, int(size) if size != "-" else None, path
+    def _missing(self) -> frozenset[str]:
+        """Digests of the objects that a partial clone lacks. To ask git for one of them would end git."""
+        if not _is_partial(self.path):
+            return frozenset()
+        which = ["--all"] if self.all_history else ["HEAD^{tree}"]
+        listed = _output(self.path, "rev-list", "--objects", "--no-object-names", "--missing=print", *which)
+        return frozenset(line[1:] for line in listed.splitlines() if line.startswith("?"))
 
-    def _surroundings(self) -> Surroundings:
+    def _tree(self) -> Iterator[tuple[str, str, str]]:
+        """Mode, digest and path of every file at HEAD."""
+        for line in _records(self.path, "ls-tree", "-r", "-z", "--full-tree", "HEAD"):
+            described, _, path = line.partition("\t")
+            mode, _, digest = described.split()
+            yield mode, digest, path
+
+    def _surroundings(self, missing: frozenset[str]) -> Surroundings:
         found = Surroundings()
         if _succeeds(self.path, "rev-parse", "--verify", "-q", "HEAD"):
-            for mode, digest, _, path in self._tree():
-                if mode not in {_LINK, _SUBMODULE} and tells_of_others(path):
-                    found.notice(path, Blob(self.path, digest).read(LARGEST))
+            with _sizes(self.path, missing) as size_of:
+                for mode, digest, path in self._tree():
+                    if mode not in {_LINK, _SUBMODULE} and tells_of_others(path) and size_of(digest) is not None:
+                        found.notice(path, Blob(self.path, digest).read(LARGEST))
         return found
 
-    def _head(self) -> "Iterator[_Version]":
+    def _head(self, missing: frozenset[str]) -> "Iterator[_Version]":
         files = list(self._tree())
         last = self._last_commits({path for *_, path in files})
-        for mode, digest, size, path in files:
-            yield mode, digest, size, path, last.get(path)
+        with _sizes(self.path, missing) as size_of:
+            for mode, digest, path in files:
+                size = None if mode in {_LINK, _SUBMODULE} else size_of(digest)
+                yield mode, digest, size, path, last.get(path)
 
     def _last_commits(self, paths: set[str]) -> dict[str, "_Commit"]:
         """The last commit that touched each path, from one pass that ends when all are known."""
@@ -128,21 +147,18 @@ class GitRepository:
                     break
         return found
 
-    def _history(self) -> "Iterator[_Version]":
+    def _history(self, missing: frozenset[str]) -> "Iterator[_Version]":
         """Every version of every file, oldest commit first, each once."""
         seen: set[tuple[str, str]] = set()
-        sizes = _Reader(self.path, "--batch-check")
-        try:
+        with _sizes(self.path, missing) as size_of:
             for commit, change in _changes(self.path, "--raw", "--abbrev=64", "--reverse", "--all"):
                 described, _, path = change.partition("\0")
                 modes, _, digests = described.lstrip(":").partition(" ")
                 mode, digest = _new_side(modes, digests, described)
                 if set(digest) != {"0"} and (digest, path) not in seen:
                     seen.add((digest, path))
-                    size = None if mode in {_LINK, _SUBMODULE} else sizes.size(digest)
+                    size = None if mode in {_LINK, _SUBMODULE} else size_of(digest)
                     yield mode, digest, size, path, commit
-        finally:
-            sizes.close()
 
 
 @dataclass(frozen=True, slots=True)
@@ -173,7 +189,20 @@ def _new_side(modes: str, digests: str, described: str) -> tuple[str, str]:
 def _changes(repository: Path, *options: str) -> "Iterator[tuple[_Commit, str]]":
     """Commit and changed path (with --raw: description, NUL, path), in the log's order; merges by what they added."""
     shape = "--format=%x00%x01%H%x00%aN"
-    log = ("log", "-z", "-c", "--no-renames", "--no-ext-diff", "--no-textconv", "--no-show-signature", shape, *options)
+    # a bare repository takes its map of authors from a blob, and git ends where a partial clone lacks it
+    unmapped = ("-c", "mailmap.blob=") if _is_partial(repository) else ()
+    log = (
+        *unmapped,
+        "log",
+        "-z",
+        "-c",
+        "--no-renames",
+        "--no-ext-diff",
+        "--no-textconv",
+        "--no-show-signature",
+        shape,
+        *options,
+    )
     commit, description = _Commit("", "", 0), ""
     records = _records(repository, *log)
     for record in records:
@@ -275,6 +304,21 @@ class _Reader:
         return pipe
 
 
+@contextmanager
+def _sizes(repository: Path, missing: frozenset[str]) -> Iterator[Callable[[str], int | None]]:
+    """A function from a digest to the bytes of its object; None where the repository lacks it."""
+    sizes = _Reader(repository, "--batch-check")
+    try:
+        yield lambda digest: None if digest in missing else sizes.size(digest)
+    finally:
+        sizes.close()
+
+
+def _is_partial(repository: Path) -> bool:
+    """Whether the clone was made with a filter, so that objects may be missing."""
+    return _succeeds(repository, "config", "--get-regexp", r"^(extensions\.partialclone|remote\..*\.promisor)$")
+
+
 @lru_cache(maxsize=4)
 def _reader(repository: Path, process: int) -> _Reader:  # noqa: ARG001  a forked process must not share its parent's pipes
     return _Reader(repository)
@@ -305,9 +349,9 @@ def _succeeds(repository: Path, *arguments: str) -> bool:
 
 def _output(repository: Path, *arguments: str) -> str:
     process = _start(repository, *arguments)
-    out, told = process.communicate()
+    out, printed = process.communicate()
     if process.returncode:
-        raise _fault(repository, told)
+        raise _fault(repository, printed)
     return out.decode("utf-8", "replace")
 
 
@@ -344,11 +388,11 @@ def _running(repository: Path, *arguments: str) -> Iterator[IO[bytes]]:
             process.wait()
 
 
-def _fault(repository: Path, told: bytes) -> DataError:
-    lines = told.decode("utf-8", "replace").strip().splitlines() or ["it gave no reason"]
-    said = lines[0].removeprefix("fatal: ")
-    if "dubious ownership" in said:
-        said = (
+def _fault(repository: Path, printed: bytes) -> DataError:
+    lines = printed.decode("utf-8", "replace").strip().splitlines() or ["it gave no reason"]
+    reason = next((line for line in lines if line.startswith("fatal: ")), lines[0]).removeprefix("fatal: ")
+    if "dubious ownership" in reason:
+        reason = (
             "it belongs to another user; git config --global --add safe.directory allows it, --as folder does without"
         )
-    return DataError(f"{repository}: git cannot read it: {said}")
+    return DataError(f"{repository}: git cannot read it: {reason}")

@@ -24,7 +24,7 @@ _STACK = frozenset({"callee", "caller", "captureStackTrace", "prepareStackTrace"
 
 
 def names_of(pattern: Node) -> Iterator[Node]:
-    """The names that a pattern binds, in order. Without recursion: patterns can be nested deeper than Python's stack."""
+    """The names that a pattern binds, in order; without recursion, for patterns deeper than the stack of Python."""
     waiting = [pattern]
     while waiting:
         node = waiting.pop()

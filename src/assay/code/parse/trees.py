@@ -2,7 +2,8 @@
 
 import functools
 import importlib
-from collections.abc import Iterator
+import re
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
 import tree_sitter
@@ -69,16 +70,25 @@ class Tree:
         text: the text.
         root: its tree.
         shape: the tree's named nodes and their fields in one line, without what they cover.
+        hidden: stretches that were left out; see `hiding`.
     """
 
     text: str
     root: Node
     shape: str
+    hidden: tuple[tuple[int, int], ...] = ()
 
     def of(self, node: Node) -> str:
         """What a node covers."""
         return self.text[node.start : node.end]
 
+    @property
+    def hidden_text(self) -> str:
+        """What was left out, a line for each stretch."""
+        return "\n".join(self.text[start:end] for start, end in self.hidden)
+
+
+WORD = re.compile(r"[^\W\d]\w*")
 
 _CONTINUATION = 0b1000_0000
 """The upper two bits of the bytes of a character in UTF-8 that are not its first."""
@@ -88,26 +98,40 @@ class Unparsable(ValueError):  # noqa: N818  what the text is
     """The text does not follow the grammar; the message says where."""
 
 
-def parsed(text: str, grammar: str) -> Tree:
+def parsed(text: str, grammar: str, hidden: Sequence[tuple[int, int]] = ()) -> Tree:
     """The tree of a text.
 
     Args:
         text: the text.
         grammar: module and function of a tree-sitter grammar, for example "tree_sitter_java:language".
+        hidden: stretches in whose place spaces are parsed, in order.
 
     Raises:
         Unparsable: some of it does not parse, or it is nested too deeply.
     """
     try:
-        encoded = text.encode()
+        encoded = _without(text, hidden).encode()
     except UnicodeEncodeError as error:
         raise Unparsable("no valid Unicode") from error
     encoded += b"" if encoded.endswith(b"\n") else b"\n"  # where Go and the preprocessor want their lines to end
-    found = tree_sitter.Parser(loaded(grammar)).parse(encoded)
-    if found.root_node.has_error:
-        raise Unparsable(f"line {_first_error(found.root_node)}")
-    offsets = None if text.isascii() else _characters(encoded)
-    return Tree(text, _nodes(found, offsets), str(found.root_node))
+    tree = syntax(encoded, grammar)
+    if tree.root_node.has_error:
+        raise Unparsable(f"line {_first_error(tree.root_node)}")
+    offsets = None if text.isascii() else characters_before(encoded)
+    return Tree(text, _nodes(tree, offsets), str(tree.root_node), tuple(hidden))
+
+
+def syntax(encoded: bytes, grammar: str) -> tree_sitter.Tree:
+    """The tree of tree-sitter, errors included."""
+    return tree_sitter.Parser(loaded(grammar)).parse(encoded)
+
+
+def _without(text: str, hidden: Sequence[tuple[int, int]]) -> str:
+    pieces, end = [], 0
+    for start, stop in hidden:
+        pieces += [text[end:start], re.sub(r"[^\r\n]", " ", text[start:stop])]
+        end = stop
+    return "".join([*pieces, text[end:]])
 
 
 @functools.cache
@@ -170,7 +194,7 @@ def _first_error(root: tree_sitter.Node) -> int:
     return (node or root).start_point[0] + 1
 
 
-def _characters(encoded: bytes) -> list[int]:
+def characters_before(encoded: bytes) -> list[int]:
     """For every byte of UTF-8, and the end, the number of characters that start before it."""
     found, count = [], 0
     for byte in encoded:

@@ -1,9 +1,10 @@
 """Scopes of a text, the names bound in them, and what every use of a name means."""
 
+import bisect
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
-from assay.code.parse.trees import Node, Tree
+from assay.code.parse.trees import WORD, Node, Tree
 from assay.code.rename.grammar import Bound, Grammar, Role, ScopeKind
 
 VALUE, METHOD = "value", "method"
@@ -56,9 +57,13 @@ class Scope:
 
     def at(self, place: int) -> "Scope":
         """The innermost scope around an offset."""
-        scope = self
-        while inner := next((one for one in scope.children if one.node.start <= place < one.node.end), None):
+        scope, inner = self, self
+        while inner.node.start <= place < inner.node.end:
             scope = inner
+            before = bisect.bisect_right(scope.children, place, key=lambda one: one.node.start) - 1
+            if before < 0:
+                break
+            inner = scope.children[before]
         return scope
 
 
@@ -72,6 +77,7 @@ class Bindings:
         symbols: all of them, in order of their first binding.
         leaves: every leaf that stands for a value or a method, in order, with its symbol; None: bound outside the text.
         nodes: all nodes, in order.
+        misread: stretches of the text are hidden, or a macro made the grammar take a keyword for a name.
     """
 
     def __init__(self, tree: Tree, grammar: Grammar) -> None:
@@ -89,6 +95,7 @@ class Bindings:
                 if id(node) not in bound_at:
                     symbol.uses.append(node)
             self.leaves.append((node, symbol))
+        self.misread = bool(tree.hidden) or any(one.name in grammar.keywords for one in self.symbols)
 
     def declared(self) -> tuple[list[tuple[Node, Scope, str]], dict[int, Symbol]]:
         """Leaves with the scope and the name space that they stand in; and what leaves bind, by their identity."""
@@ -161,9 +168,9 @@ class Bindings:
         return None
 
     def free(self) -> set[str]:
-        """Names of values that the text uses and does not bind."""
+        """Names of values that the text uses and does not bind; of what is hidden, all words."""
         methods = self.grammar.methods
-        return {
+        return {*WORD.findall(self.tree.hidden_text)} | {
             self.tree.of(node) for node, symbol in self.leaves if symbol is None and not (methods and methods(node))
         }
 

@@ -74,6 +74,8 @@ class Grammar:
         inherits: whether a class may have members that are not in the text.
         refusal: why nothing of a text may be renamed, or None.
         rules: names or symbols that stay for reasons of this language alone.
+        lists: kinds of nodes that hold statements or declarations, for languages whose texts may hide some of them from
+            the grammar; see `hiding`.
         alias: a line that gives a new name's meaning to the old one, as "new", "old" → text; None where there is none.
     """
 
@@ -92,7 +94,13 @@ class Grammar:
     inherits: Callable[[Tree, Node], bool] = lambda _tree, _node: False
     refusal: Callable[[Tree], str | None] = lambda _tree: None
     rules: "Callable[[Bindings], Mapping[str, str]]" = lambda _bindings: {}
+    lists: frozenset[str] = frozenset()
     alias: Callable[[str, str], str] | None = None
+
+    @property
+    def keywords(self) -> frozenset[str]:
+        """Words that are never names; where the tree takes one for a name, it has misread the text."""
+        return self.language.lexical.reserved if self.language.lexical else frozenset()
 
 
 def named(role: Role, field: str = "name", target: Target = "here") -> Binder:

@@ -43,9 +43,15 @@ def mentioned(text: str, start: int, end: int, names: Collection[str]) -> Iterat
             yield word
 
 
+_NEAR = 200
+"""Characters of the line on each side of a word that are looked at: a file can be one line."""
+
+
 def _like_code(text: str, word: re.Match[str]) -> bool:
-    start, end = text.rfind("\n", 0, word.start()) + 1, text.find("\n", word.end())
-    before, after = text[start : word.start()].rstrip(" \t"), text[word.end() : None if end < 0 else end].lstrip(" \t")
+    near = max(0, word.start() - _NEAR)
+    start = max(near, text.rfind("\n", near, word.start()) + 1)
+    before = text[start : word.start()].rstrip(" \t")
+    after = text[word.end() : word.end() + _NEAR].partition("\n")[0].lstrip(" \t")
     if before and before[-1] in _CODE and not _MARKER.search(before):
         return True
     if after and after[0] in _CODE and not after.startswith("*/"):

@@ -4,18 +4,20 @@ A name is one name: all its bindings that may change do so together, so a mistak
 matter between them. A name that also stands for something that the text does not declare is left alone.
 """
 
+import bisect
 import functools
 import re
 from collections import defaultdict
 from collections.abc import Collection, Iterator, Mapping
 
-from assay.code.parse.trees import Unparsable, parsed
+from assay.code.parse.trees import WORD, Unparsable, parsed
 from assay.code.rename.bindings import METHOD, Bindings, Key, Symbol
 from assay.code.rename.grammar import KEPT, Grammar
+from assay.code.rename.hiding import readable
 from assay.code.rename.mentions import mentioned
 from assay.code.rename.names import Analysis, Kind, Renamable
 
-WORD = re.compile(r"[^\W\d]\w*")
+UNCERTAIN = "stands where the text does not parse, or for something else too"
 
 
 def analysis(text: str, grammar: Grammar, *, keep: Collection[str] = ()) -> Analysis:
@@ -28,7 +30,7 @@ def analysis(text: str, grammar: Grammar, *, keep: Collection[str] = ()) -> Anal
     """
     words = frozenset(WORD.findall(text))
     try:
-        tree = parsed(text, grammar.language.grammar)
+        tree = readable(text, grammar)
     except Unparsable as error:
         return Analysis(text, (), {}, words, f"does not parse as {grammar.language.title}: {error}")
     reason = grammar.refusal(tree)
@@ -37,26 +39,28 @@ def analysis(text: str, grammar: Grammar, *, keep: Collection[str] = ()) -> Anal
     found = Bindings(tree, grammar)
     changing, kept = sorted_out(found, frozenset(keep))
     places: dict[tuple[str, Kind], set[int]] = defaultdict(set)
-    for symbol in changing.values():
-        for one in symbol:
-            places[one.name, _kind(symbol)].update(one.places)
+    kinds = {key: _kind(symbols) for key, symbols in changing.items()}
+    outside: set[tuple[str, Kind]] = set()
+    for key, symbols in changing.items():
+        place_of = places[key[1], kinds[key]]
+        for one in symbols:
+            place_of.update(one.places)
+        if any(one.space == METHOD or one.scope.kind == "file" for one in symbols):
+            outside.add((key[1], kinds[key]))
     for key, place in mentions(found, changing):
-        places[key[1], _kind(changing[key])].add(place)
-    outside = {
-        (one.name, _kind(symbols))
-        for symbols in changing.values()
-        for one in symbols
-        if one.space == METHOD or one.scope.kind == "file"
-    }
+        places[key[1], kinds[key]].add(place)
     names = tuple(
         Renamable(name, kind, tuple(sorted(where)), (name, kind) in outside) for (name, kind), where in places.items()
     )
+    if tree.hidden and not names:
+        reason = f"does not parse as {grammar.language.title}, and no name stands only where it does"
+        return Analysis(text, (), kept, words, reason)
     return Analysis(text, names, kept, words)
 
 
 def sorted_out(found: Bindings, keep: frozenset[str]) -> tuple[dict[Key, list[Symbol]], dict[str, str]]:
     """Symbols that change, by name space and name, and the reasons of the names that are kept."""
-    frozen = dict.fromkeys(keep, "to be kept") | _frozen(found)
+    frozen = dict.fromkeys(uncertain_words(found), UNCERTAIN) | dict.fromkeys(keep, "to be kept") | _frozen(found)
     particular = found.grammar.rules(found)
     strings = {found.tree.of(one) for one in found.nodes if one.kind in found.grammar.strings}
     free = found.free()
@@ -68,6 +72,8 @@ def sorted_out(found: Bindings, keep: frozenset[str]) -> tuple[dict[Key, list[Sy
         role = _kept_role(symbol)
         if role:
             kept[name] = role
+            if found.misread:
+                stuck.add(key)
             continue
         reason = (
             frozen.get(name)
@@ -83,6 +89,32 @@ def sorted_out(found: Bindings, keep: frozenset[str]) -> tuple[dict[Key, list[Sy
     return {key: symbols for key, symbols in changing.items() if key not in stuck}, kept
 
 
+def uncertain_words(found: Bindings) -> set[str]:
+    """Words of a text that is not read in full which stand anywhere for something that nothing binds.
+
+    What is hidden may bring brackets, types or members, so in such a text a name may change only where every place of
+    its word, outside of comments and strings, is known to stand for the name: then all of them change together.
+    """
+    if not found.misread:
+        return set()
+    text = found.tree.text
+    places = {node.start for node, symbol in found.leaves if symbol}
+    return {text[start:end] for start, end in code_words(found) if start not in places}
+
+
+def code_words(found: Bindings) -> list[tuple[int, int]]:
+    """Where the words of a text stand that are not within its comments and strings; hidden ones count as code."""
+    grammar = found.grammar
+    prose = sorted((one.start, one.end) for one in found.nodes if one.kind in grammar.comments | grammar.strings)
+    starts = [start for start, _end in prose]
+    words = []
+    for word in WORD.finditer(found.tree.text):
+        before = bisect.bisect_right(starts, word.start()) - 1
+        if before < 0 or word.start() >= prose[before][1]:
+            words.append(word.span())
+    return words
+
+
 def _kept_role(symbol: Symbol) -> str | None:
     roles = symbol.roles
     if symbol.space == METHOD:
@@ -95,6 +127,8 @@ def _kept_role(symbol: Symbol) -> str | None:
 def _by_convention(name: str, grammar: Grammar) -> str | None:
     if name.startswith("__") or not name.strip("_"):
         return "a name by convention"
+    if name in grammar.keywords:
+        return "a keyword"
     if not name.isidentifier():
         return "a name with $"
     return grammar.conventional(name)

@@ -4,16 +4,20 @@
    stands as a name or in a comment, never in a string.
 2. Syntax: it parses, and the trees have the same shape, node for node and field for field. What differs is only ever a
    leaf that stands for something which the original binds: no member, import, type, macro or free name.
+   Of a text that parses only without some stretches (`hiding`), the variant is read without the same ones.
 3. Bindings: in the variant, every name means the binding that it meant before; no two became one, none became two.
+   In a text with hidden stretches, a name also changes at every place of its word or at none.
 """
 
-from collections.abc import Collection
+import bisect
+from collections.abc import Sequence
 from dataclasses import dataclass
 
-from assay.code.parse.trees import Unparsable, parsed
+from assay.code.parse.trees import WORD, Unparsable, parsed
 from assay.code.rename.bindings import METHOD, Bindings
 from assay.code.rename.grammar import KEPT, Grammar
-from assay.code.rename.tree_names import WORD
+from assay.code.rename.hiding import readable
+from assay.code.rename.tree_names import code_words
 
 Pairs = frozenset[tuple[str, str]]
 
@@ -29,6 +33,9 @@ class TreeVerifier:
         free: numbers of the words that may change.
         shape: of the tree.
         structure: what every name means.
+        hidden: stretches that are left out of the tree.
+        ends: where the words end.
+        code: numbers of the words outside of comments and strings, where the text is not read in full; else none.
     """
 
     grammar: Grammar
@@ -37,6 +44,9 @@ class TreeVerifier:
     free: frozenset[int]
     shape: str
     structure: tuple[str | int, ...]
+    hidden: tuple[tuple[int, int], ...] = ()
+    ends: tuple[int, ...] = ()
+    code: frozenset[int] = frozenset()
 
     @classmethod
     def of(cls, original: str, grammar: Grammar) -> "TreeVerifier":
@@ -45,20 +55,25 @@ class TreeVerifier:
         Raises:
             Unparsable: it does not parse.
         """
-        found = Bindings(parsed(original, grammar.language.grammar), grammar)
+        tree = readable(original, grammar)
+        found = Bindings(tree, grammar)
         words, between, starts = _cut(original)
         places = {
             node.start: node.end
             for node, symbol in found.leaves
             if symbol and not (symbol.roles & KEPT.keys() - {"method" if symbol.space == METHOD else "", "prototype"})
         }
-        comments = [(one.start, one.end) for one in found.nodes if one.kind in grammar.comments]
+        comments = sorted((one.start, one.end) for one in found.nodes if one.kind in grammar.comments)
         loose = {
             number
             for number, (word, start) in enumerate(zip(words, starts, strict=True))
             if places.get(start) == start + len(word) or _within(start, comments)
         }
-        return cls(grammar, words, between, frozenset(loose), found.tree.shape, tuple(found.structure()))
+        code = code_words(found) if found.misread else []
+        numbers = frozenset(bisect.bisect_left(starts, start) for start, _end in code)
+        ends = tuple(start + len(word) for word, start in zip(words, starts, strict=True))
+        structure = tuple(found.structure())
+        return cls(grammar, words, between, frozenset(loose), tree.shape, structure, tree.hidden, ends, numbers)
 
     def difference(self, variant: str, renaming: Pairs) -> str | None:
         """What is wrong with a variant, or None.
@@ -67,22 +82,28 @@ class TreeVerifier:
             variant: its text.
             renaming: pairs of an old and a new name.
         """
-        return self._words_differ(variant, renaming) or self._trees_differ(variant)
-
-    def _words_differ(self, variant: str, renaming: Pairs) -> str | None:
-        words, between, _starts = _cut(variant)
+        words, between, starts = _cut(variant)
         if between != self.between:
             return "more than names changed in the text"
+        return self._words_differ(words, renaming) or self._trees_differ(variant, words, starts)
+
+    def _words_differ(self, words: Sequence[str], renaming: Pairs) -> str | None:
+        changed: set[str] = set()
         for number, (old, new) in enumerate(zip(self.words, words, strict=True)):
             if old != new and (old, new) not in renaming:
                 return f"{old} became {new}"
             if old != new and number not in self.free:
                 return f"{old} became {new} where it is no name of the text's own"
+            if old != new:
+                changed |= {old, new}
+        for number in self.code:
+            if self.words[number] == words[number] and words[number] in changed:
+                return f"{words[number]} also stands where it did not change"
         return None
 
-    def _trees_differ(self, variant: str) -> str | None:
+    def _trees_differ(self, variant: str, words: Sequence[str], starts: Sequence[int]) -> str | None:
         try:
-            tree = parsed(variant, self.grammar.language.grammar)
+            tree = parsed(variant, self.grammar.language.grammar, self._hidden_in(words, starts))
         except Unparsable as error:
             return f"does not parse: {error}"
         if tree.shape != self.shape:
@@ -90,6 +111,15 @@ class TreeVerifier:
         if tuple(Bindings(tree, self.grammar).structure()) != self.structure:
             return "a name means another binding than before"
         return None
+
+    def _hidden_in(self, words: Sequence[str], starts: Sequence[int]) -> list[tuple[int, int]]:
+        """The hidden stretches of a variant: further on by as much as the words before them grew."""
+
+        def moved(place: int) -> int:
+            before = bisect.bisect_right(self.ends, place) - 1
+            return place if before < 0 else place + starts[before] + len(words[before]) - self.ends[before]
+
+        return [(moved(start), moved(end)) for start, end in self.hidden]
 
 
 def _cut(text: str) -> tuple[tuple[str, ...], tuple[str, ...], list[int]]:
@@ -102,5 +132,7 @@ def _cut(text: str) -> tuple[tuple[str, ...], tuple[str, ...], list[int]]:
     return tuple(words), (*between, text[end:]), starts
 
 
-def _within(place: int, stretches: Collection[tuple[int, int]]) -> bool:
-    return any(start <= place < end for start, end in stretches)
+def _within(place: int, stretches: Sequence[tuple[int, int]]) -> bool:
+    """Whether a place is in one of the stretches, which are in order and apart."""
+    before = bisect.bisect_right(stretches, place, key=lambda stretch: stretch[0]) - 1
+    return before >= 0 and place < stretches[before][1]

@@ -95,9 +95,9 @@ def test_these_names_stay(name):
     assert reason in kept(text, "c")[word]
 
 
-@pytest.mark.parametrize("text", ["int f( { }", "#if 0\nthis isn't C\n#endif\nint x;"])
+@pytest.mark.parametrize("text", ["int f( { }", "#if 0\nthis isn't C\n#endif\n"])
 def test_what_does_not_parse_is_refused(text):
-    assert analysis(text, language="c").refused.startswith("does not parse as C: line ")
+    assert analysis(text, language="c").refused.startswith("does not parse as C")
 
 
 def test_code_in_strings_is_refused():

@@ -1,5 +1,6 @@
 """C: variables, parameters and functions; never members, tags, types, macros, enumerators, or what a macro names."""
 
+import re
 from collections.abc import Iterable, Iterator, Mapping
 
 from assay.code.parse.trees import Node, Tree
@@ -32,6 +33,11 @@ FROZEN: Mapping[str, str] = {
     "ms_declspec_modifier": "stands in an attribute",
     "gnu_asm_expression": "stands in assembly",
 }
+_HIDDEN_MACRO = re.compile(r"#[ \t]*define[ \t]+(\w+)\(")
+LISTS = frozenset(
+    {"translation_unit", "compound_statement", "declaration_list", "field_declaration_list", "case_statement"}
+    | {"preproc_if", "preproc_ifdef", "preproc_elif", "preproc_elifdef", "preproc_else"}
+)
 
 
 def names_of(declarator: Node) -> Iterator[tuple[Node, bool]]:
@@ -100,7 +106,8 @@ def parameter(node: Node) -> Iterable[Bound]:
     """One parameter with its type."""
     of_template = node.parent is not None and node.parent.kind == "template_parameter_list"
     role: Role = "template parameter" if of_template else "parameter"
-    return [Bound(name, role) for one in node.fill("declarator") for name, _function in names_of(one)]
+    names = [pair for one in node.fill("declarator") for pair in names_of(one)]
+    return [Bound(name, "macro" if function else role) for name, function in names]  # UNUSED(name), not a function
 
 
 def _type_names(node: Node) -> Iterable[Bound]:
@@ -119,6 +126,7 @@ def rules(found: Bindings) -> Mapping[str, str]:
         for one in found.nodes
         if one.kind == "preproc_function_def" and "#" in text.of(one.child("value") or one.children[-1])
     }
+    spelling |= set(_HIDDEN_MACRO.findall(text.hidden_text))
     if spelling:
         for node in found.nodes:
             if node.kind == "call_expression" and text.of(node.child("function") or node) in spelling:
@@ -126,6 +134,10 @@ def rules(found: Bindings) -> Mapping[str, str]:
                 for one in arguments.walk() if arguments else ():
                     if not one.children:
                         kept[text.of(one)] = "a macro may spell it out"
+    for symbol in found.symbols:
+        declared = min(one.node.start for one in symbol.bound)
+        if symbol.scope.kind == "file" and min(symbol.places, default=declared) < declared:
+            kept[symbol.name] = "is used before it is declared here: a header declares it"
     return kept
 
 
@@ -161,5 +173,6 @@ C = Grammar(
     conventional=conventional,
     refusal=refusal,
     rules=rules,
+    lists=LISTS,
     alias=lambda new, old: f"#define {old} {new}",
 )

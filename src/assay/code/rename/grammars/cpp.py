@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Mapping
 
-from assay.code.parse.trees import Node, Tree
+from assay.code.parse.trees import WORD, Node, Tree
 from assay.code.rename.bindings import Bindings
 from assay.code.rename.grammar import Bound, Grammar, ScopeKind, named
 from assay.code.rename.grammars import c
@@ -93,6 +93,9 @@ def _inherits(_tree: Tree, node: Node) -> bool:
     return False
 
 
+_AROUND_NAMES = frozenset({"extern", "class", "struct", "union"})
+
+
 def _rules(found: Bindings) -> Mapping[str, str]:
     kept = dict(c.rules(found))
     qualified = {
@@ -100,6 +103,7 @@ def _rules(found: Bindings) -> Mapping[str, str]:
         for one in found.nodes
         if one.kind == "identifier" and one.parent and one.parent.kind == "qualified_identifier"
     }
+    hides_a_declaration = not _AROUND_NAMES.isdisjoint(WORD.findall(found.tree.hidden_text))
     values = {id(node) for node, symbol in found.leaves if symbol and "type" not in symbol.roles}
     for symbol in found.symbols:
         for bound in symbol.bound:
@@ -108,6 +112,8 @@ def _rules(found: Bindings) -> Mapping[str, str]:
                 kept[symbol.name] = "may be a function that is declared here"
         if symbol.scope.kind == "file" and symbol.name in qualified:
             kept[symbol.name] = "is used with a qualifier"
+        elif symbol.scope.kind == "file" and hides_a_declaration:
+            kept[symbol.name] = "may be a member, or defined for another language, where the text does not parse"
     return kept
 
 
@@ -148,5 +154,6 @@ CPP = Grammar(
     inherits=_inherits,
     refusal=c.refusal,
     rules=_rules,
+    lists=c.LISTS,
     alias=c.C.alias,
 )

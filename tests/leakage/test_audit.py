@@ -103,6 +103,15 @@ def test_without_labels_the_benchmark_as_a_whole_is_tested_by_the_primary_score(
     assert (whole[found.primary].samples, whole[found.primary].unseen) == (len(SEEN), len(FRESH))
 
 
+def test_a_verdict_on_the_whole_that_rests_on_a_raw_likelihood_has_a_note(todo):
+    unlabelled = samples(0, 60)
+    raw, declared = (
+        audit(unlabelled, todo, benchmark="words", unseen=FRESH, primary=primary) for primary in ("loss", "mid_pit")
+    )
+    assert [note for note in raw.notes if note.startswith("loss: the p-value of the benchmark as a whole rests on")]
+    assert not [note for note in declared.notes if "declared to carry a verdict" in note]
+
+
 def test_labels_leave_no_whole_to_be_tested(labelled):
     assert all(summary.calibration.whole is None for summary in labelled.summaries)
 

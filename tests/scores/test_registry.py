@@ -118,6 +118,16 @@ def test_a_fitted_detector_decides_at_zero_from_labels():
     assert fit("samples", "labels", "model", seed=3) == ("samples", "labels", "model", 3)
 
 
+def test_a_detector_whose_library_is_not_installed_names_the_extra():
+    code = (
+        "import sys; sys.modules['torch'] = None; from assay.scores import DETECTORS, FittedDetector, detectors_of; "
+        "from assay.errors import MissingExtra\n"
+        "try: detectors_of(FittedDetector)\nexcept MissingExtra as error: print(error)"
+    )
+    shown = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert re.fullmatch(r"detector '\w+' needs the package 'torch': pip install '.*\[hf\]'\n", shown.stdout)
+
+
 def test_listing_the_scores_imports_no_model_library_and_no_fitted_detector():
     code = (
         "import sys; from assay.scores import SCORES, DETECTORS; assert len(SCORES) < len(list(DETECTORS)); "

@@ -57,15 +57,16 @@ def score_command(
 
 
 def score_list() -> "Table":
-    """The registry as a table."""
+    """Return the sample-level scores of the registry as a table; `verdict`: may it carry one on a benchmark."""
     from rich.table import Table
 
     from assay.scores import SCORES
 
     table = Table(title="Scores: higher = member", title_justify="left")
-    for head in ("name", "access", "needs", "value", "parameters", "reference"):
+    for head in ("name", "access", "verdict", "needs", "value", "parameters", "reference"):
         table.add_column(head, overflow="fold", no_wrap=head == "name")
-    for found in SCORES.values():
-        parameters = ", ".join(f"{name}={value}" for name, value in found.defaults.items())
-        table.add_row(found.name, found.access, found.needs(), found.formula, parameters, found.reference)
+    for score in SCORES.values():
+        parameters = ", ".join(f"{name}={value}" for name, value in score.defaults.items())
+        verdict = "yes" if "verdict" in score.flags else "no"
+        table.add_row(score.name, score.access, verdict, score.needs(), score.formula, parameters, score.reference)
     return table

@@ -29,7 +29,7 @@ from assay.leakage.calibration_file import UnseenScores
 from assay.leakage.detectors.set_test import whole_benchmark
 from assay.leakage.heat_map import TokenKeeper
 from assay.leakage.results import Audit, Calibration, Distribution, ScoreSummary
-from assay.scores import DatasetInputs, Fitted, ScoreRequest
+from assay.scores import DatasetInputs, Fitted, ScoreRequest, flagged
 from assay.scoring import Plan, Progress, ScoreTable, score_samples
 from assay.types import MEMBER, NONMEMBER, Sample
 
@@ -122,6 +122,7 @@ def audit(
         references = {}
     source = calibration.source if calibration else unseen_source
     calibrated = {name: calibration_of(values[name], references[name], audited, alpha, source) for name in references}
+    whole = None
     if fresh and all(sample.label not in LABELLED for sample in audited):
         whole = whole_benchmark(DatasetInputs(audited, values[primary], fresh, references[primary], seed))
         calibrated[primary] = replace(calibrated[primary], whole=whole)
@@ -143,6 +144,7 @@ def audit(
             *one_class_note(audited),
             *tier_notes(plan),
             *(f"{name} {LEARNED.format(count=detector.labels)}" for name, detector in learned.items()),
+            *(verdict_notes(plan, primary) if whole else ()),
             *rule_notes(plan, audited, values, references, ties),
             *overlap,
             *calibration_notes(len(references[primary]) if references else 0, calibration),
@@ -199,6 +201,17 @@ def tier_notes(plan: Plan) -> list[str]:
     """Return a note for each score of two models."""
     names = [request.name for request in plan.requests if request.definition.access == "two models"]
     return [f"{name}: {TWO_MODELS.format(model=plan.models['reference'].name)}" for name in names]
+
+
+def verdict_notes(plan: Plan, primary: str) -> list[str]:
+    """Return a note where the score of the headline is not declared to carry a verdict on a whole benchmark."""
+    undeclared = (r.name for r in plan.requests if r.name == primary and "verdict" not in r.definition.flags)
+    return [
+        f"{name}: the p-value of the benchmark as a whole rests on a score that is not declared to carry a verdict. It "
+        "measures first of all how predictable a text is, so a benchmark that is easier than the unseen text would "
+        f"look seen. Declared: {', '.join(flagged('verdict'))}."
+        for name in undeclared
+    ]
 
 
 def rule_notes(

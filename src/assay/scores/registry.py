@@ -14,7 +14,7 @@ from importlib import import_module
 from pkgutil import iter_modules
 from typing import TypeVar
 
-from assay.errors import ScoreError
+from assay.errors import EXTRAS, MissingExtra, ScoreError
 from assay.plug_ins import PlugIns
 from assay.scores import generation_scores, pair_scores, token_scores, variant_scores
 from assay.scores.continuation import Cut
@@ -71,7 +71,13 @@ class _Detectors(Mapping[str, Detector]):
             return _PLUG_INS[name]
         if name not in _modules():
             return _BUILT_IN[name]
-        module = import_module(f"{DETECTOR_PACKAGE}.{name}")
+        try:
+            module = import_module(f"{DETECTOR_PACKAGE}.{name}")
+        except ModuleNotFoundError as error:
+            package = (error.name or "").partition(".")[0]
+            if package not in EXTRAS:
+                raise
+            raise MissingExtra(package, purpose=f"detector {name!r}") from error
         return next(value for value in vars(module).values() if isinstance(value, Detector) and value.name == name)
 
     def __iter__(self) -> Iterator[str]:

@@ -21,9 +21,9 @@ if TYPE_CHECKING:
 DEFAULTS = ModelSettings()
 SERVER_SETTINGS = frozenset({"concurrency"})
 VLLM_SETTINGS = frozenset({"revision", "dtype", "trust_remote_code", "max_length", "concurrency"})
-Opener = Callable[[str, ModelSettings], Generator]
+ModelFactory = Callable[[str, ModelSettings], Generator]
 """The whole name and the settings → a model that generates text; it may be a `TokenScorer` or `LogProbScorer` too."""
-_PLUG_INS: PlugIns[Opener] = PlugIns(
+_PLUG_INS: PlugIns[ModelFactory] = PlugIns(
     "assay.models",
     accepts=callable,
     description="a function of a name and ModelSettings that returns a model",

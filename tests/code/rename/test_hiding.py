@@ -9,7 +9,7 @@ import subprocess
 import pytest
 
 from assay.code import analysis, difference, variants
-from assay.code.parse.trees import syntax
+from assay.code.parse.trees import raw_tree
 from assay.code.rename import hiding
 from assay.code.rename.grammars.c import C
 from assay.code.rename.hiding import readable
@@ -142,7 +142,7 @@ def test_these_names_stay(name):
 
 
 WRONG = {
-    "a word that is hidden": ("64 KB", "64 MB", "no name of the text's own"),
+    "a word that is hidden": ("64 KB", "64 MB", "not a name of the text's own"),
     "one place of several": ("return limit", "return bound", "also stands where it did not change"),
     "more than words": ("64 KB", "65 KB", "more than names"),
 }
@@ -183,7 +183,7 @@ def test_the_search_ends_where_its_work_is_done(monkeypatch):
     text = "".join(f"MACRO_{number} int f{number}(int a) {{ return a; }}\n" for number in range(200))
     parsed = []
     monkeypatch.setattr(hiding, "WORK", 1000)
-    monkeypatch.setattr(hiding, "syntax", lambda code, module: (parsed.append(len(code)), syntax(code, module))[1])
+    monkeypatch.setattr(hiding, "raw_tree", lambda code, module: (parsed.append(len(code)), raw_tree(code, module))[1])
     hiding._hidden.cache_clear()
     try:
         readable(text, C)

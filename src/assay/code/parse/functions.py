@@ -17,7 +17,7 @@ from typing import NamedTuple
 import tree_sitter
 
 from assay.code.parse.python_source import Fragment, garbage_collection_paused
-from assay.code.parse.trees import Unparsable, loaded
+from assay.code.parse.trees import Unparsable, raw_tree
 from assay.languages import LANGUAGES, PYTHON_PARSER, FunctionSyntax, languages_with
 
 _COMMENT_LINE = re.compile(r"^[ \t]*(?:/\*+!?|//[/!]?|\*(?!/)|#)?[ \t]?(.*?)[ \t]*(?:\*+/)?[ \t]*$")
@@ -79,18 +79,14 @@ def functions_in(text: str, language: str) -> tuple[Function, ...]:
         return tuple(_python_functions(text))
     source = text.encode("utf-8", "surrogatepass")
     syntax = entry.syntax[0]
-    root = _root(source, syntax)
+    root = raw_tree(source, syntax.grammar).root_node
     if root.has_error:  # a header of C that is C++, TypeScript with elements of JSX: a later syntax reads all of it
-        further = ((other, _root(source, other)) for other in entry.syntax[1:])
+        further = ((other, raw_tree(source, other.grammar).root_node) for other in entry.syntax[1:])
         syntax, root = next((pair for pair in further if not pair[1].has_error), (syntax, root))
     functions = tuple(_TreeReader(text, source, syntax).functions(root))
     if root.has_error and not functions:
         raise Unparsable(f"does not parse as {entry.title}")
     return functions
-
-
-def _root(source: bytes, syntax: FunctionSyntax) -> tree_sitter.Node:
-    return tree_sitter.Parser(loaded(syntax.grammar)).parse(source).root_node
 
 
 # Python

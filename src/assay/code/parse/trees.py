@@ -11,15 +11,15 @@ import tree_sitter
 from assay.errors import AssayError
 
 DEEPEST = 2000
-"""Levels of a tree; text nested deeper was not written by a person, and is refused."""
+"""Levels of a tree at most; text that is nested deeper was not written by a person, and is refused."""
 
 
 @dataclass(slots=True, eq=False)
 class Node:
-    """One node; text[start:end] is what it covers.
+    """A node; it covers text[start:end].
 
     Attributes:
-        kind: as the grammar calls it; of keywords and punctuation, what stands in the text.
+        kind: as the grammar calls it; of keywords and punctuation, their text.
         role: the field of its parent that it fills, or "".
         start: offset of its first character.
         end: offset behind its last character.
@@ -35,19 +35,19 @@ class Node:
     children: list["Node"] = field(default_factory=list)
 
     def child(self, role: str) -> "Node | None":
-        """The first child that fills a field."""
-        return next((one for one in self.children if one.role == role), None)
+        """Return the first child in a field."""
+        return next((child for child in self.children if child.role == role), None)
 
     def fill(self, role: str) -> list["Node"]:
-        """All children that fill a field."""
-        return [one for one in self.children if one.role == role]
+        """Return all children in a field."""
+        return [child for child in self.children if child.role == role]
 
     def of_kind(self, *kinds: str) -> list["Node"]:
-        """All children of these kinds."""
-        return [one for one in self.children if one.kind in kinds]
+        """Return all children of these kinds."""
+        return [child for child in self.children if child.kind in kinds]
 
     def walk(self) -> Iterator["Node"]:
-        """This node and all below it, in the order of the text."""
+        """Yield this node and all below it, in the order of the text."""
         waiting = [self]
         while waiting:
             node = waiting.pop()
@@ -55,7 +55,7 @@ class Node:
             waiting.extend(reversed(node.children))
 
     def around(self) -> Iterator["Node"]:
-        """The nodes around it, innermost first."""
+        """Yield the nodes around it, innermost first."""
         node = self.parent
         while node is not None:
             yield node
@@ -79,12 +79,12 @@ class Tree:
     hidden: tuple[tuple[int, int], ...] = ()
 
     def of(self, node: Node) -> str:
-        """What a node covers."""
+        """Return the text that a node covers."""
         return self.text[node.start : node.end]
 
     @property
     def hidden_text(self) -> str:
-        """What was left out, a line for each stretch."""
+        """The text that was left out, a line for each stretch."""
         return "\n".join(self.text[start:end] for start, end in self.hidden)
 
 
@@ -94,12 +94,12 @@ _CONTINUATION = 0b1000_0000
 """The upper two bits of the bytes of a character in UTF-8 that are not its first."""
 
 
-class Unparsable(ValueError):  # noqa: N818  what the text is
+class Unparsable(ValueError):  # noqa: N818  the name says what the text is
     """The text does not follow the grammar; the message says where."""
 
 
-def parsed(text: str, grammar: str, hidden: Sequence[tuple[int, int]] = ()) -> Tree:
-    """The tree of a text.
+def syntax_tree(text: str, grammar: str, hidden: Sequence[tuple[int, int]] = ()) -> Tree:
+    """Return the tree of a text.
 
     Args:
         text: the text.
@@ -114,15 +114,15 @@ def parsed(text: str, grammar: str, hidden: Sequence[tuple[int, int]] = ()) -> T
     except UnicodeEncodeError as error:
         raise Unparsable("no valid Unicode") from error
     encoded += b"" if encoded.endswith(b"\n") else b"\n"  # where Go and the preprocessor want their lines to end
-    tree = syntax(encoded, grammar)
+    tree = raw_tree(encoded, grammar)
     if tree.root_node.has_error:
         raise Unparsable(f"line {_first_error(tree.root_node)}")
     offsets = None if text.isascii() else characters_before(encoded)
     return Tree(text, _nodes(tree, offsets), str(tree.root_node), tuple(hidden))
 
 
-def syntax(encoded: bytes, grammar: str) -> tree_sitter.Tree:
-    """The tree of tree-sitter, errors included."""
+def raw_tree(encoded: bytes, grammar: str) -> tree_sitter.Tree:
+    """Return the tree of tree-sitter, errors included."""
     return tree_sitter.Parser(loaded(grammar)).parse(encoded)
 
 
@@ -151,8 +151,8 @@ def loaded(grammar: str) -> tree_sitter.Language:
         ) from fault
 
 
-def _nodes(found: tree_sitter.Tree, offsets: list[int] | None) -> Node:
-    cursor = found.walk()
+def _nodes(tree: tree_sitter.Tree, offsets: list[int] | None) -> Node:
+    cursor = tree.walk()
     root = node = _node(cursor, None, offsets)
     depth = 0
     while True:
@@ -183,21 +183,21 @@ def _node(cursor: tree_sitter.TreeCursor, parent: Node | None, offsets: list[int
 
 
 def _first_error(root: tree_sitter.Node) -> int:
-    """The line, counted from 1, of the first node that is wrong or missing.
+    """Return the line, counted from 1, of the first node that is wrong or missing.
 
     A missing node without text, such as the name in `#include<>`, can be left out of the list of children. Then it is
     the line of the innermost node that has an error.
     """
     node: tree_sitter.Node | None = root
     while node is not None and not (node.is_error or node.is_missing):
-        root, node = node, next((one for one in node.children if one.has_error or one.is_missing), None)
+        root, node = node, next((child for child in node.children if child.has_error or child.is_missing), None)
     return (node or root).start_point[0] + 1
 
 
 def characters_before(encoded: bytes) -> list[int]:
-    """For every byte of UTF-8, and the end, the number of characters that start before it."""
-    found, count = [], 0
+    """Return for every byte of UTF-8, and the end, the number of characters that start before it."""
+    counts, count = [], 0
     for byte in encoded:
-        found.append(count)
+        counts.append(count)
         count += byte & 0b1100_0000 != _CONTINUATION
-    return [*found, count]
+    return [*counts, count]

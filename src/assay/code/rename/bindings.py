@@ -1,27 +1,136 @@
-"""Scopes of a text, the names bound in them, and what every use of a name means."""
+"""Names of a text in any language that tree-sitter reads: the rules of a language, and the bindings that follow.
+
+A language has one value of `NameRules`, in a module of `assay.code.rename.grammars`. `Bindings` applies the rules to a
+syntax tree: which scopes there are, which names each scope binds, and what every use of a name means.
+"""
 
 import bisect
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
+from typing import Literal
 
 from assay.code.parse.trees import WORD, Node, Tree
-from assay.code.rename.grammar import Bound, Grammar, Role, ScopeKind
+from assay.languages import Language
+
+Role = Literal[
+    "function", "variable", "parameter", "method",
+    "field", "type", "template parameter", "constant", "import", "macro", "prototype", "extern", "export",
+]  # fmt: skip
+ScopeKind = Literal["file", "function", "block", "class", "template"]
+Target = Literal["here", "outer", "function", "file"]
+
+KEPT: Mapping[Role, str] = {
+    "method": "a method",
+    "field": "a field",
+    "type": "a type",
+    "template parameter": "a template parameter",
+    "constant": "a constant of an enumeration",
+    "import": "imported",
+    "macro": "a macro",
+    "prototype": "defined elsewhere",
+    "extern": "defined elsewhere",
+    "export": "exported",
+}
+"""Roles whose names are kept, with the reason. A language may allow some of its methods to be renamed."""
 
 VALUE, METHOD = "value", "method"
 Key = tuple[str, str]
-"""The name space, and the name."""
+"""The name space (VALUE or METHOD) and the name."""
+
+
+@dataclass(frozen=True, slots=True)
+class Bound:
+    """A name that a node binds.
+
+    Attributes:
+        node: the leaf where the name stands; for an import whose name is part of a path, the node of the path.
+        role: what the name stands for.
+        target: the scope that the name belongs to: the innermost, the one around a definition, the function's, the
+            file's.
+        since: offset from which on the name can be used in a block; by default from the node's own end on.
+        name: the name, where it is not what the node covers.
+    """
+
+    node: Node
+    role: Role
+    target: Target = "here"
+    since: int | None = None
+    name: str | None = None
+
+
+Binder = Callable[[Node], Iterable[Bound]]
+
+
+@dataclass(frozen=True, slots=True)
+class NameRules:
+    """The rules for names of one language. Places are written "kind" or "kind.field" after tree-sitter's node types.
+
+    Attributes:
+        language: the entry of the table of languages.
+        leaves: kinds of leaves that can stand for a value.
+        scope: the scope that a node opens, or None.
+        binders: by the kind of a node, the names that it binds.
+        elsewhere: "parent.field" of leaves that stand for no value: members, labels, keys.
+        frozen: places whose words are kept everywhere, with the reason: preprocessor lines, keys of objects.
+        comments: kinds of comments.
+        strings: kinds of the contents of strings.
+        directive: pattern of the beginning of comments that tools read.
+        methods: whether a leaf names a method, where methods have a name space of their own: that of the whole text.
+        ordered: in a block, a name can be used only after its declaration.
+        conventional: the reason why something outside of the text looks for a name, or None.
+        inherits: whether a class may have members that are not in the text.
+        refusal: the reason why nothing of a text may be renamed, or None.
+        kept: names or methods ("name()") that are kept for reasons of this language alone, with the reason.
+        lists: kinds of nodes that hold statements or declarations, for languages whose texts may hide some of them from
+            the grammar; see `hiding`.
+        alias: a line of code that gives the meaning of a new name to the old one, from (new, old); None where the
+            language has no such line.
+    """
+
+    language: Language
+    leaves: frozenset[str]
+    scope: Callable[[Node], ScopeKind | None]
+    binders: Mapping[str, Binder]
+    elsewhere: frozenset[str]
+    frozen: Mapping[str, str]
+    comments: frozenset[str]
+    strings: frozenset[str]
+    directive: str
+    methods: Callable[[Node], bool] | None = None
+    ordered: bool = True
+    conventional: Callable[[str], str | None] = lambda _name: None
+    inherits: Callable[[Tree, Node], bool] = lambda _tree, _node: False
+    refusal: Callable[[Tree], str | None] = lambda _tree: None
+    kept: "Callable[[Bindings], Mapping[str, str]]" = lambda _bindings: {}
+    lists: frozenset[str] = frozenset()
+    alias: Callable[[str, str], str] | None = None
+
+    @property
+    def keywords(self) -> frozenset[str]:
+        """Words that are never names; where the tree takes one for a name, it has misread the text."""
+        return self.language.lexical.reserved if self.language.lexical else frozenset()
+
+
+def field_binder(role: Role, field_name: str = "name", target: Target = "here") -> Binder:
+    """Return a binder of what stands in a field of a node."""
+
+    def binder(node: Node) -> Iterable[Bound]:
+        return [Bound(child, role, target) for child in node.fill(field_name)]
+
+    return binder
 
 
 @dataclass(slots=True, eq=False)
 class Symbol:
-    """What a name means in one scope.
+    """A name with its meaning in one scope.
 
     Attributes:
         name: the name.
         space: VALUE or METHOD.
-        scope: where it is bound.
+        scope: the scope that binds it.
         bound: every binding.
         places: offsets of its bindings and uses.
+        uses: the leaves of its uses.
         inherited: it is used from within a class that may have inherited a member of that name.
     """
 
@@ -35,13 +144,13 @@ class Symbol:
 
     @property
     def roles(self) -> set[Role]:
-        """All that it is bound as."""
-        return {one.role for one in self.bound}
+        """Everything that the name is bound as."""
+        return {bound.role for bound in self.bound}
 
     @property
     def since(self) -> int:
-        """From where on it can be used, where order counts."""
-        return min(one.node.end if one.since is None else one.since for one in self.bound)
+        """Offset from which on it can be used, where order counts."""
+        return min(bound.node.end if bound.since is None else bound.since for bound in self.bound)
 
 
 @dataclass(slots=True, eq=False)
@@ -56,15 +165,22 @@ class Scope:
     children: list["Scope"] = field(default_factory=list)
 
     def at(self, place: int) -> "Scope":
-        """The innermost scope around an offset."""
+        """Return the innermost scope around an offset."""
         scope, inner = self, self
         while inner.node.start <= place < inner.node.end:
             scope = inner
-            before = bisect.bisect_right(scope.children, place, key=lambda one: one.node.start) - 1
+            before = bisect.bisect_right(scope.children, place, key=lambda child: child.node.start) - 1
             if before < 0:
                 break
             inner = scope.children[before]
         return scope
+
+    def outward(self) -> Iterator["Scope"]:
+        """Yield this scope and those around it, innermost first."""
+        scope: Scope | None = self
+        while scope is not None:
+            yield scope
+            scope = scope.parent
 
 
 class Bindings:
@@ -72,7 +188,7 @@ class Bindings:
 
     Attributes:
         tree: the text.
-        grammar: of its language.
+        rules: for names in its language.
         root: the scope of the file.
         symbols: all of them, in order of their first binding.
         leaves: every leaf that stands for a value or a method, in order, with its symbol; None: bound outside the text.
@@ -80,67 +196,66 @@ class Bindings:
         misread: stretches of the text are hidden, or a macro made the grammar take a keyword for a name.
     """
 
-    def __init__(self, tree: Tree, grammar: Grammar) -> None:
+    def __init__(self, tree: Tree, rules: NameRules) -> None:
         self.tree = tree
-        self.grammar = grammar
+        self.rules = rules
         self.root = Scope("file", tree.root, None)
         self.symbols: list[Symbol] = []
         self.nodes: list[Node] = []
         self.leaves: list[tuple[Node, Symbol | None]] = []
-        found, bound_at = self.declared()
-        for node, scope, space in found:  # once all is declared: names may be used before
-            symbol = bound_at.get(id(node)) or self.meaning(node, scope, space)
+        leaves, bound_at = self._declared()
+        for node, scope, space in leaves:  # after all declarations: names may be used before they are declared
+            symbol = bound_at.get(id(node)) or self._meaning(node, scope, space)
             if symbol is not None:
                 symbol.places.append(node.start)
                 if id(node) not in bound_at:
                     symbol.uses.append(node)
             self.leaves.append((node, symbol))
-        self.misread = bool(tree.hidden) or any(one.name in grammar.keywords for one in self.symbols)
+        self.misread = bool(tree.hidden) or any(symbol.name in rules.keywords for symbol in self.symbols)
 
-    def declared(self) -> tuple[list[tuple[Node, Scope, str]], dict[int, Symbol]]:
-        """Leaves with the scope and the name space that they stand in; and what leaves bind, by their identity."""
-        grammar = self.grammar
-        found: list[tuple[Node, Scope, str]] = []
+    def _declared(self) -> tuple[list[tuple[Node, Scope, str]], dict[int, Symbol]]:
+        """Return the leaves with their scopes and name spaces, and the symbols that leaves bind, by identity."""
+        rules = self.rules
+        leaves: list[tuple[Node, Scope, str]] = []
         bound_at: dict[int, Symbol] = {}
         waiting: list[tuple[Node, Scope]] = [(self.tree.root, self.root)]
         while waiting:
             node, scope = waiting.pop()
             self.nodes.append(node)
-            kind = grammar.scope(node)
+            kind = rules.scope(node)
             if kind:
-                scope = self.inner(kind, node, scope)
-            binder = grammar.binders.get(node.kind)
+                scope = self._inner(kind, node, scope)
+            binder = rules.binders.get(node.kind)
             for bound in binder(node) if binder else ():
-                symbol = self.bind(bound, scope, opened=kind is not None)
+                symbol = self._bind(bound, scope, opened=kind is not None)
                 if bound.name is None:
                     bound_at[id(bound.node)] = symbol
-            if node.kind in grammar.leaves and node.parent is not None:
-                if grammar.methods and grammar.methods(node):
-                    found.append((node, scope, METHOD))
-                elif f"{node.parent.kind}.{node.role}" not in grammar.elsewhere or id(node) in bound_at:
-                    found.append((node, scope, VALUE))
-            waiting += [(one, scope) for one in reversed(node.children)]
-        return found, bound_at
+            if node.kind in rules.leaves and node.parent is not None:
+                if rules.methods and rules.methods(node):
+                    leaves.append((node, scope, METHOD))
+                elif f"{node.parent.kind}.{node.role}" not in rules.elsewhere or id(node) in bound_at:
+                    leaves.append((node, scope, VALUE))
+            waiting += [(child, scope) for child in reversed(node.children)]
+        return leaves, bound_at
 
-    def inner(self, kind: ScopeKind, node: Node, around: Scope) -> Scope:
-        """A new scope."""
-        scope = Scope(kind, node, around, self.grammar.inherits(self.tree, node))
+    def _inner(self, kind: ScopeKind, node: Node, around: Scope) -> Scope:
+        scope = Scope(kind, node, around, self.rules.inherits(self.tree, node))
         around.children.append(scope)
         return scope
 
-    def bind(self, bound: Bound, scope: Scope, *, opened: bool) -> Symbol:
-        """Enters a name into the scope that it belongs to."""
+    def _bind(self, bound: Bound, scope: Scope, *, opened: bool) -> Symbol:
+        """Enter a name into the scope that it belongs to."""
         name = bound.name or self.tree.of(bound.node)
-        space = METHOD if bound.role == "method" and self.grammar.methods else VALUE
+        space = METHOD if bound.role == "method" and self.rules.methods else VALUE
         if bound.target == "file" or space == METHOD:
             scope = self.root
         elif bound.target != "here":
             if opened and scope.parent:
                 scope = scope.parent
             if bound.target == "function":
-                scope = next((one for one in outward(scope) if one.kind in {"function", "file"}), scope)
+                scope = next((around for around in scope.outward() if around.kind in {"function", "file"}), scope)
         if bound.role != "template parameter":
-            scope = next((one for one in outward(scope) if one.kind != "template"), scope)
+            scope = next((around for around in scope.outward() if around.kind != "template"), scope)
         symbol = scope.symbols.get((space, name))
         if symbol is None:
             symbol = scope.symbols[space, name] = Symbol(name, space, scope)
@@ -148,44 +263,40 @@ class Bindings:
         symbol.bound.append(bound)
         return symbol
 
-    def meaning(self, node: Node, scope: Scope, space: str) -> Symbol | None:
-        """What a use means: the innermost binding that can be seen from there."""
+    def _meaning(self, node: Node, scope: Scope, space: str) -> Symbol | None:
+        """Return the symbol of a use: the innermost binding that can be seen from there."""
         name = self.tree.of(node)
         if space == METHOD:
             return self.root.symbols.get((METHOD, name))
         return self.lookup(name, scope, node.start)
 
     def lookup(self, name: str, scope: Scope, place: int) -> Symbol | None:
-        """The symbol of a value's name at an offset."""
-        through = False
-        for one in outward(scope):
-            symbol = one.symbols.get((VALUE, name))
-            unordered = one.kind in {"file", "class", "template"} or not self.grammar.ordered
+        """Return the symbol of a value's name at an offset."""
+        through = False  # a class that may inherit members lies between the use and the binding
+        for around in scope.outward():
+            symbol = around.symbols.get((VALUE, name))
+            unordered = around.kind in {"file", "class", "template"} or not self.rules.ordered
             if symbol and (unordered or symbol.since <= place):
                 symbol.inherited = symbol.inherited or through
                 return symbol
-            through = through or one.inherits
+            through = through or around.inherits
         return None
 
     def free(self) -> set[str]:
-        """Names of values that the text uses and does not bind; of what is hidden, all words."""
-        methods = self.grammar.methods
+        """Return the names of values that the text uses and does not bind; of what is hidden, all words."""
+        methods = self.rules.methods
         return {*WORD.findall(self.tree.hidden_text)} | {
             self.tree.of(node) for node, symbol in self.leaves if symbol is None and not (methods and methods(node))
         }
 
     def structure(self) -> list[str | int]:
-        """What every leaf means, without names: the number of its symbol in order of appearance; free names as such."""
+        """Return the meaning of every leaf without names.
+
+        A leaf is the number of its symbol in order of appearance; a free name stands as such. Two texts that differ in
+        names alone have equal structures exactly where every name means the same binding.
+        """
         numbers: dict[int, int] = {}
         return [
             self.tree.of(node) if symbol is None else numbers.setdefault(id(symbol), len(numbers))
             for node, symbol in self.leaves
         ]
-
-
-def outward(scope: Scope) -> Iterator[Scope]:
-    """A scope and those around it, innermost first."""
-    one: Scope | None = scope
-    while one is not None:
-        yield one
-        one = one.parent

@@ -10,7 +10,7 @@ from collections.abc import Collection, Mapping
 from typing import Protocol
 
 from assay.code.rename import python_names, tree_names
-from assay.code.rename.grammar import Grammar
+from assay.code.rename.bindings import NameRules
 from assay.code.rename.names import Analysis
 from assay.code.rename.python_verification import PythonVerifier
 from assay.code.rename.tree_verification import TreeVerifier
@@ -64,7 +64,7 @@ class PythonEngine:
 class TreeEngine:
     """A language that tree-sitter reads, by the rules for its names."""
 
-    def __init__(self, rules: Grammar) -> None:
+    def __init__(self, rules: NameRules) -> None:
         self.rules = rules
 
     def analysis(self, text: str, keep: Collection[str]) -> Analysis:
@@ -98,8 +98,8 @@ def engine_of(language: str) -> Engine:
         expected = ", ".join(languages_with("variants"))
         raise ValueError(f"received the language {language!r}, which has no variants; expected one of {expected}")
     module, _, name = entry.renaming.partition(":")
-    rules: Grammar | PythonEngine = getattr(importlib.import_module(module), name)
-    return TreeEngine(rules) if isinstance(rules, Grammar) else rules
+    rules: NameRules | PythonEngine = getattr(importlib.import_module(module), name)
+    return TreeEngine(rules) if isinstance(rules, NameRules) else rules
 
 
 def difference(original: str, variant: str, renaming: Mapping[str, str], *, language: str = "python") -> str | None:

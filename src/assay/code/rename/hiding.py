@@ -1,11 +1,11 @@
 """C with macros: the stretches of a text that are left out, so that the rest parses.
 
-The preprocessor lets a file say what no grammar knows: `64 KB`, `FORCE_INLINE int f(void)`, `BEGIN_THREADS` without a
+The preprocessor allows text that no grammar knows: `64 KB`, `FORCE_INLINE int f(void)`, `BEGIN_THREADS` without a
 semicolon. Such a word is hidden, which means that spaces stand in its place when the text is parsed. The search goes
 through the text in chunks, from one declaration to the next, and hides as little as it can: words first that look like
 macros, then the statements or declarations in which an error is left, then the chunk.
 
-What is hidden says nothing about the meaning of its words, so none of them may change anywhere: see `renaming`.
+The meaning of hidden words is unknown, so none of them may change anywhere: see `tree_names`.
 """
 
 import bisect
@@ -17,8 +17,8 @@ from typing import NamedTuple
 
 import tree_sitter
 
-from assay.code.parse.trees import Tree, Unparsable, characters_before, parsed, syntax
-from assay.code.rename.grammar import Grammar
+from assay.code.parse.trees import Tree, Unparsable, characters_before, raw_tree, syntax_tree
+from assay.code.rename.bindings import NameRules
 
 LARGEST = 1_000_000
 """Bytes of a text whose errors are looked into."""
@@ -48,7 +48,7 @@ _CONDITION = re.compile(rb"[ \t]*#[ \t]*(if|el|endif)")
 
 
 class _Token(NamedTuple):
-    """What stands in the text, and where."""
+    """A token of the text, with its place."""
 
     kind: str
     text: bytes
@@ -70,19 +70,19 @@ class _Error(NamedTuple):
     item: Stretch
 
 
-def readable(text: str, grammar: Grammar) -> Tree:
-    """The tree of a text, of which stretches are hidden where the grammar allows that and it does not parse otherwise.
+def readable(text: str, rules: NameRules) -> Tree:
+    """Return the tree of a text; stretches are hidden where the text does not parse and the rules allow it.
 
     Raises:
         Unparsable: it does not parse, and nothing that could be hidden changes that.
     """
     try:
-        return parsed(text, grammar.language.grammar)
+        return syntax_tree(text, rules.language.grammar)
     except Unparsable as refusal:
-        hidden = _hidden(text, grammar.language.grammar, grammar.lists) if grammar.lists else ()
+        hidden = _hidden(text, rules.language.grammar, rules.lists) if rules.lists else ()
         if not hidden:
             raise
-        tree = parsed(text, grammar.language.grammar, hidden)
+        tree = syntax_tree(text, rules.language.grammar, hidden)
         if not tree.root.children:
             raise refusal from None
         return tree
@@ -90,7 +90,7 @@ def readable(text: str, grammar: Grammar) -> Tree:
 
 @functools.lru_cache(maxsize=8)
 def _hidden(text: str, module: str, lists: frozenset[str]) -> tuple[Stretch, ...]:
-    """Stretches of a text, in order and apart; none where hiding does not help."""
+    """Return the stretches to hide, in order and apart; none where hiding does not help."""
     try:
         code = text.encode()
     except UnicodeEncodeError:
@@ -100,7 +100,7 @@ def _hidden(text: str, module: str, lists: frozenset[str]) -> tuple[Stretch, ...
     code += b"\n"
     search = _Search(code, module, lists, frozenset(_DEFINED.findall(code)))
     chunks = list(_chunks(search.tokens))
-    stretches = [one for start, end in chunks for one in search.chunk(start, end)]
+    stretches = [stretch for start, end in chunks for stretch in search.chunk(start, end)]
     ways = [search.items(0, len(code), stretches + between) for between in ([], _between(search.tokens, chunks))]
     merged = min(map(_merged, ways), key=_length)
     if not _length(merged) < len(code):
@@ -134,20 +134,22 @@ class _Search:
     starts: list[int] = field(init=False)
 
     def __post_init__(self) -> None:
-        found = (_Token(str(one.lastgroup), one[0], one.start(), one.end()) for one in _TOKEN.finditer(self.code))
-        self.tokens = [one for one in found if one.kind != "skipped"]
-        self.starts = [one.start for one in self.tokens]
+        tokens = (
+            _Token(str(match.lastgroup), match[0], match.start(), match.end()) for match in _TOKEN.finditer(self.code)
+        )
+        self.tokens = [token for token in tokens if token.kind != "skipped"]
+        self.starts = [token.start for token in self.tokens]
 
     def chunk(self, start: int, end: int) -> list[Stretch]:
-        """What to hide of a chunk."""
+        """Return the stretches of a chunk to hide."""
         errors = self.errors(start, end, [])
         if not errors:
             return []
         macros: dict[bytes, bool] = {}
         if self.macros and end - start <= LARGEST_CHUNK:
-            known = self.errors(start, end, self.occurrences(self.macros, start, end))
-            if _cost(known) < _cost(errors):
-                macros, errors = dict(self.macros), known
+            repeated = self.errors(start, end, self.occurrences(self.macros, start, end))
+            if _cost(repeated) < _cost(errors):
+                macros, errors = dict(self.macros), repeated
         for _round in range(_ROUNDS):
             if not errors or end - start > LARGEST_CHUNK:
                 break
@@ -165,11 +167,11 @@ class _Search:
         return self.items(start, end, self.occurrences(macros, start, end))
 
     def tried(self, macros: dict[bytes, bool], start: int, end: int) -> list[_Error] | None:
-        """The errors of a chunk without these macros; None where no more may be parsed."""
+        """Return the errors of a chunk without these macros; None where no more may be parsed."""
         return self.errors(start, end, self.occurrences(macros, start, end)) if self.work > 0 else None
 
     def items(self, start: int, end: int, stretches: list[Stretch]) -> list[Stretch]:
-        """The stretches of a chunk with the statements and declarations that hold what errors are left."""
+        """Return the stretches of a chunk with the statements and declarations that hold the remaining errors."""
         stretches = list(stretches)
         for _round in range(_ROUNDS):
             errors = self.errors(start, end, stretches)
@@ -184,48 +186,48 @@ class _Search:
         return [(start, end)]
 
     def directives(self, start: int, end: int) -> list[Stretch]:
-        """The preprocessor lines of which a part is hidden: no line is read by halves."""
+        """Return the preprocessor lines that are partly hidden: a line is read as a whole or not at all."""
         first = max(0, bisect.bisect_right(self.starts, start) - 1)
         last = bisect.bisect_left(self.starts, end)
         around = self.tokens[first:last]
-        return [(one.start, one.end) for one in around if one.kind == "directive" and one.end > start]
+        return [(token.start, token.end) for token in around if token.kind == "directive" and token.end > start]
 
     def errors(self, start: int, end: int, stretches: Iterable[Stretch]) -> list[_Error]:
-        """The nodes of a chunk that are wrong or missing, with these stretches hidden."""
+        """Return the nodes of a chunk that are wrong or missing, with these stretches hidden."""
         code = bytearray(self.code[start:end])
         for begin, stop in stretches:
             code[begin - start : stop - start] = re.sub(rb"[^\r\n]", b" ", code[begin - start : stop - start])
         self.work -= len(code)
-        return _errors(syntax(bytes(code), self.module).root_node, self.lists)
+        return _errors(raw_tree(bytes(code), self.module).root_node, self.lists)
 
     def candidates(self, errors: Sequence[_Error], start: int, end: int, hidden: dict[bytes, bool]) -> list[bytes]:
-        """Words around the first errors that look like macros, in the order of the text."""
-        found: dict[bytes, None] = {}
+        """Return words around the first errors that look like macros, in the order of the text."""
+        words: dict[bytes, None] = {}
         for error in errors[:_ERRORS]:
             first = bisect.bisect_left(self.starts, start + error.start)
             last = bisect.bisect_left(self.starts, start + error.end)
             around = self.tokens[max(0, first - _BACK) : min(last, first + _BACK) + _FORWARD]
-            found |= dict.fromkeys(
-                one.text
-                for one in around
-                if one.kind == "word" and start <= one.start < end and one.text not in hidden
-                if one.text in self.defined or _LIKE_A_MACRO.match(one.text)
+            words |= dict.fromkeys(
+                token.text
+                for token in around
+                if token.kind == "word" and start <= token.start < end and token.text not in hidden
+                if token.text in self.defined or _LIKE_A_MACRO.match(token.text)
             )
-        return list(found)
+        return list(words)
 
     def occurrences(self, macros: dict[bytes, bool], start: int, end: int) -> list[Stretch]:
-        """Where macros stand in a chunk, outside of preprocessor lines."""
-        found = []
+        """Return the places of macros in a chunk, outside of preprocessor lines."""
+        places = []
         first, last = bisect.bisect_left(self.starts, start), bisect.bisect_left(self.starts, end)
         for number in range(first, last):
             token = self.tokens[number]
             if token.kind == "word" and token.text in macros:
                 stop = self.arguments_end(number, last) if macros[token.text] else token.end
-                found.append((token.start, stop))
-        return found
+                places.append((token.start, stop))
+        return places
 
     def arguments_end(self, number: int, last: int) -> int:
-        """The end of a word with the parentheses behind it."""
+        """Return the end of a word with the parentheses behind it."""
         depth = 0
         for token in self.tokens[number + 1 : last]:
             depth += (token.text == b"(") - (token.text == b")")
@@ -235,7 +237,7 @@ class _Search:
 
 
 def _chunks(tokens: Sequence[_Token]) -> Iterator[Stretch]:
-    """From one declaration of the file to the next: cut behind `;`, and behind the body of a function.
+    """Yield the declarations of a file: it is cut behind `;`, and behind the body of a function.
 
     Conditions of the preprocessor between declarations, `extern "C" {`, `namespace x {` and their ends belong to none.
     """
@@ -269,27 +271,27 @@ def _chunks(tokens: Sequence[_Token]) -> Iterator[Stretch]:
 
 
 def _holds_declarations(head: Sequence[_Token]) -> bool:
-    """Whether the bracket at the end opens `extern "C" {` or a name space."""
-    return any(one.kind == "literal" for one in head[-2:]) or any(one.text == b"namespace" for one in head)
+    """Return whether the bracket at the end opens `extern "C" {` or a name space."""
+    return any(token.kind == "literal" for token in head[-2:]) or any(token.text == b"namespace" for token in head)
 
 
 def _between(tokens: Sequence[_Token], chunks: Sequence[Stretch]) -> list[Stretch]:
-    """What stands between the chunks, but for macros and inclusions: conditions, and brackets around declarations.
+    """Return the conditions and the brackets around declarations that stand between the chunks.
 
-    Without them the text parses where every chunk does. With them a text says more of its structure.
+    Without them the text parses where every chunk does; with them it shows more of its structure.
     """
     ends = [end for _start, end in chunks]
-    found = []
+    stretches = []
     for token in tokens:
         number = bisect.bisect_right(ends, token.start)
         inside = number < len(chunks) and chunks[number][0] <= token.start
         if not inside and (token.kind != "directive" or _CONDITION.match(token.text)):
-            found.append((token.start, token.end))
-    return found
+            stretches.append((token.start, token.end))
+    return stretches
 
 
 def _depth_behind(condition: bytes, depth: int, depths: list[int]) -> int:
-    """The depth of brackets behind a condition; each branch begins at the depth at which the first one began."""
+    """Return the depth of brackets behind a condition; every branch begins at the depth of the first branch."""
     if condition == b"if":
         depths.append(depth)
     elif depths and condition == b"el":
@@ -300,26 +302,26 @@ def _depth_behind(condition: bytes, depth: int, depths: list[int]) -> int:
 
 
 def _errors(root: tree_sitter.Node, lists: frozenset[str]) -> list[_Error]:
-    """The errors of a tree, in order; from the root down: to ask a deep node for its parent overflows the stack."""
-    found = []
+    """Return the errors of a tree, in order; from the root down, as the parent of a deep node overflows the stack."""
+    errors = []
     waiting = [(root, (root.start_byte, root.end_byte))]
     while waiting:
         node, item = waiting.pop()
         if not node.has_error and not node.is_missing:
             continue
-        inner = [one for one in reversed(node.children) if one.has_error or one.is_missing]
+        inner = [child for child in reversed(node.children) if child.has_error or child.is_missing]
         if node.is_error or not inner:
-            found.append(_Error(node.start_byte, node.end_byte, item))
+            errors.append(_Error(node.start_byte, node.end_byte, item))
         else:
             are_items = node.type in lists
-            for one in inner:
-                own = are_items and one.end_byte > one.start_byte
-                waiting.append((one, (one.start_byte, one.end_byte) if own else item))
-    return found
+            for child in inner:
+                own = are_items and child.end_byte > child.start_byte
+                waiting.append((child, (child.start_byte, child.end_byte) if own else item))
+    return errors
 
 
 def _cost(errors: Sequence[_Error]) -> int:
-    return sum(1 + one.end - one.start for one in errors)
+    return sum(1 + error.end - error.start for error in errors)
 
 
 def _length(stretches: Iterable[Stretch]) -> int:
@@ -327,7 +329,7 @@ def _length(stretches: Iterable[Stretch]) -> int:
 
 
 def _merged(stretches: Iterable[Stretch]) -> list[Stretch]:
-    """The same places as stretches in order that do not touch."""
+    """Return the same places as stretches in order that do not touch."""
     merged: list[Stretch] = []
     for start, end in sorted(stretches):
         if merged and start <= merged[-1][1]:

@@ -1,4 +1,4 @@
-"""Is this text that one, but for names? Asked of the texts alone, whatever made them.
+"""Verification that a text differs from another in names alone, from the two texts and nothing else.
 
 1. Text: between the words the two are identical byte for byte; where words differ, a name became its new name, and it
    stands as a name or in a comment, never in a string.
@@ -13,9 +13,8 @@ import bisect
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from assay.code.parse.trees import WORD, Unparsable, parsed
-from assay.code.rename.bindings import METHOD, Bindings
-from assay.code.rename.grammar import KEPT, Grammar
+from assay.code.parse.trees import WORD, Unparsable, syntax_tree
+from assay.code.rename.bindings import KEPT, METHOD, Bindings, NameRules
 from assay.code.rename.hiding import readable
 from assay.code.rename.tree_names import code_words
 
@@ -24,21 +23,21 @@ Pairs = frozenset[tuple[str, str]]
 
 @dataclass(frozen=True, slots=True)
 class TreeVerifier:
-    """Holds what is needed of the original, so that many variants can be held against it.
+    """An original, read once, with which many variants are compared.
 
     Attributes:
-        grammar: of the language.
+        rules: for names in the language.
         words: of the text, in order.
-        between: what stands before, between and behind them.
+        between: the text before, between and behind them.
         free: numbers of the words that may change.
         shape: of the tree.
-        structure: what every name means.
+        structure: the meaning of every name.
         hidden: stretches that are left out of the tree.
         ends: where the words end.
         code: numbers of the words outside of comments and strings, where the text is not read in full; else none.
     """
 
-    grammar: Grammar
+    rules: NameRules
     words: tuple[str, ...]
     between: tuple[str, ...]
     free: frozenset[int]
@@ -49,34 +48,34 @@ class TreeVerifier:
     code: frozenset[int] = frozenset()
 
     @classmethod
-    def of(cls, original: str, grammar: Grammar) -> "TreeVerifier":
-        """Reads the original.
+    def of(cls, original: str, rules: NameRules) -> "TreeVerifier":
+        """Read the original.
 
         Raises:
             Unparsable: it does not parse.
         """
-        tree = readable(original, grammar)
-        found = Bindings(tree, grammar)
+        tree = readable(original, rules)
+        bindings = Bindings(tree, rules)
         words, between, starts = _cut(original)
         places = {
             node.start: node.end
-            for node, symbol in found.leaves
+            for node, symbol in bindings.leaves
             if symbol and not (symbol.roles & KEPT.keys() - {"method" if symbol.space == METHOD else "", "prototype"})
         }
-        comments = sorted((one.start, one.end) for one in found.nodes if one.kind in grammar.comments)
+        comments = sorted((node.start, node.end) for node in bindings.nodes if node.kind in rules.comments)
         loose = {
             number
             for number, (word, start) in enumerate(zip(words, starts, strict=True))
             if places.get(start) == start + len(word) or _within(start, comments)
         }
-        code = code_words(found) if found.misread else []
+        code = code_words(bindings) if bindings.misread else []
         numbers = frozenset(bisect.bisect_left(starts, start) for start, _end in code)
         ends = tuple(start + len(word) for word, start in zip(words, starts, strict=True))
-        structure = tuple(found.structure())
-        return cls(grammar, words, between, frozenset(loose), tree.shape, structure, tree.hidden, ends, numbers)
+        structure = tuple(bindings.structure())
+        return cls(rules, words, between, frozenset(loose), tree.shape, structure, tree.hidden, ends, numbers)
 
     def difference(self, variant: str, renaming: Pairs) -> str | None:
-        """What is wrong with a variant, or None.
+        """Return what differs in a variant besides the renaming, or None.
 
         Args:
             variant: its text.
@@ -93,7 +92,7 @@ class TreeVerifier:
             if old != new and (old, new) not in renaming:
                 return f"{old} became {new}"
             if old != new and number not in self.free:
-                return f"{old} became {new} where it is no name of the text's own"
+                return f"{old} became {new} where it is not a name of the text's own"
             if old != new:
                 changed |= {old, new}
         for number in self.code:
@@ -103,17 +102,17 @@ class TreeVerifier:
 
     def _trees_differ(self, variant: str, words: Sequence[str], starts: Sequence[int]) -> str | None:
         try:
-            tree = parsed(variant, self.grammar.language.grammar, self._hidden_in(words, starts))
+            tree = syntax_tree(variant, self.rules.language.grammar, self._hidden_in(words, starts))
         except Unparsable as error:
             return f"does not parse: {error}"
         if tree.shape != self.shape:
             return "the syntax tree has another shape"
-        if tuple(Bindings(tree, self.grammar).structure()) != self.structure:
+        if tuple(Bindings(tree, self.rules).structure()) != self.structure:
             return "a name means another binding than before"
         return None
 
     def _hidden_in(self, words: Sequence[str], starts: Sequence[int]) -> list[tuple[int, int]]:
-        """The hidden stretches of a variant: further on by as much as the words before them grew."""
+        """Return the hidden stretches of a variant: moved by as much as the words before them grew."""
 
         def moved(place: int) -> int:
             before = bisect.bisect_right(self.ends, place) - 1
@@ -124,15 +123,15 @@ class TreeVerifier:
 
 def _cut(text: str) -> tuple[tuple[str, ...], tuple[str, ...], list[int]]:
     words, between, starts, end = [], [], [], 0
-    for one in WORD.finditer(text):
-        words.append(one[0])
-        starts.append(one.start())
-        between.append(text[end : one.start()])
-        end = one.end()
+    for match in WORD.finditer(text):
+        words.append(match[0])
+        starts.append(match.start())
+        between.append(text[end : match.start()])
+        end = match.end()
     return tuple(words), (*between, text[end:]), starts
 
 
 def _within(place: int, stretches: Sequence[tuple[int, int]]) -> bool:
-    """Whether a place is in one of the stretches, which are in order and apart."""
+    """Return whether a place is in one of the stretches, which are in order and apart."""
     before = bisect.bisect_right(stretches, place, key=lambda stretch: stretch[0]) - 1
     return before >= 0 and place < stretches[before][1]

@@ -46,10 +46,10 @@ WRONG = {
     "white space": (("one, int", "one,  int"), "more than names"),
     "an operator": (("* 2", "+ 2"), "more than names"),
     "a name of no renaming": (("twice", "thrice"), "twice became thrice"),
-    "the text of a string": (('"width"', '"length"'), "no name of the text's own"),
-    "a member": (("one->width", "one->length"), "no name of the text's own"),
-    "the declaration of a member": (("{ int width; }", "{ int length; }"), "no name of the text's own"),
-    "a label": (("goto width", "goto length"), "no name of the text's own"),
+    "the text of a string": (('"width"', '"length"'), "not a name of the text's own"),
+    "a member": (("one->width", "one->length"), "not a name of the text's own"),
+    "the declaration of a member": (("{ int width; }", "{ int length; }"), "not a name of the text's own"),
+    "a label": (("goto width", "goto length"), "not a name of the text's own"),
     "a declaration without its uses": (("int twice(int width)", "int twice(int length)"), "another binding"),
     "a use without its declaration": (("return total", "return sum"), "another binding"),
     "an inner name apart from the outer one's use": (
@@ -66,7 +66,7 @@ def test_a_wrong_rewriting_is_named(case):
 
 
 def test_a_macro_stays():
-    assert "no name" in difference(TEXT, TEXT.replace("LIMIT", "BOUND"), {"LIMIT": "BOUND"}, language="c")
+    assert "not a name" in difference(TEXT, TEXT.replace("LIMIT", "BOUND"), {"LIMIT": "BOUND"}, language="c")
 
 
 def test_two_names_that_become_one_are_seen():
@@ -100,4 +100,4 @@ def test_another_tree_of_the_same_words_is_seen():
 
 
 def test_a_type_in_java_stays():
-    assert "no name" in difference("class A { A a; }", "class B { B a; }", {"A": "B"}, language="java")
+    assert "not a name" in difference("class A { A a; }", "class B { B a; }", {"A": "B"}, language="java")

@@ -4,8 +4,7 @@ import re
 from collections.abc import Iterable, Iterator, Mapping
 
 from assay.code.parse.trees import Node, Tree
-from assay.code.rename.bindings import Bindings
-from assay.code.rename.grammar import Bound, Grammar, Role, ScopeKind, named
+from assay.code.rename.bindings import Bindings, Bound, NameRules, Role, ScopeKind, field_binder
 from assay.languages import LANGUAGES
 
 SCOPES: Mapping[str, ScopeKind] = {
@@ -41,7 +40,7 @@ LISTS = frozenset(
 
 
 def names_of(declarator: Node) -> Iterator[tuple[Node, bool]]:
-    """The names that a declarator declares, and whether each is that of a function."""
+    """Yield the names that a declarator declares, and whether each is that of a function."""
     waiting = [(declarator, False)]
     while waiting:
         node, function = waiting.pop()
@@ -49,14 +48,14 @@ def names_of(declarator: Node) -> Iterator[tuple[Node, bool]]:
             yield node, function
             continue
         if node.kind in _WRAPPED:
-            inner = [one for one in node.children if one.role in {"", "declarator"}]
-            waiting += [(one, function and node.kind == "parenthesized_declarator") for one in reversed(inner)]
+            inner = [child for child in node.children if child.role in {"", "declarator"}]
+            waiting += [(child, function and node.kind == "parenthesized_declarator") for child in reversed(inner)]
         else:
-            waiting += [(one, node.kind == "function_declarator") for one in node.fill("declarator")]
+            waiting += [(child, node.kind == "function_declarator") for child in node.fill("declarator")]
 
 
 def owner(node: Node) -> Node | None:
-    """What the parameters of a declarator belong to."""
+    """Return the node that the parameters of a declarator belong to."""
     around: Node | None = node.parent
     while around and (around.kind.endswith("_declarator") or around.kind == "abstract_function_declarator"):
         around = around.parent
@@ -64,7 +63,10 @@ def owner(node: Node) -> Node | None:
 
 
 def scope_of(node: Node) -> ScopeKind | None:
-    """Parameters of a declaration have a scope of their own; those of a definition share the function's."""
+    """Return the scope that a node opens.
+
+    Parameters of a declaration have a scope of their own; those of a definition share the function's.
+    """
     if node.kind == "parameter_list":
         belongs = owner(node)
         return None if belongs and belongs.kind in _DEFINITIONS - {"field_declaration"} else "block"
@@ -72,14 +74,14 @@ def scope_of(node: Node) -> ScopeKind | None:
 
 
 def definition(node: Node) -> Iterable[Bound]:
-    """A function's name, outside of its scope."""
+    """Bind a function's name, outside of its scope."""
     role: Role = "method" if _in_class(node) else "function"
-    return [Bound(name, role, "outer") for one in node.fill("declarator") for name, _function in names_of(one)]
+    return [Bound(name, role, "outer") for child in node.fill("declarator") for name, _function in names_of(child)]
 
 
 def declaration(node: Node) -> Iterable[Bound]:
-    """Variables, and functions that are declared only."""
-    outside = any(word.kind == "extern" for one in node.of_kind("storage_class_specifier") for word in one.children)
+    """Bind variables, and functions that are only declared."""
+    outside = any(word.kind == "extern" for child in node.of_kind("storage_class_specifier") for word in child.children)
     for declarator in node.fill("declarator"):
         for name, function in names_of(declarator):
             role: Role = "prototype" if function else "variable"
@@ -98,60 +100,60 @@ def _in_class(node: Node) -> bool:
 
 
 def parameters(node: Node) -> Iterable[Bound]:
-    """Names without types, as before 1989."""
-    return [Bound(one, "parameter") for one in node.of_kind("identifier")]
+    """Bind parameters without types, as before 1989."""
+    return [Bound(child, "parameter") for child in node.of_kind("identifier")]
 
 
 def parameter(node: Node) -> Iterable[Bound]:
-    """One parameter with its type."""
+    """Bind a parameter with its type."""
     of_template = node.parent is not None and node.parent.kind == "template_parameter_list"
     role: Role = "template parameter" if of_template else "parameter"
-    names = [pair for one in node.fill("declarator") for pair in names_of(one)]
+    names = [pair for child in node.fill("declarator") for pair in names_of(child)]
     return [Bound(name, "macro" if function else role) for name, function in names]  # UNUSED(name), not a function
 
 
 def _type_names(node: Node) -> Iterable[Bound]:
-    return [Bound(name, "type") for one in node.fill("declarator") for name, _function in names_of(one)]
+    return [Bound(name, "type") for child in node.fill("declarator") for name, _function in names_of(child)]
 
 
-def rules(found: Bindings) -> Mapping[str, str]:
-    """Functions whose names can be seen, arguments that a macro spells out, ambiguous declarations."""
+def kept_names(bindings: Bindings) -> Mapping[str, str]:
+    """Return functions whose names the program sees, arguments that a macro spells out, ambiguous declarations."""
     kept = {}
-    text = found.tree
-    if found.free() & _SEES_NAMES:
+    text = bindings.tree
+    if bindings.free() & _SEES_NAMES:
         reason = "the program sees the names of its functions"
-        kept.update({one.name: reason for one in found.symbols if "function" in one.roles})
+        kept.update({symbol.name: reason for symbol in bindings.symbols if "function" in symbol.roles})
     spelling = {
-        text.of(one.child("name") or one)
-        for one in found.nodes
-        if one.kind == "preproc_function_def" and "#" in text.of(one.child("value") or one.children[-1])
+        text.of(node.child("name") or node)
+        for node in bindings.nodes
+        if node.kind == "preproc_function_def" and "#" in text.of(node.child("value") or node.children[-1])
     }
     spelling |= set(_HIDDEN_MACRO.findall(text.hidden_text))
     if spelling:
-        for node in found.nodes:
+        for node in bindings.nodes:
             if node.kind == "call_expression" and text.of(node.child("function") or node) in spelling:
                 arguments = node.child("arguments")
-                for one in arguments.walk() if arguments else ():
-                    if not one.children:
-                        kept[text.of(one)] = "a macro may spell it out"
-    for symbol in found.symbols:
-        declared = min(one.node.start for one in symbol.bound)
+                for argument in arguments.walk() if arguments else ():
+                    if not argument.children:
+                        kept[text.of(argument)] = "a macro may spell it out"
+    for symbol in bindings.symbols:
+        declared = min(bound.node.start for bound in symbol.bound)
         if symbol.scope.kind == "file" and min(symbol.places, default=declared) < declared:
             kept[symbol.name] = "is used before it is declared here: a header declares it"
     return kept
 
 
 def refusal(tree: Tree) -> str | None:
-    """Names in strings that are code."""
+    """Return why nothing may be renamed: names in strings that are code."""
     return "holds code in strings: uses _Pragma" if "_Pragma" in tree.text else None
 
 
 def conventional(name: str) -> str | None:
-    """Names that the linker looks for."""
+    """Return why a name is kept: the linker looks for it."""
     return "a name that the linker looks for" if name in {"main", "wmain", "WinMain", "_start"} else None
 
 
-C = Grammar(
+C = NameRules(
     language=LANGUAGES["c"],
     leaves=frozenset({"identifier", "type_identifier"}),
     scope=scope_of,
@@ -161,9 +163,9 @@ C = Grammar(
         "parameter_list": parameters,
         "parameter_declaration": parameter,
         "type_definition": _type_names,
-        "enumerator": named("constant"),
-        "preproc_def": named("macro", target="file"),
-        "preproc_function_def": named("macro", target="file"),
+        "enumerator": field_binder("constant"),
+        "preproc_def": field_binder("macro", target="file"),
+        "preproc_function_def": field_binder("macro", target="file"),
     },
     elsewhere=_TAGS,
     frozen=FROZEN,
@@ -172,7 +174,7 @@ C = Grammar(
     directive=r"(?://|/\*)\s*(?:NOLINT|clang-format|LINT|coverity|cppcheck|IWYU|lint )",
     conventional=conventional,
     refusal=refusal,
-    rules=rules,
+    kept=kept_names,
     lists=LISTS,
     alias=lambda new, old: f"#define {old} {new}",
 )

@@ -3,8 +3,7 @@
 from collections.abc import Iterable, Mapping
 
 from assay.code.parse.trees import WORD, Node, Tree
-from assay.code.rename.bindings import Bindings
-from assay.code.rename.grammar import Bound, Grammar, ScopeKind, named
+from assay.code.rename.bindings import Bindings, Bound, NameRules, ScopeKind, field_binder
 from assay.code.rename.grammars import c
 from assay.languages import LANGUAGES
 
@@ -27,7 +26,7 @@ def _scope(node: Node) -> ScopeKind | None:
 
 
 def _declaration(node: Node) -> Iterable[Bound]:
-    """As in C; within a function, `string s(a);` declares a variable: the grammar cannot know that a is no type."""
+    """Bind as in C; within a function, `string s(a);` is a variable: the grammar cannot know that a is not a type."""
     for bound in c.declaration(node):
         if bound.role == "prototype" and _argument_types(bound.node):
             yield Bound(bound.node, "variable")
@@ -36,58 +35,59 @@ def _declaration(node: Node) -> Iterable[Bound]:
 
 
 def _argument_types(name: Node) -> list[Node]:
-    """Types without names between the parentheses behind a name that is declared in a block."""
+    """Return types without names between the parentheses behind a name that is declared in a block."""
     declarator = name.parent
     listed = declarator.child("parameters") if declarator and declarator.kind == "function_declarator" else None
     declared = declarator.parent if declarator else None
     if listed is None or declared is None or declared.parent is None or declared.parent.kind not in _IN_BLOCK:
         return []
-    given = listed.of_kind("parameter_declaration")
-    return [leaf for one in given if one.child("declarator") is None for leaf in one.fill("type")]
+    listed_parameters = listed.of_kind("parameter_declaration")
+    unnamed = [parameter for parameter in listed_parameters if parameter.child("declarator") is None]
+    return [leaf for parameter in unnamed for leaf in parameter.fill("type")]
 
 
 _IN_BLOCK = frozenset({"compound_statement", "for_statement", "case_statement", "labeled_statement"})
 
 
 def _member(node: Node) -> Iterable[Bound]:
-    return [Bound(name, "field") for one in node.fill("declarator") for name, _function in c.names_of(one)]
+    return [Bound(name, "field") for child in node.fill("declarator") for name, _function in c.names_of(child)]
 
 
 def _range(node: Node) -> Iterable[Bound]:
     body = node.child("body")
     since = body.start if body else None
-    return [Bound(name, "variable", since=since) for one in node.fill("declarator") for name, _f in c.names_of(one)]
+    return [Bound(name, "variable", since=since) for child in node.fill("declarator") for name, _f in c.names_of(child)]
 
 
 def _capture(node: Node) -> Iterable[Bound]:
-    return [Bound(one, "variable", since=node.end) for one in node.fill("left") if one.kind == "identifier"]
+    return [Bound(child, "variable", since=node.end) for child in node.fill("left") if child.kind == "identifier"]
 
 
 def _class(node: Node) -> Iterable[Bound]:
-    return [Bound(one, "type", "outer") for one in node.fill("name") if one.kind == "type_identifier"]
+    return [Bound(child, "type", "outer") for child in node.fill("name") if child.kind == "type_identifier"]
 
 
 def _template_parameter(node: Node) -> Iterable[Bound]:
     leaves = [*node.fill("name"), *node.of_kind("type_identifier", "identifier")]
-    return [Bound(one, "template parameter") for one in leaves[:1]]
+    return [Bound(leaf, "template parameter") for leaf in leaves[:1]]
 
 
 def _used(node: Node) -> Iterable[Bound]:
-    """The last name of `using std::cout`."""
+    """Bind the last name of `using std::cout`."""
     for path in node.of_kind("qualified_identifier"):
-        leaves = [one for one in path.walk() if one.kind == "identifier"]
-        yield from (Bound(one, "import") for one in leaves[-1:])
+        leaves = [node for node in path.walk() if node.kind == "identifier"]
+        yield from (Bound(leaf, "import") for leaf in leaves[-1:])
 
 
 def _inherits(_tree: Tree, node: Node) -> bool:
-    """Classes with bases; and members that are defined outside of their class."""
+    """Return whether a node is a class with bases, or a member that is defined outside of its class."""
     if node.kind in _CLASSES:
-        return any(one.kind == "base_class_clause" for one in node.children)
+        return any(child.kind == "base_class_clause" for child in node.children)
     if node.kind == "function_definition":
         declared = node.child("declarator")
         while declared and declared.kind != "qualified_identifier":
             declared = declared.child("declarator") or next(
-                (one for one in declared.children if one.kind.endswith("_declarator")), None
+                (child for child in declared.children if child.kind.endswith("_declarator")), None
             )
         return declared is not None
     return False
@@ -96,19 +96,19 @@ def _inherits(_tree: Tree, node: Node) -> bool:
 _AROUND_NAMES = frozenset({"extern", "class", "struct", "union"})
 
 
-def _rules(found: Bindings) -> Mapping[str, str]:
-    kept = dict(c.rules(found))
+def _kept_names(bindings: Bindings) -> Mapping[str, str]:
+    kept = dict(c.kept_names(bindings))
     qualified = {
-        found.tree.of(one)
-        for one in found.nodes
-        if one.kind == "identifier" and one.parent and one.parent.kind == "qualified_identifier"
+        bindings.tree.of(node)
+        for node in bindings.nodes
+        if node.kind == "identifier" and node.parent and node.parent.kind == "qualified_identifier"
     }
-    hides_a_declaration = not _AROUND_NAMES.isdisjoint(WORD.findall(found.tree.hidden_text))
-    values = {id(node) for node, symbol in found.leaves if symbol and "type" not in symbol.roles}
-    for symbol in found.symbols:
+    hides_a_declaration = not _AROUND_NAMES.isdisjoint(WORD.findall(bindings.tree.hidden_text))
+    values = {id(node) for node, symbol in bindings.leaves if symbol and "type" not in symbol.roles}
+    for symbol in bindings.symbols:
         for bound in symbol.bound:
             types = _argument_types(bound.node)
-            if types and not any(id(one) in values for one in types):
+            if types and not any(id(leaf) in values for leaf in types):
                 kept[symbol.name] = "may be a function that is declared here"
         if symbol.scope.kind == "file" and symbol.name in qualified:
             kept[symbol.name] = "is used with a qualifier"
@@ -117,7 +117,7 @@ def _rules(found: Bindings) -> Mapping[str, str]:
     return kept
 
 
-CPP = Grammar(
+CPP = NameRules(
     language=LANGUAGES["cpp"],
     leaves=frozenset({"identifier", "type_identifier"}),
     scope=_scope,
@@ -133,8 +133,8 @@ CPP = Grammar(
         "type_parameter_declaration": _template_parameter,
         "optional_type_parameter_declaration": _template_parameter,
         "variadic_type_parameter_declaration": _template_parameter,
-        "alias_declaration": named("type"),
-        "concept_definition": named("type"),
+        "alias_declaration": field_binder("type"),
+        "concept_definition": field_binder("type"),
         "using_declaration": _used,
     },
     elsewhere=frozenset(
@@ -153,7 +153,7 @@ CPP = Grammar(
     conventional=c.conventional,
     inherits=_inherits,
     refusal=c.refusal,
-    rules=_rules,
+    kept=_kept_names,
     lists=c.LISTS,
     alias=c.C.alias,
 )

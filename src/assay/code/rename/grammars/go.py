@@ -4,8 +4,7 @@ import re
 from collections.abc import Iterable, Mapping
 
 from assay.code.parse.trees import Node, Tree
-from assay.code.rename.bindings import Bindings
-from assay.code.rename.grammar import Bound, Grammar, ScopeKind, named
+from assay.code.rename.bindings import Bindings, Bound, NameRules, ScopeKind, field_binder
 from assay.languages import LANGUAGES
 
 _SCOPES: Mapping[str, ScopeKind] = {
@@ -21,25 +20,27 @@ _NAMES_SEEN = frozenset({"FuncForPC", "Caller", "Callers", "CallersFrames", "Sta
 
 
 def _assigned(node: Node) -> Iterable[Bound]:
-    """The left side of :=, of range and of a case of select; in force behind it."""
+    """Bind the left side of :=, of range and of a case of select, from its end on."""
     if node.kind != "short_var_declaration" and not node.of_kind(":="):
         return []
     left = node.fill("left")
-    return [Bound(one, "variable", since=node.end) for side in left for one in side.of_kind("identifier")]
+    return [Bound(child, "variable", since=node.end) for side in left for child in side.of_kind("identifier")]
 
 
 def _spec(node: Node) -> Iterable[Bound]:
-    return [Bound(one, "variable", since=node.end) for one in node.fill("name") if one.kind == "identifier"]
+    return [Bound(child, "variable", since=node.end) for child in node.fill("name") if child.kind == "identifier"]
 
 
 def _type_switch(node: Node) -> Iterable[Bound]:
     value = node.child("value")
     since = value.end if value else None
-    return [Bound(one, "variable", since=since) for side in node.fill("alias") for one in side.of_kind("identifier")]
+    return [
+        Bound(child, "variable", since=since) for side in node.fill("alias") for child in side.of_kind("identifier")
+    ]
 
 
-def _import(tree_node: Node) -> Iterable[Bound]:
-    return [Bound(one, "import", "file") for one in tree_node.fill("name") if one.kind == "package_identifier"]
+def _import(node: Node) -> Iterable[Bound]:
+    return [Bound(child, "import", "file") for child in node.fill("name") if child.kind == "package_identifier"]
 
 
 def _refusal(tree: Tree) -> str | None:
@@ -49,23 +50,23 @@ def _refusal(tree: Tree) -> str | None:
     return None
 
 
-def _rules(found: Bindings) -> Mapping[str, str]:
+def _kept_names(bindings: Bindings) -> Mapping[str, str]:
     kept = {}
-    if {found.tree.of(one) for one in found.nodes if one.kind == "field_identifier"} & _NAMES_SEEN:
+    if {bindings.tree.of(node) for node in bindings.nodes if node.kind == "field_identifier"} & _NAMES_SEEN:
         reason = "the program may see the names of its functions"
-        kept.update({one.name: reason for one in found.symbols if "function" in one.roles})
-    for node in found.nodes:
+        kept.update({symbol.name: reason for symbol in bindings.symbols if "function" in symbol.roles})
+    for node in bindings.nodes:
         if node.kind == "keyed_element" and not _of_elements(node):
             for key in node.fill("key"):
-                kept[found.tree.of(key)] = "may name a field of a literal"
+                kept[bindings.tree.of(key)] = "may name a field of a literal"
         elif node.kind == "import_spec" and node.child("name") is None:
-            path = found.tree.of(node.child("path") or node).strip('"`')
+            path = bindings.tree.of(node.child("path") or node).strip('"`')
             kept.setdefault(path.rpartition("/")[2], "imported")
     return kept
 
 
 def _of_elements(node: Node) -> bool:
-    """Whether the keys of a literal are certainly values: those of a map, a slice or an array."""
+    """Return whether the keys of a literal are certainly values: those of a map, a slice or an array."""
     literal = node.parent
     composite = literal.parent if literal else None
     if composite is None or composite.kind != "composite_literal":
@@ -80,23 +81,23 @@ def _conventional(name: str) -> str | None:
     return "test runners look for it" if _TEST.match(name) else None
 
 
-GO = Grammar(
+GO = NameRules(
     language=LANGUAGES["go"],
     leaves=frozenset({"identifier", "type_identifier"}),
     scope=lambda node: _SCOPES.get(node.kind),
     binders={
-        "function_declaration": named("function", target="outer"),
-        "parameter_declaration": named("parameter"),
-        "variadic_parameter_declaration": named("parameter"),
-        "type_parameter_declaration": named("template parameter"),
+        "function_declaration": field_binder("function", target="outer"),
+        "parameter_declaration": field_binder("parameter"),
+        "variadic_parameter_declaration": field_binder("parameter"),
+        "type_parameter_declaration": field_binder("template parameter"),
         "short_var_declaration": _assigned,
         "range_clause": _assigned,
         "receive_statement": _assigned,
         "var_spec": _spec,
         "const_spec": _spec,
         "type_switch_statement": _type_switch,
-        "type_spec": named("type", target="outer"),
-        "type_alias": named("type", target="outer"),
+        "type_spec": field_binder("type", target="outer"),
+        "type_alias": field_binder("type", target="outer"),
         "import_spec": _import,
     },
     elsewhere=frozenset({"qualified_type.name"}),
@@ -106,6 +107,6 @@ GO = Grammar(
     directive=r"//(?:go:|line |export |nolint|lint:|\s*\+build)|/\*line ",
     conventional=_conventional,
     refusal=_refusal,
-    rules=_rules,
+    kept=_kept_names,
     alias=lambda new, old: f"var {old} = {new}",
 )

@@ -5,8 +5,7 @@
 from collections.abc import Iterable, Iterator, Mapping
 
 from assay.code.parse.trees import Node, Tree
-from assay.code.rename.bindings import METHOD, Bindings, Symbol
-from assay.code.rename.grammar import Bound, Grammar, Role, ScopeKind, named
+from assay.code.rename.bindings import METHOD, Bindings, Bound, NameRules, Role, ScopeKind, Symbol, field_binder
 from assay.languages import LANGUAGES
 
 _CLASSES = frozenset(
@@ -36,12 +35,12 @@ _REFLECTION = frozenset(
 
 
 def _alone(node: Node) -> bool:
-    """Whether all methods of a class are in the text, but for those that every object has."""
+    """Return whether all methods of a class are in the text, except those that every object has."""
     return not node.of_kind("superclass", "super_interfaces", "extends_interfaces")
 
 
 def _method(node: Node) -> Iterable[Bound]:
-    return [Bound(one, "method", "outer") for one in node.fill("name")]
+    return [Bound(child, "method", "outer") for child in node.fill("name")]
 
 
 def _declarator(node: Node) -> Iterable[Bound]:
@@ -49,49 +48,51 @@ def _declarator(node: Node) -> Iterable[Bound]:
     role: Role = "field" if around in {"field_declaration", "constant_declaration"} else "variable"
     if around == "spread_parameter":
         role = "parameter"
-    return [Bound(one, role) for one in node.fill("name")]
+    return [Bound(child, role) for child in node.fill("name")]
 
 
 def _parameter(node: Node) -> Iterable[Bound]:
     of_record = node.parent is not None and node.parent.parent is not None
     of_record = of_record and node.parent.parent.kind == "record_declaration"  # type: ignore[union-attr]
-    return [Bound(one, "field" if of_record else "parameter") for one in node.fill("name")]
+    return [Bound(child, "field" if of_record else "parameter") for child in node.fill("name")]
 
 
 def _for_each(node: Node) -> Iterable[Bound]:
     body = node.child("body")
-    return [Bound(one, "variable", since=body.start if body else None) for one in node.fill("name")]
+    return [Bound(child, "variable", since=body.start if body else None) for child in node.fill("name")]
 
 
 def _lambda(node: Node) -> Iterable[Bound]:
-    return [Bound(one, "parameter") for one in node.fill("parameters") if one.kind == "identifier"]
+    return [Bound(child, "parameter") for child in node.fill("parameters") if child.kind == "identifier"]
 
 
 def _last(node: Node) -> Iterable[Bound]:
-    """The name behind a type in a pattern."""
+    """Bind the name behind a type in a pattern."""
     leaves = node.of_kind("identifier")
     return [Bound(leaves[-1], "variable")] if leaves and leaves[-1] is node.children[-1] else []
 
 
 def _import(node: Node) -> Iterable[Bound]:
     for path in node.of_kind("scoped_identifier"):
-        for one in path.fill("name"):
-            yield Bound(one, "import", "file")
+        for child in path.fill("name"):
+            yield Bound(child, "import", "file")
 
 
 def _inherits(tree: Tree, node: Node) -> bool:
-    """Whether a class extends or implements what may have fields or methods of any name."""
+    """Return whether a class has a supertype that may have fields or methods of any name."""
     above: list[Node] = []
     if node.kind in _CLASSES:
-        above = [one for one in node.children if one.kind in {"superclass", "super_interfaces", "extends_interfaces"}]
+        above = [
+            child for child in node.children if child.kind in {"superclass", "super_interfaces", "extends_interfaces"}
+        ]
     elif node.kind == "class_body" and node.parent and node.parent.kind == "object_creation_expression":
         above = node.parent.fill("type")
-    names = [_type_name(tree, leaf) for one in above for leaf in _types(one)]
-    return any(one not in _HARMLESS for one in names)
+    names = [_type_name(tree, leaf) for clause in above for leaf in _types(clause)]
+    return any(name not in _HARMLESS for name in names)
 
 
 def _types(clause: Node) -> Iterator[Node]:
-    """The types that a clause names, without their arguments."""
+    """Yield the types that a clause names, without their arguments."""
     waiting = [clause]
     while waiting:
         node = waiting.pop()
@@ -105,24 +106,28 @@ def _type_name(tree: Tree, node: Node) -> str:
     return tree.of(node).split("<")[0].strip().rpartition(".")[2]
 
 
-def _rules(found: Bindings) -> Mapping[str, str]:
-    """Methods that may be called or overridden where it cannot be seen, and names that stand for a field too."""
+def _kept_names(bindings: Bindings) -> Mapping[str, str]:
+    """Return methods that code outside of the text may call or override, and names that may also mean a field."""
     kept = {}
-    words = {found.tree.of(one) for one in found.nodes if one.kind in {"identifier", "type_identifier"}}
-    of_text = {found.tree.of(one.child("name") or one) for one in found.nodes if one.kind in _CLASSES and _alone(one)}
-    fields = {one.name for one in found.symbols if "field" in one.roles}
-    for symbol in found.symbols:
+    words = {bindings.tree.of(node) for node in bindings.nodes if node.kind in {"identifier", "type_identifier"}}
+    of_text = {
+        bindings.tree.of(node.child("name") or node)
+        for node in bindings.nodes
+        if node.kind in _CLASSES and _alone(node)
+    }
+    fields = {symbol.name for symbol in bindings.symbols if "field" in symbol.roles}
+    for symbol in bindings.symbols:
         if symbol.space == METHOD:
             if symbol.name in LANGUAGES["java"].special_methods:
                 kept[f"{symbol.name}()"] = "a name that Java looks for"
             elif words & _REFLECTION:
                 kept[f"{symbol.name}()"] = "the program sees the names of its methods"
             else:
-                reason = _open(found, symbol) or _followed(found, symbol, of_text)
+                reason = _open(bindings, symbol) or _followed(bindings, symbol, of_text)
                 if reason:
                     kept[f"{symbol.name}()"] = reason
         elif symbol.name in fields and any(
-            one.node.parent and one.node.parent.kind in _PATTERNS for one in symbol.bound
+            bound.node.parent and bound.node.parent.kind in _PATTERNS for bound in symbol.bound
         ):
             kept[symbol.name] = "a field of that name shows where the pattern does not match"
     return kept
@@ -131,15 +136,15 @@ def _rules(found: Bindings) -> Mapping[str, str]:
 _PATTERNS = frozenset({"instanceof_expression", "type_pattern", "record_pattern_component"})
 
 
-def _open(found: Bindings, symbol: Symbol) -> str | None:
-    """Why a method may be called by what is not in the text."""
+def _open(bindings: Bindings, symbol: Symbol) -> str | None:
+    """Return why code outside of the text may call a method, or None."""
     for bound in symbol.bound:
         method = bound.node.parent or bound.node
-        around = next((one for one in method.around() if one.kind in _CLASSES or one.kind == "class_body"), None)
-        modifiers = next((one for one in method.children if one.kind == "modifiers"), None)
-        flags = {one.kind for one in modifiers.children} if modifiers else set()
+        around = next((node for node in method.around() if node.kind in _CLASSES or node.kind == "class_body"), None)
+        modifiers = next((child for child in method.children if child.kind == "modifiers"), None)
+        flags = {child.kind for child in modifiers.children} if modifiers else set()
         for note in modifiers.of_kind("annotation", "marker_annotation") if modifiers else ():
-            name = found.tree.of(note.child("name") or note)
+            name = bindings.tree.of(note.child("name") or note)
             if name == "Override":
                 return "overrides a method"
             if name not in _ANNOTATIONS:
@@ -156,17 +161,17 @@ def _open(found: Bindings, symbol: Symbol) -> str | None:
     return None
 
 
-def _followed(found: Bindings, symbol: Symbol, of_text: set[str]) -> str | None:
-    """Why a call or reference may mean another method."""
+def _followed(bindings: Bindings, symbol: Symbol, of_text: set[str]) -> str | None:
+    """Return why a call or reference may mean another method, or None."""
     for use in symbol.uses:
         place = use.parent
         if place is None:
             continue
         on = place.child("object") if place.kind == "method_invocation" else place.children[0]
         if on is None:
-            if any(_inherits(found.tree, one) or _anonymous(one) for one in use.around()):
+            if any(_inherits(bindings.tree, node) or _anonymous(node) for node in use.around()):
                 return "a class may inherit a method of that name"
-        elif on.kind != "this" and not _ours(found, on, of_text):
+        elif on.kind != "this" and not _ours(bindings, on, of_text):
             return "is called on what may be an object of another class"
     return None
 
@@ -175,27 +180,27 @@ def _anonymous(node: Node) -> bool:
     return node.kind == "class_body" and node.parent is not None and node.parent.kind == "object_creation_expression"
 
 
-def _ours(found: Bindings, node: Node, of_text: set[str]) -> bool:
-    """Whether an expression certainly is an object of a class of the text, or such a class itself."""
+def _ours(bindings: Bindings, node: Node, of_text: set[str]) -> bool:
+    """Return whether an expression certainly is an object of a class of the text, or such a class itself."""
     while node.kind == "parenthesized_expression" and len(node.children) > 1:
         node = node.children[1]
     if node.kind == "object_creation_expression":
-        made = node.child("type")
-        return made is not None and _type_name(found.tree, made) in of_text
+        created = node.child("type")
+        return created is not None and _type_name(bindings.tree, created) in of_text
     if node.kind == "field_access":  # Outer.this
         last = node.child("field")
         return last is not None and last.kind == "this"
     if node.kind != "identifier":
         return False
-    symbol = found.lookup(found.tree.of(node), found.root.at(node.start), node.start)
+    symbol = bindings.lookup(bindings.tree.of(node), bindings.root.at(node.start), node.start)
     if symbol is None:
-        return found.tree.of(node) in of_text
-    types = {_declared_type(found.tree, one.node) for one in symbol.bound}
+        return bindings.tree.of(node) in of_text
+    types = {_declared_type(bindings.tree, bound.node) for bound in symbol.bound}
     return types <= of_text
 
 
 def _declared_type(tree: Tree, name: Node) -> str:
-    """The class that a variable is declared with; "" where that is no plain class."""
+    """Return the class that a variable is declared with; "" where it is not a plain class."""
     declarator = name.parent
     declaration = declarator.parent if declarator and declarator.kind == "variable_declarator" else declarator
     if declarator is None or declaration is None or declarator.child("dimensions"):
@@ -220,7 +225,7 @@ def _names_method(node: Node) -> bool:
     return node.role == "name" and place.kind in {"method_invocation", "method_declaration"}
 
 
-JAVA = Grammar(
+JAVA = NameRules(
     language=LANGUAGES["java"],
     leaves=frozenset({"identifier"}),
     scope=lambda node: _SCOPES.get(node.kind),
@@ -228,15 +233,15 @@ JAVA = Grammar(
         "method_declaration": _method,
         "variable_declarator": _declarator,
         "formal_parameter": _parameter,
-        "catch_formal_parameter": named("variable"),
-        "resource": named("variable"),
+        "catch_formal_parameter": field_binder("variable"),
+        "resource": field_binder("variable"),
         "enhanced_for_statement": _for_each,
         "lambda_expression": _lambda,
-        "inferred_parameters": lambda node: [Bound(one, "parameter") for one in node.of_kind("identifier")],
-        "instanceof_expression": named("variable"),
+        "inferred_parameters": lambda node: [Bound(child, "parameter") for child in node.of_kind("identifier")],
+        "instanceof_expression": field_binder("variable"),
         "type_pattern": _last,
         "record_pattern_component": _last,
-        "enum_constant": named("constant"),
+        "enum_constant": field_binder("constant"),
         "import_declaration": _import,
     },
     elsewhere=frozenset(
@@ -246,7 +251,7 @@ JAVA = Grammar(
             *("annotation.name", "marker_annotation.name", "element_value_pair.key"),
             *("constructor_declaration.name", "compact_constructor_declaration.name"),
             "annotation_type_element_declaration.name",
-            *(f"{one}.name" for one in _CLASSES),
+            *(f"{kind}.name" for kind in _CLASSES),
         }
     ),
     methods=_names_method,
@@ -259,5 +264,5 @@ JAVA = Grammar(
     strings=frozenset({"string_fragment"}),
     directive=r"//\s*(?:noinspection|NOSONAR|CHECKSTYLE|@formatter)",
     inherits=_inherits,
-    rules=_rules,
+    kept=_kept_names,
 )

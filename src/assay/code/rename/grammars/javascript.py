@@ -3,8 +3,7 @@
 from collections.abc import Iterable, Iterator, Mapping
 
 from assay.code.parse.trees import Node, Tree
-from assay.code.rename.bindings import Bindings
-from assay.code.rename.grammar import Bound, Grammar, Role, ScopeKind, Target, named
+from assay.code.rename.bindings import Bindings, Bound, NameRules, Role, ScopeKind, Target, field_binder
 from assay.languages import LANGUAGES
 
 _FUNCTIONS = frozenset(
@@ -24,7 +23,7 @@ _STACK = frozenset({"callee", "caller", "captureStackTrace", "prepareStackTrace"
 
 
 def names_of(pattern: Node) -> Iterator[Node]:
-    """The names that a pattern binds, in order; without recursion, for patterns deeper than the stack of Python."""
+    """Yield the names that a pattern binds, in order; without recursion, since patterns can be deeply nested."""
     waiting = [pattern]
     while waiting:
         node = waiting.pop()
@@ -47,13 +46,13 @@ def _declarator(node: Node) -> Iterable[Bound]:
         role = "export"
     elif value and value.kind == "class":
         role = "type"
-    return [Bound(name, role, target) for one in node.fill("name") for name in names_of(one)]
+    return [Bound(name, role, target) for child in node.fill("name") for name in names_of(child)]
 
 
 def _declaration(node: Node) -> Iterable[Bound]:
-    """A function's name belongs to the whole function around it: outside of strict code blocks let it through."""
+    """Bind a function's name in the whole function around it: outside of strict mode, blocks do not limit it."""
     role: Role = "export" if _exported(node) else "function"
-    return [Bound(one, role, "function") for one in node.fill("name")]
+    return [Bound(child, role, "function") for child in node.fill("name")]
 
 
 def _exported(node: Node | None) -> bool:
@@ -61,15 +60,15 @@ def _exported(node: Node | None) -> bool:
 
 
 def _parameters(node: Node) -> Iterable[Bound]:
-    return [Bound(name, "parameter") for one in node.children for name in names_of(one)]
+    return [Bound(name, "parameter") for child in node.children for name in names_of(child)]
 
 
 def _arrow(node: Node) -> Iterable[Bound]:
-    return [Bound(one, "parameter") for one in node.fill("parameter")]
+    return [Bound(child, "parameter") for child in node.fill("parameter")]
 
 
 def _catch(node: Node) -> Iterable[Bound]:
-    return [Bound(name, "variable") for one in node.fill("parameter") for name in names_of(one)]
+    return [Bound(name, "variable") for child in node.fill("parameter") for name in names_of(child)]
 
 
 def _for_in(node: Node) -> Iterable[Bound]:
@@ -77,13 +76,13 @@ def _for_in(node: Node) -> Iterable[Bound]:
     if kind is None:  # for (x in a): an assignment
         return []
     target: Target = "function" if kind.kind == "var" else "here"
-    return [Bound(name, "variable", target) for one in node.fill("left") for name in names_of(one)]
+    return [Bound(name, "variable", target) for child in node.fill("left") for name in names_of(child)]
 
 
 def _imported(node: Node) -> Iterable[Bound]:
     if node.kind == "import_specifier":
         return [Bound(node.child("alias") or node.children[0], "import", "file")]
-    return [Bound(one, "import", "file") for one in node.of_kind("identifier")]
+    return [Bound(child, "import", "file") for child in node.of_kind("identifier")]
 
 
 def _refusal(tree: Tree) -> str | None:
@@ -101,27 +100,28 @@ def _refusal(tree: Tree) -> str | None:
     return None
 
 
-def _rules(found: Bindings) -> Mapping[str, str]:
-    properties = [one for one in found.nodes if one.kind == "property_identifier"]
-    spelled = {found.tree.of(one) for one in properties}
+def _kept_names(bindings: Bindings) -> Mapping[str, str]:
+    properties = [node for node in bindings.nodes if node.kind == "property_identifier"]
+    spelled = {bindings.tree.of(name) for name in properties}
+    of_file = {symbol.name for symbol in bindings.symbols if symbol.scope.kind == "file"}
     kept = {}
     if spelled & _STACK:
         reason = "the program may see the names of its functions"
-        kept.update({one.name: reason for one in found.symbols if "function" in one.roles})
-    if found.free() & _GLOBAL_OBJECTS:
+        kept.update({symbol.name: reason for symbol in bindings.symbols if "function" in symbol.roles})
+    if bindings.free() & _GLOBAL_OBJECTS:
         reason = "the global object shows the names of the script"
-        kept.update({one.name: reason for one in found.symbols if one.scope.kind == "file"})
-    for one in properties:
-        place = one.parent
+        kept.update({symbol.name: reason for symbol in bindings.symbols if symbol.scope.kind == "file"})
+    for name in properties:
+        place = name.parent
         on = place.child("object") if place and place.kind == "member_expression" else None
         if on is None:
             continue
-        if on.kind == "identifier" and found.tree.of(one) in _SEEN:
-            symbol = found.lookup(found.tree.of(on), found.root.at(on.start), on.start)
+        if on.kind == "identifier" and bindings.tree.of(name) in _SEEN:
+            symbol = bindings.lookup(bindings.tree.of(on), bindings.root.at(on.start), on.start)
             if symbol and "function" in symbol.roles:
                 kept[symbol.name] = "the program looks at the name of the function"
-        elif on.kind == "this" and (found.tree.of(one) in {s.name for s in found.symbols if s.scope.kind == "file"}):
-            kept[found.tree.of(one)] = "may be read as a property of the global object"
+        elif on.kind == "this" and bindings.tree.of(name) in of_file:
+            kept[bindings.tree.of(name)] = "may be read as a property of the global object"
     return kept
 
 
@@ -129,7 +129,7 @@ def _conventional(name: str) -> str | None:
     return "a name that JavaScript looks for" if name in {"arguments", "undefined", "exports", "module"} else None
 
 
-JAVASCRIPT = Grammar(
+JAVASCRIPT = NameRules(
     language=LANGUAGES["javascript"],
     leaves=frozenset({"identifier"}),
     scope=lambda node: _SCOPES.get(node.kind),
@@ -137,10 +137,10 @@ JAVASCRIPT = Grammar(
         "variable_declarator": _declarator,
         "function_declaration": _declaration,
         "generator_function_declaration": _declaration,
-        "function_expression": named("function"),
-        "generator_function": named("function"),
-        "class": named("type"),
-        "class_declaration": named("type", target="outer"),
+        "function_expression": field_binder("function"),
+        "generator_function": field_binder("function"),
+        "class": field_binder("type"),
+        "class_declaration": field_binder("type", target="outer"),
         "formal_parameters": _parameters,
         "arrow_function": _arrow,
         "catch_clause": _catch,
@@ -165,6 +165,6 @@ JAVASCRIPT = Grammar(
     directive=r"#!|(?://|/\*)\s*(?:eslint|jshint|jslint|global|exported|@ts-|prettier-|istanbul|#\s*source|@jsx|webpack)",
     conventional=_conventional,
     refusal=_refusal,
-    rules=_rules,
+    kept=_kept_names,
     alias=lambda new, old: f"var {old} = {new};",
 )

@@ -139,20 +139,24 @@ def _native(compiler: str) -> Callable[[Path, Sequence[str]], Sequence[str]]:
     return _shell(_NATIVE.format(compiler=compiler))
 
 
-_HOW: Mapping[str, tuple[str, Callable[[Path, Sequence[str]], Sequence[str]], Mapping[str, str]]] = {
-    "c": ("program_{}.c", _native("gcc"), {}),
-    "cpp": ("program_{}.cpp", _native("g++"), {}),
-    "javascript": ("program_{}.js", _shell(_NODE), {}),
-    "java": ("program_{}/Main.java", _java, {"Passed.java": _JAVA}),
+_BY_PROGRAM = {
+    toolchain.name: toolchain
+    for toolchain in (
+        Toolchain("gcc", "program_{}.c".format, _native("gcc"), {}),
+        Toolchain("g++", "program_{}.cpp".format, _native("g++"), {}),
+        Toolchain("node", "program_{}.js".format, _shell(_NODE), {}),
+        Toolchain("javac", "program_{}/Main.java".format, _java, {"Passed.java": _JAVA}),
+    )
 }
 
 TOOLCHAINS: Mapping[str, Toolchain] = MappingProxyType(
     {
-        language: Toolchain(str(LANGUAGES[language].runner), source.format, command, files)
-        for language, (source, command, files) in _HOW.items()
+        name: _BY_PROGRAM[language.runner]
+        for name, language in LANGUAGES.items()
+        if language.runner is not None and language.runner in _BY_PROGRAM
     }
 )
-"""By language. The table of languages names the program; Python runs under this interpreter."""
+"""By language, whose entry in the table of languages names the program. Python runs under this interpreter."""
 
 
 _DRIVER = """

@@ -125,7 +125,7 @@ def surest(text: str, index: CodeIndex, calibration: Calibration) -> tuple[float
 
     def confidence(of: Candidates, at: int) -> tuple[float, str]:
         near = similarity_of(at, of, calibration, units=query.units)
-        return (0.0, "") if near is None else (near.confidence or 0.0, near.channel)
+        return near.confidence or 0.0, near.channel
 
     # rates fall with the value, so the surest candidate is the nearest in some channel
     by_fingerprints = [int(np.argmax(one.telling_containment)) for one in found.standings if len(found.documents)]

@@ -55,6 +55,8 @@ from .texts import SourceText as SourceText
 from .texts import by_function as by_function
 from .texts import one_text as one_text
 from .texts import source_texts as source_texts
+from .tracing import RankedCandidates as RankedCandidates
 from .tracing import Trace as Trace
+from .tracing import rank_candidates as rank_candidates
 from .tracing import trace as trace
 from .unlabelled import language_by_evidence as language_by_evidence

@@ -6,6 +6,7 @@ from functools import cached_property
 from typing import Literal
 
 import numpy as np
+from numpy.typing import NDArray
 
 from assay.provenance.confidence import Calibration
 from assay.provenance.evidence import ChannelEvidence, Query, with_lookup
@@ -44,6 +45,14 @@ class Candidates:
     def by_vector(self) -> bool:
         """Whether any of them was found by vector."""
         return not bool(np.isnan(self.cosines).all())
+
+    @property
+    def have_evidence(self) -> NDArray[np.bool_]:
+        """Whether each has a near vector, or shares a fingerprint with the query that is no boilerplate, [c]."""
+        evidence = ~np.isnan(self.cosines)
+        for standing in self.standings:
+            evidence |= standing.shared_telling > 0
+        return evidence
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,8 +115,8 @@ def candidates_of(query: Query, index: Searchable, method: Method, most: int, *,
 
 def similarity_of(
     at: int, found: Candidates, calibration: Calibration | None, *, units: int, by_vector: bool = False
-) -> Similarity | None:
-    """How near the candidate at one position is; None where nothing speaks for it.
+) -> Similarity:
+    """Return how near the candidate at one position is; it has to have evidence.
 
     The false-positive rate is the smallest over the channels, times the number of channels that were looked at, as
     Bonferroni has it. A near vector counts among them, so it may make a match of fingerprints surer.
@@ -133,8 +142,6 @@ def similarity_of(
         confidence = _confidence([rate for rate in (*rates, by_cosine) if rate is not None], channels)
         jaccard, containment = float(standing.jaccard[at]), float(standing.containment[at])
         return Similarity(standing.form, jaccard, containment, cosine, confidence)
-    if cosine is None:
-        return None
     confidence = _confidence([] if by_cosine is None else [by_cosine], 1 if by_vector else channels)
     jaccard, containment = (float(standing.jaccard[at]), float(standing.containment[at])) if standing else (0.0, 0.0)
     return Similarity("vector", jaccard, containment, cosine, confidence)

@@ -18,7 +18,7 @@ from assay.provenance.ranking import RankBy, by_vector, ranked
 from assay.provenance.searchable import Searchable
 from assay.provenance.spans import spans
 from assay.provenance.stored import StoredDocument
-from assay.retrieval import CANDIDATES, Fingerprints, fingerprint
+from assay.retrieval import CANDIDATES, Fingerprints, Ids, fingerprint
 from assay.types import Float64Array, Match, Span
 
 TIED = 100
@@ -70,6 +70,23 @@ class Trace:
         return "no document of the index shares a fingerprint with it that is no boilerplate"
 
 
+@dataclass(frozen=True, eq=False)
+class RankedCandidates:
+    """The documents that a text is compared with, in order.
+
+    Attributes:
+        query: the text as it was read.
+        candidates: the documents and how they stand.
+        order: int64 [e], positions of the candidates that have evidence, from best to worst.
+        keys: what decided, each [c] by position, the first one first: equal in all means equal in rank.
+    """
+
+    query: Query
+    candidates: Candidates
+    order: Ids
+    keys: tuple[Float64Array, ...]
+
+
 def trace(
     text: str,
     index: Searchable,
@@ -111,26 +128,26 @@ def trace(
         CorpusIndexError: "hst" or "vector" of an index that cannot be searched by vector; or it is damaged.
         DataError: the calibration of the index cannot be read.
     """
-    _check(method, rank_by, top, candidates, gate)
-    is_paper = index.profile.name == "paper"
-    if boilerplate is None:
-        boilerplate = NOTHING if is_paper else default_boilerplate()
+    _check_top(top)
     if calibration is None:
         calibration = index.calibration()
     calibration = calibration and calibration.fitting(index.encoder_digest)
     with index.snapshot():
-        query = read_query(text, language, index, boilerplate)
-        found = candidates_of(query, index, method, candidates, gate=gate)
-        if method == "vector":
-            order, keys = by_vector(found.cosines)
-        else:
-            order, keys = ranked(found.standings, found.cosines, rank_by or ("jaccard" if is_paper else "length"))
+        ranking = rank_candidates(
+            text,
+            index,
+            language=language,
+            method=method,
+            candidates=candidates,
+            gate=gate,
+            rank_by=rank_by,
+            boilerplate=boilerplate,
+        )
+        query, found, keys = ranking.query, ranking.candidates, ranking.keys
         kept: list[tuple[int, Similarity]] = []
         below = 0
-        for at in order.tolist():
+        for at in ranking.order.tolist():
             near = similarity_of(at, found, calibration, units=query.units, by_vector=method == "vector")
-            if near is None:
-                continue
             if _enough(near, min_similarity, min_confidence):
                 kept.append((at, near))
             else:
@@ -150,14 +167,48 @@ def trace(
     )
 
 
-def _check(method: str, rank_by: str | None, top: int, candidates: int, gate: int | None) -> None:
+def rank_candidates(
+    text: str,
+    index: Searchable,
+    *,
+    language: str | None = None,
+    method: Method = "union",
+    candidates: int = CANDIDATES,
+    gate: int | None = None,
+    rank_by: RankBy | None = None,
+    boilerplate: Boilerplate | None = None,
+) -> RankedCandidates:
+    """Return the documents of an index that a text is compared with, best first: a trace without its matches.
+
+    Call it within `index.snapshot()`, so that it sees one state of the index.
+
+    The arguments and errors are those of `trace`.
+    """
+    _check(method, rank_by, candidates, gate)
+    is_paper = index.profile.name == "paper"
+    if boilerplate is None:
+        boilerplate = NOTHING if is_paper else default_boilerplate()
+    query = read_query(text, language, index, boilerplate)
+    found = candidates_of(query, index, method, candidates, gate=gate)
+    if method == "vector":
+        order, keys = by_vector(found.cosines)
+    else:
+        order, keys = ranked(found.standings, found.cosines, rank_by or ("jaccard" if is_paper else "length"))
+    return RankedCandidates(query, found, order[found.have_evidence[order]], tuple(keys))
+
+
+def _check(method: str, rank_by: str | None, candidates: int, gate: int | None) -> None:
     if method not in get_args(Method):
         raise AssayError(f"method {method!r}: expected one of {', '.join(get_args(Method))}")
     if rank_by is not None and rank_by not in get_args(RankBy):
         raise AssayError(f"rank_by {rank_by!r}: expected one of {', '.join(get_args(RankBy))}")
-    if min(top, candidates, 1 if gate is None else gate) < 1:
-        received = f"top {top}, candidates {candidates} and gate {gate}"
-        raise AssayError(f"received {received}, expected at least 1 of each")
+    if min(candidates, 1 if gate is None else gate) < 1:
+        raise AssayError(f"received candidates {candidates} and gate {gate}, expected at least 1 of each")
+
+
+def _check_top(top: int) -> None:
+    if top < 1:
+        raise AssayError(f"received top {top}, expected at least 1")
 
 
 def _enough(near: Similarity, min_similarity: float, min_confidence: float) -> bool:

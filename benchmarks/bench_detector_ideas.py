@@ -2,10 +2,11 @@
 
     ASSAY_TESTBED=small python benchmarks/bench_detector_ideas.py
 
-ASSAY_TESTBED is the folder of `assay testbed run every-cell --scale small --seed 0,1,2 --out small`; what is missing
-there is run. Every idea is judged on seed 0; the best of each family is looked at on the other seeds, whose texts are
-split and whose training is ordered anew. One epoch alone: after three, all good scores tell everything. The second part
-asks of whole sets whether they were in training: of clean texts, split by package again and again, and of members.
+ASSAY_TESTBED is the folder of `assay testbed run assay/every-cell --scale small --seed 0,1,2 --out small`; what is
+missing there is run. Every idea is judged on seed 0; the best of each family is looked at on the other seeds, whose
+texts are split and whose training is ordered anew. One epoch alone: after three, all good scores are near the ceiling.
+The second part asks of whole sets whether they were in training: of clean texts, split by package again and again, and
+of members.
 """
 
 import os

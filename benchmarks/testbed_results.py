@@ -1,85 +1,150 @@
 """The testbed's committed results: every experiment at scale `small`, three seeds. About 90 minutes on a quiet core.
 
-    python benchmarks/testbed_results.py [--out runs/small] [--seeds 0,1,2] [--only table-1,honest-null]
-        [--data humaneval=HumanEval.jsonl.gz]
-    python benchmarks/testbed_results.py --scale benchmarks/weak.toml --out runs/weak --seeds 3,4,5 --only every-cell
+    python benchmarks/testbed_results.py [--out runs/small] [--seeds 0,1,2] [--data humaneval=HumanEval.jsonl.gz]
+        [--only srdetection/table-1,assay/honest-null]
+    python benchmarks/testbed_results.py --scale benchmarks/weak.toml --out runs/weak --seeds 3,4,5 \
+        --only assay/every-cell
+    python benchmarks/testbed_results.py --page-only      rebuild docs/testbed-results.md, nothing is run
 
-Runs lie in the folder `--out`, shared by all experiments; killed and started again, it goes on. What they found goes to
-results/testbed/ as JSON, with the list of who was planted by id and digest, and as tables to docs/testbed-results.md,
-where what other calls found stays as it is.
+Runs lie in the folder `--out`, shared by all experiments; killed and started again, it continues. The result of each
+experiment goes to results/testbed/ as JSON, with the list of planted texts by id and digest. The page is made from
+those files.
 """
 
 import argparse
 import gzip
 import json
-import re
 import shutil
-from collections.abc import Mapping
+from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 from assay.cli.testbed_runs import benchmarks_at
-from assay.experiments.bench import Bench
-from assay.experiments.describing import write_finding
-from assay.experiments.table import EXPERIMENTS
-from assay.testbed.configuration import read_configuration, scale
-from assay.testbed.evaluate import SCORES
-from assay.testbed.running import CONFIGURATION, manifest_of
+from assay.evaluation import Estimate
+from assay.experiments import Bench, Finding, ValueTable, all_experiments, describe, write_finding
+from assay.experiments.finding import ValueRow
+from assay.files import write_json, write_text
+from assay.reports import markdown_table
+from assay.testbed import CONFIGURATION, SCORES, manifest_of, read_configuration
 
 HERE = Path(__file__).parent
 RESULTS = HERE / "results" / "testbed"
 PAGE = HERE.parent / "docs" / "testbed-results.md"
 SMALL = "small"
-HEAD = """# What the testbed found
+JSON_ALONE = ("accuracy", "precision", "recall")
+"""Measures that the page leaves to the JSON files: macro-F1 stands for them."""
+HEAD = """# Results of the testbed
 
-Made by `python benchmarks/testbed_results.py`, which runs each experiment below at scale `small`; those whose name ends
-in `-weak` with the configuration `benchmarks/weak.toml`. One model of 2.6 million parameters, one recipe each:
-[which detector to use](which-detector.md) says what follows and what does not. The numbers as JSON, and who was planted
-by id and digest, lie in `benchmarks/results/testbed/`.
+Made by `python benchmarks/testbed_results.py --page-only` from the files in `benchmarks/results/testbed/`, which the
+same program without the option writes: it runs each experiment below at scale `small`, or, where the heading says
+`weak`, with the configuration `benchmarks/weak.toml`. All results are of one model of 2.6 million parameters and one
+recipe each; [which detector to use](which-detector.md) says what follows from them and what does not.
+
+How to read the tables: detectors are in rows, checkpoints in columns. "(paper)" marks the numbers that a paper prints,
+of its own models and data; they are not comparable with ours in size, only in order. Brackets are 95 % intervals unless
+a note says otherwise. A dash stands for what was not measured, or what the paper does not print.
+
+| experiment | measured |
+|---|---|
 """
 
 
 def main() -> None:
-    """Run and write."""
+    """Run the experiments and write their results, or rebuild the page."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
     parser.add_argument("--out", type=Path, default=Path("runs/small"), help="folder of the runs")
     parser.add_argument("--scale", default=SMALL, help="a scale, or a configuration file")
     parser.add_argument("--seeds", default="0,1,2", help="whole numbers with commas")
-    parser.add_argument(
-        "--data", action="append", default=[], metavar="NAME=PATH", help="a benchmark for figure-2 and table-9"
-    )
-    parser.add_argument("--only", default=",".join(EXPERIMENTS), help="experiments with commas")
+    parser.add_argument("--data", action="append", default=[], metavar="NAME=PATH", help="a benchmark to audit as well")
+    testbed = ",".join(name for name in all_experiments() if not name.startswith("hst/"))
+    parser.add_argument("--only", default=testbed, help="experiments with commas")
+    parser.add_argument("--page-only", action="store_true", help="rebuild the page from the committed files")
     options = parser.parse_args()
-    seeds = tuple(int(seed) for seed in options.seeds.split(","))
-    bench = Bench(options.out, scale(options.scale), seeds, benchmarks_at(options.data))
-    suffix = "" if options.scale == SMALL else f"-{Path(options.scale).stem}"
-    RESULTS.mkdir(parents=True, exist_ok=True)
-    tables = {}
-    for name in options.only.split(","):
-        found = EXPERIMENTS[name].function(bench)
-        write_finding(options.out / name, found, manifest_of(EXPERIMENTS[name].first_run(bench)))
-        shutil.copy2(options.out / name / "finding.json", RESULTS / f"{name}{suffix}.json")
-        tables[f"{name}{suffix}"] = (options.out / name / "finding.md").read_text("utf-8")
-        print(name, flush=True)
-    for planted in sorted((options.out / "runs").glob("*/plant/members.jsonl")):
-        folder, lines = planted.parents[1], planted.read_bytes()
-        last = read_configuration(folder / CONFIGURATION).training.checkpoints[-1]
-        if not (folder / SCORES / f"epoch-{last}.parquet").exists():  # of an experiment that is not done yet
-            continue
-        (RESULTS / f"{folder.name}-members.jsonl.gz").write_bytes(gzip.compress(lines, mtime=0))
-        about = {"configuration": json.loads((folder / CONFIGURATION).read_text("utf-8"))}
-        about["manifest"] = {key: value for key, value in manifest_of(folder).items() if key != "command"}
-        (RESULTS / f"{folder.name}.json").write_text(json.dumps(about, indent=1) + "\n", "utf-8")
-    PAGE.write_text(page_with(tables), "utf-8")
+    if not options.page_only:
+        seeds = tuple(int(seed) for seed in options.seeds.split(","))
+        run(Bench.of_scale(options.scale, options.out, seeds, benchmarks_at(options.data)), options.only.split(","))
+    write_text(PAGE, page())
     print(PAGE)
 
 
-def page_with(tables: Mapping[str, str]) -> str:
-    """The page with these tables in place of their earlier ones, every other as it is, in the order of experiments."""
-    known = PAGE.read_text("utf-8") if PAGE.exists() else ""
-    sections = dict(re.findall(r"^## ([\w-]+)\n\n(.*?)(?=^## |\Z)", known, re.DOTALL | re.MULTILINE))
-    sections |= tables
-    ordered = [name for one in EXPERIMENTS for name in sections if name == one or name.startswith(f"{one}-")]
-    return "\n".join([HEAD, *(f"## {name}\n\n{sections[name].rstrip()}\n" for name in ordered)])
+def run(bench: Bench, names: list[str]) -> None:
+    """Run the experiments and copy their results and the records of their runs."""
+    suffix = "" if bench.scale == SMALL else f"-{Path(bench.scale).stem}"
+    for name in names:
+        write_finding(bench.out / name, all_experiments()[name].run(bench))
+        target = RESULTS / f"{name}{suffix}.json"
+        target.parent.mkdir(parents=True, exist_ok=True)
+        shutil.copy2(bench.out / name / "finding.json", target)
+        print(name, flush=True)
+    for planted in sorted((bench.out / "runs").glob("*/plant/members.jsonl")):
+        folder, lines = planted.parents[1], planted.read_bytes()
+        last = read_configuration(folder / CONFIGURATION).training.checkpoints[-1]
+        if not (folder / SCORES / f"epoch-{last}.parquet").exists():  # of an experiment that is not finished
+            continue
+        record = RESULTS / "runs" / folder.name
+        record.parent.mkdir(exist_ok=True)
+        record.with_name(f"{folder.name}-members.jsonl.gz").write_bytes(gzip.compress(lines, mtime=0))
+        configuration = json.loads((folder / CONFIGURATION).read_text("utf-8"))
+        manifest = {key: value for key, value in manifest_of(folder).items() if key != "command"}
+        write_json(record.with_name(f"{folder.name}.json"), {"configuration": configuration, "manifest": manifest})
+
+
+def page() -> str:
+    """Return the page: a list of the experiments, then one section for each."""
+    results = list(stored())
+    rows = [f"| [{title}](#{anchor(title)}) | {finding.title} |" for title, finding in results]
+    return "\n".join([HEAD + "\n".join(rows), *(section(title, finding) for title, finding in results)])
+
+
+def stored() -> Iterator[tuple[str, Finding]]:
+    """Yield heading and result of every committed file, in the order of the experiments."""
+    for name in all_experiments():
+        for path in sorted(RESULTS.glob(f"{name}.json")) + sorted(RESULTS.glob(f"{name}-*.json")):
+            suffix = path.stem.removeprefix(Path(name).name).removeprefix("-")
+            yield (f"{name}, {suffix}" if suffix else name), read_finding(path)
+
+
+def section(title: str, finding: Finding) -> str:
+    """Return the section of one experiment: its tables, then what was measured on what."""
+    tables = [table for table in describe(finding).tables if not table.name.startswith(JSON_ALONE)]
+    file = f"benchmarks/results/testbed/{title.replace(', ', '-')}.json"
+    left_out = sorted({table.name.partition("-")[0] for table in finding.tables if table.name.startswith(JSON_ALONE)})
+    rest = f" {', '.join(left_out).capitalize()}: in the same file." if left_out else ""
+    parts = [f"## {title}", f"{finding.title}.", *map(markdown_table, tables)]
+    notes = "\n".join(f"- {note}" for note in finding.notes)
+    return "\n\n".join(["", *parts, f"{notes}\n- All digits: `{file}`.{rest}", ""])
+
+
+def anchor(title: str) -> str:
+    """Return the address of a heading within the page."""
+    return "".join(c for c in title.lower().replace(" ", "-") if c.isalnum() or c == "-")
+
+
+def read_finding(path: Path) -> Finding:
+    """Return the result in a committed file."""
+    content = json.loads(path.read_text("utf-8"))
+    tables = tuple(
+        ValueTable(**{**table, "columns": tuple(table["columns"]), "rows": tuple(map(read_row, table["rows"]))})
+        for table in content["tables"]
+    )
+    return Finding(
+        name=content["name"],
+        title=content["title"],
+        tables=tables,
+        notes=tuple(content["notes"]),
+        seeds=tuple(content["seeds"]),
+    )
+
+
+def read_row(row: dict[str, Any]) -> ValueRow:
+    """Return a row; null in an estimate is NaN."""
+    values = [
+        Estimate(**{key: float("nan") if number is None else number for key, number in value.items()})
+        if isinstance(value, dict)
+        else value
+        for value in row["values"]
+    ]
+    return ValueRow(row["name"], tuple(values))
 
 
 if __name__ == "__main__":

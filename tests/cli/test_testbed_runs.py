@@ -204,6 +204,20 @@ def test_bad_input_is_told_in_one_line(assay, arguments, words):
     refused(assay("testbed", *arguments), *words)
 
 
+def test_experiments_are_listed_by_paper(assay):
+    rows = json.loads(assay("testbed", "list", "--json").out)
+    assert [row["name"] for row in rows if row["paper"] == "hst"] == ["hst/retrieval"]
+    assert {row["source"] for row in rows if row["name"].startswith("srdetection/")} == {"SrDetection (Li et al.)"}
+    shown = assay("testbed", "list").out
+    assert shown.index("assay/honest-null") < shown.index("hst/retrieval") < shown.index("srdetection/table-1")
+
+
+def test_an_old_name_of_an_experiment_still_works_and_the_new_one_is_named(assay):
+    done = assay("testbed", "run", "provenance", "--scale", "absent")
+    refused(done, "absent")
+    assert "'provenance' is now 'hst/retrieval'" in done.err
+
+
 def test_the_demo_plants_trains_and_detects_on_the_spot(assay, tmp_path, monkeypatch):
     small = scale("smoke")[0]
     quick = replace(small, mix=replace(small.mix, ratio=0), judging=replace(QUICK, detectors=("mid_pit", "loss")))

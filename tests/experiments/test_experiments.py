@@ -1,7 +1,9 @@
 """The papers' tables and figures, on runs small enough for a test."""
 
+import html
 import json
 import math
+import re
 from dataclasses import replace
 from types import SimpleNamespace
 
@@ -12,24 +14,22 @@ import torch
 from assay.datasets import load
 from assay.errors import DataError
 from assay.evaluation.estimate import Estimate
-from assay.experiments import paper_values
+from assay.experiments.assay.honest_null import false_positive_rates
 from assay.experiments.bench import Bench
-from assay.experiments.describing import describe, finding_table, write_finding
+from assay.experiments.catalogue import FORMER_NAMES, all_experiments, experiment_named
+from assay.experiments.describing import describe, write_finding
 from assay.experiments.finding import over_seeds
-from assay.experiments.srdetection import benchmarks, black_box
-from assay.experiments.srdetection.null import false_positive_rates
+from assay.experiments.papers import paper
+from assay.experiments.srdetection import black_box, figure_2
+from assay.experiments.srdetection.detectors import in_paper
 from assay.experiments.srdetection.sensitivity import by_variants
-from assay.experiments.table import EXPERIMENTS, experiment
 from assay.models import open_local
-from assay.reports import markdown_table
+from assay.reports import render_markdown
 from assay.reports.html import shaded
+from assay.testbed import evaluate
 from assay.testbed.configuration import Configuration, Data, Judging, Mix, scale
-from assay.testbed.detectors import chosen, with_variants
-from assay.testbed.evaluate import SCORES, STATISTICS
+from assay.testbed.evaluate import STATISTICS
 from assay.testbed.plant import Planted
-from assay.testbed.running import plant_in
-from assay.testbed.stored_scores import write_scores
-from assay.training.finetuning import TRAIN, checkpoint_folder
 from assay.training.settings import TrainingSettings
 from assay.types import Sample
 
@@ -80,123 +80,145 @@ def bench(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def written(bench):
-    """The bench, and the scores of models that write, drawn from a seed: members write more of themselves later."""
-    black = black_box.writing(bench)
-    for seed in bench.seeds:
-        configuration = black.configured(black.configurations[0], seed)
-        folder = bench.folder(configuration)
-        planted = plant_in(folder, configuration)
-        random = np.random.default_rng(seed)
-        member = np.array([one.metadata["part"] in ("member", "calibration-member") for one in planted.samples])
-        names = [one.name for one in with_variants(chosen(black_box.detectors()), configuration.judging.variants)]
-        for epoch in (0, 1, 2):
-            if epoch:
-                checkpoint_folder(folder / TRAIN, epoch).mkdir(parents=True)
-            values = {name: random.normal(size=len(member)) / 9 - 1 + epoch * member for name in names}
-            (folder / SCORES).mkdir(exist_ok=True)
-            write_scores(folder / SCORES / f"epoch-{epoch}.parquet", [one.id for one in planted.samples], values)
-    return bench
+    """The bench, on which scores of generated text are drawn: each epoch, members write more of themselves."""
+    computed = evaluate._computed
+    checkpoints = {seed: [] for seed in bench.seeds}
+
+    def drawn(configuration, planted, detectors, models, **rest):
+        if not configuration.name.endswith("-black"):
+            return computed(configuration, planted, detectors, models, **rest)
+        checkpoints[configuration.seed].append(models["target"].digest)
+        epoch = len(checkpoints[configuration.seed]) - 1
+        random = np.random.default_rng(configuration.seed)
+        member = np.array([sample in planted.trained for sample in planted.samples])
+        return {one.name: random.normal(size=len(member)) / 9 - 1 + epoch * member for one in detectors}
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(evaluate, "_computed", drawn)
+        yield bench
+    assert all(len(set(digests)) == len(digests) for digests in checkpoints.values()), "scored more than once"
 
 
-@pytest.mark.parametrize("name", EXPERIMENTS)
+def result(name, bench):
+    """The finding of an experiment."""
+    return experiment_named(name).run(bench)
+
+
+def values(table):
+    """Row → column → value."""
+    return {row.name: dict(zip(table.columns, row.values, strict=True)) for row in table.rows}
+
+
+TESTBED = [name for name in all_experiments() if not name.startswith("hst/")]
+
+
+@pytest.mark.parametrize("name", TESTBED)
 @pytest.mark.usefixtures("written")
-def test_every_experiment_gives_a_whole_table(name, bench, tmp_path):
-    dear = name in ("table-10", "figure-3")  # further runs
-    found = EXPERIMENTS[name].function(replace(bench, seeds=(0,)) if dear else bench)
-    assert found.name == name
-    assert found.lines
-    assert all(len(line.values) == len(found.columns) for line in found.lines)
-    page = write_finding(tmp_path / name, found, {"command": ["assay"]})
+def test_every_experiment_gives_whole_tables_and_a_page(name, bench, tmp_path):
+    more_runs = name in ("srdetection/table-10", "srdetection/figure-3")
+    finding = result(name, replace(bench, seeds=(0,)) if more_runs else bench)
+    assert finding.name == name
+    assert finding.tables
+    assert len({table.name for table in finding.tables}) == len(finding.tables)
+    for table in finding.tables:
+        assert table.rows
+        assert all(len(row.values) == len(table.columns) for row in table.rows)
+    page = write_finding(tmp_path / name, finding)
     assert page.read_text().startswith("<!doctype html>")
-    assert json.loads((tmp_path / name / "finding.json").read_text())["name"] == name
-    assert markdown_table(finding_table(found)) in (tmp_path / name / "finding.md").read_text()
+    content = json.loads((tmp_path / name / "finding.json").read_text())
+    assert content["name"] == name
+    assert [table["name"] for table in content["tables"]] == [table.name for table in finding.tables]
+    assert (tmp_path / name / "finding.md").read_text() == render_markdown(describe(finding))
 
 
-def test_black_box_runs_leave_the_clean_texts_out_and_are_smaller_on_the_shipped_model_alone(bench):
-    (small,), (paper, _) = (tuple(map(black_box.judged_by_writing, scale(size))) for size in ("small", "paper"))
+def test_black_box_runs_leave_the_clean_texts_out_and_are_smaller_on_the_shipped_model_alone():
+    (small,), (large, _) = (tuple(map(black_box.judged_by_writing, scale(size))) for size in ("small", "paper"))
     assert (small.data.members, small.data.calibration_members, small.data.calibration_nonmembers) == (40, 20, 40)
-    assert (paper.data.members, paper.data.unseen) == (2196, 0)
-    assert EXPERIMENTS["table-9"].first_run(bench).name == "tiny-black-mix-1-seed-0"
-    assert EXPERIMENTS["table-1"].first_run(bench).name == "tiny-mix-1-seed-0"
+    assert (large.data.members, large.data.unseen) == (2196, 0)
 
 
 def test_table_2_has_the_papers_three_detectors_at_their_papers_decision(written):
-    lines = {line.name: line.values for line in EXPERIMENTS["table-2"].function(written).lines}
-    assert lines["epoch 1 · VeilProbe"][:2] == pytest.approx((0.5104, 0.5156))
-    assert lines["epoch 2 · SrDetection"][2].value == 1  # every member lies above 0, no other text does
-    assert lines["epoch 2 · DPDLLM"][2].value == 1
+    finding = result("srdetection/table-2", written)
+    rows = values(finding.table("macro-f1-filtered"))
+    assert rows["VeilProbe"]["Qwen2.5-7B (paper), epoch 1"] == pytest.approx(0.4933)
+    accuracy = values(finding.table("accuracy-filtered"))
+    assert accuracy["SrDetection"]["tiny-black, epoch 2"].value == 1  # every member lies above 0, no other text does
+    assert accuracy["DPDLLM"]["tiny-black, epoch 2"].value == 1
 
 
 def test_table_9_has_what_was_held_out_beside_what_was_planted(written):
-    found = EXPERIMENTS["table-9"].function(written)
-    lines = {line.name: line.values for line in found.lines}
-    assert found.columns[3:5] == ("planted, SrDetection's rule", "held out, SrDetection's rule")
-    assert lines["StarCoder2-7B (paper)"][:3] == pytest.approx((0.0793, 0.0616, 0.3503))
-    assert [one.value for one in lines["tiny-black · epoch 2"][3:5]] == [1, 0]
-    assert [one.value for one in lines["tiny-black · before training"][3:5]] == [0, 0]
+    finding = result("srdetection/table-9", written)
+    assert values(finding.table("paper"))["StarCoder2-7B"]["MBPP"] == pytest.approx(0.0616)
+    rows = values(finding.table("flagged"))
+    for texts, share in (("planted", 1), ("held out", 0)):
+        row = rows[f"{texts}, SrDetection's rule"]
+        assert row["tiny-black, epoch 2"].value == share
+        assert row["tiny-black, before training"].value == 0
 
 
-def test_table_9_asks_a_given_benchmark_once_and_reads_it_afterwards(written, tmp_path, monkeypatch):
+def test_table_9_scores_a_benchmark_once_and_reads_it_afterwards(written, tmp_path, monkeypatch):
     path = tmp_path / "one.jsonl"
     path.write_text(json.dumps({"id": "a", "text": function(7), "language": "python"}) + "\n")
-    asked = []
+    requested = []
 
-    def scored(samples, todo, **_):
-        asked.append(todo.requests[0].name)
-        return SimpleNamespace(values={todo.requests[0].name: np.array([0.5])})
+    def scored(samples, work, **_):
+        requested.append(work.requests[0].name)
+        return SimpleNamespace(values={work.requests[0].name: np.array([0.5])})
 
     monkeypatch.setattr(black_box, "score_samples", scored)
     monkeypatch.setattr(black_box, "load", lambda _, data: load(str(data), language="language"))
     monkeypatch.setattr(black_box, "open_checkpoint", lambda *_: open_local("builtin:small", device="cpu"))
-    one = replace(written, seeds=(0,), data={"extra": path})
+    bench = replace(written, seeds=(0,), data={"extra": path})
     for _ in range(2):
-        lines = {line.name: line.values for line in EXPERIMENTS["table-9"].function(one).lines}
-        assert lines["tiny-black · epoch 1"][-1].value == 1
-    assert asked == ["sr_black:n=3"] * 3
+        rows = values(result("srdetection/table-9", bench).table("flagged"))
+        assert rows["extra, SrDetection's rule"]["tiny-black, epoch 1"].value == 1
+    assert requested == ["sr_black:n=3"] * 3
+    path.write_text(json.dumps({"id": "a", "text": function(8), "language": "python"}) + "\n")
+    result("srdetection/table-9", bench)
+    assert len(requested) == 6, "scores of another text under the same id were reused"
 
 
 def test_figure_2_is_a_mean_over_seeds_and_takes_a_benchmark_beside_what_was_planted(bench, tmp_path, monkeypatch):
     path = tmp_path / "other.jsonl"
     rows = [{"id": f"o{i}", "text": function(200 + i), "language": "python"} for i in range(3)]
     path.write_text("".join(json.dumps(row) + "\n" for row in rows))
-    monkeypatch.setattr(benchmarks, "load", lambda _, data: load(str(data), language="language"))
-    only_trained = replace(bench, data={"other": path}, _known={})
-    found = EXPERIMENTS["figure-2"].function(only_trained)
-    assert not only_trained._known, "detectors that it does not show were judged"
-    lines = {line.name: line.values for line in found.lines}
-    assert found.columns[4] == "other, SrDetection's rule"
-    assert "other 3 (3 with variants)" in found.notes[1]
-    for place, name in enumerate(("planted", "held-out", "other")):
-        rates = [
-            np.mean(found.audits[f"tiny-seed-{seed}-epoch-2-{name}"].values["sr_gray:n=3"] > 0) for seed in bench.seeds
-        ]
-        assert lines["tiny · epoch 2"][2 * place].value == pytest.approx(np.mean(rates))
-    assert {sample.label for one in found.audits.values() for sample in one.samples} == {None}
+    monkeypatch.setattr(figure_2, "load", lambda _, data: load(str(data), language="language"))
+    only_trained = replace(bench, data={"other": path}, _evaluated={})
+    finding = result("srdetection/figure-2", only_trained)
+    assert not only_trained._evaluated, "detectors that it does not show were judged"
+    rows = values(finding.table("flagged"))
+    assert "other 3 (3 with variants)" in finding.notes[1]
+    for texts in ("planted", "held out", "other"):
+        audits = [finding.audits[f"tiny-seed-{seed}-epoch-2-{texts.replace(' ', '-')}"] for seed in bench.seeds]
+        shares = [np.mean(audit.values["sr_gray:n=3"] > 0) for audit in audits]
+        assert rows[f"{texts}, SrDetection's rule"]["tiny, epoch 2"].value == pytest.approx(np.mean(shares))
+    assert {sample.label for audit in finding.audits.values() for sample in audit.samples} == {None}
     assert not (bench.out / STATISTICS).exists()
 
 
 def test_table_11_says_how_many_variants_there_were(written):
-    found = EXPERIMENTS["table-11"].function(written)
-    assert found.lines[0].values[:2] == pytest.approx((0.5257, 0.5096))
-    assert any(note.startswith("Only 3 variants") for note in found.notes)
+    finding = result("srdetection/table-11", written)
+    row = values(finding.tables[0])["1"]
+    assert row["Qwen2.5-7B (paper), epoch 1"] == pytest.approx(0.5257)
+    assert any(note.startswith("Only 3 variants") for note in finding.notes)
 
 
 def test_the_papers_value_stands_beside_ours(bench):
-    table = markdown_table(finding_table(EXPERIMENTS["table-1"].function(bench)))
-    (row,) = [line for line in table.splitlines() if line.startswith("| `epoch 1 · SrDetection` |")]
+    text = render_markdown(describe(result("srdetection/table-1", bench)))
+    row = next(line for line in text.splitlines() if line.startswith("| `SrDetection` |"))
     assert "75\u00a0%" in row
     assert "[" in row
 
 
 def test_runs_are_shared_and_run_once(bench):
-    EXPERIMENTS["table-1"].function(bench)
+    result("srdetection/table-1", bench)
     before = {path: path.stat().st_mtime_ns for path in (bench.out / "runs").glob("*/train/state.pt")}
-    EXPERIMENTS["table-3"].function(replace(bench, _known={}))
+    result("srdetection/table-3", replace(bench, _evaluated={}))
     assert before == {path: path.stat().st_mtime_ns for path in (bench.out / "runs").glob("*/train/state.pt")}
 
 
 def test_another_mix_has_the_same_members_and_the_same_base_scores(bench):
-    EXPERIMENTS["table-10"].function(replace(bench, seeds=(0,)))
+    result("srdetection/table-10", replace(bench, seeds=(0,)))
     runs = [bench.out / "runs" / f"tiny-mix-{ratio}-seed-0" for ratio in (1, 5)]
     for name in ("plant/members.jsonl", "scores/epoch-0.parquet"):
         assert (runs[0] / name).read_bytes() == (runs[1] / name).read_bytes()
@@ -205,15 +227,13 @@ def test_another_mix_has_the_same_members_and_the_same_base_scores(bench):
 
 
 def test_the_case_study_shows_every_letter_of_both_texts(bench):
-    finding = EXPERIMENTS["figure-4"].function(bench)
-    case = finding.case
-    shown = "".join(shaded(describe(finding).excerpts[0]))
-    import html
-    import re
-
-    assert html.unescape(re.sub(r"<[^>]*>", "", shown)) == case.original.text
-    assert case.original.text != case.variant.text
-    assert case.perplexity[0] < case.perplexity[2] <= case.perplexity[3]
+    finding = result("srdetection/figure-4", bench)
+    original, variant = finding.excerpts
+    shown = "".join(shaded(original))
+    assert html.unescape(re.sub(r"<[^>]*>", "", shown)) == original.text
+    assert original.text != variant.text
+    perplexity, easiest, hardest = (row.values[0] for row in finding.tables[0].rows)
+    assert perplexity < easiest <= hardest
 
 
 def test_an_interval_over_seeds_is_students():
@@ -242,29 +262,45 @@ def test_conformal_rates_over_splits_hold_their_level():
     assert np.mean(found, axis=(0, 1)) == pytest.approx([0.05, 0.1], abs=0.015)
 
 
-def test_the_papers_tables_are_whole():
-    for table in (paper_values.TABLE_1, paper_values.TABLE_2):
-        assert all(len(cell) == 2 and len(cell[0]) == 4 for rows in table.values() for cell in rows.values())
-    assert {n: len(models[0]) for n, models in paper_values.TABLE_3.items()} == {1: 3, 3: 3, 5: 3, 10: 3}
+def leaves(node):
+    """Every list of numbers in the values of a printed table."""
+    return [node] if isinstance(node, list) else [leaf for child in node.values() for leaf in leaves(child)]
+
+
+@pytest.mark.parametrize("name", sorted({name.partition("/")[0] for name in all_experiments()}))
+def test_the_papers_tables_have_a_number_for_each_column(name):
+    for table in paper(name).tables.values():
+        assert all(len(row) == len(table.columns) for row in leaves(table.values))
 
 
 def test_table_10_repeats_table_1_in_all_but_two_cells():
+    source = paper("srdetection")
+    mixes, epochs = source.tables["table-10"], source.tables["table-1"]
     pairs = [
-        (paper_values.TABLE_10[5][name][model], cells[model][3])
-        for name, cells in paper_values.TABLE_1[1].items()
-        for model in (0, 1)
+        (mixes.value("macro-F1", model, name, column=5), epochs.value("macro-F1", model, name, column=1))
+        for model in source.models
+        for name in in_paper("gray")
     ]
     assert sum(a != b for a, b in pairs) == 2
 
 
-def test_an_experiment_that_is_none_is_refused_with_those_there_are():
-    with pytest.raises(DataError, match="table-1"):
-        experiment("table-99")
+def test_a_name_that_no_experiment_has_is_refused_with_those_there_are():
+    with pytest.raises(DataError, match="srdetection/table-1"):
+        experiment_named("table-99")
+
+
+def test_every_name_of_the_last_release_still_stands_for_an_experiment():
+    assert {experiment_named(name).full_name for name in FORMER_NAMES} <= set(all_experiments())
+
+
+def test_experiments_are_sorted_by_paper_and_number():
+    names = [name for name in all_experiments() if name.startswith("srdetection/table")]
+    assert names == [f"srdetection/table-{n}" for n in ("1", "2", "3", "4", "5-6", "9", "10", "11")]
 
 
 def test_an_epoch_that_a_run_leaves_out_shifts_no_value_of_the_paper():
-    runs = {"tiny": (SimpleNamespace(epochs=(0, 2, 5), cells=()),)}
-    lines = {line.name: line.values for line in by_variants("sr_gray", paper_values.TABLE_3, runs)}
-    qwen, llama = paper_values.TABLE_3[10]
-    assert lines["10 variants · epoch 5"][:2] == (qwen[2] / 100, llama[2] / 100)
-    assert lines["10 variants · epoch 2"][:2] == (None, None)
+    run = SimpleNamespace(epochs=(0, 2, 5), detectors=(), cells=(SimpleNamespace(view="all"),), cell=lambda *_: None)
+    (table,) = by_variants("sr_gray", paper("srdetection").tables["table-3"], {"tiny": (run,)})
+    row = values(table)["10"]
+    assert [row[f"Qwen2.5-7B (paper), epoch {epoch}"] for epoch in (1, 3, 5)] == pytest.approx([0.7476, 0.885, 0.9047])
+    assert (row["tiny, epoch 2"], row["tiny, epoch 5"]) == (None, None)

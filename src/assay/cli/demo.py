@@ -58,7 +58,7 @@ def demo_command(
 def live_part(out: Path) -> None:
     """Plant, train and detect in the run folder, where the report finds it; warn where a package is missing for it."""
     from assay.api import warn
-    from assay.cli.testbed_runs import watchers, written
+    from assay.cli.testbed_runs import watchers, write_result
     from assay.errors import MissingExtra
     from assay.testbed import LIVE, LIVE_FOLDER, run
 
@@ -67,7 +67,7 @@ def live_part(out: Path) -> None:
     except MissingExtra as error:  # the rest of the demonstration needs no training
         warn(f"{error}; the live part was left out")
         return
-    written(out / LIVE_FOLDER, evaluation)
+    write_result(out / LIVE_FOLDER, evaluation)
 
 
 def show_traced(functions: "Dataset", out: Path) -> None:

@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Annotated, Literal, TypeVar
 import typer
 
 from assay.api import ERRORS
-from assay.cli import tracing_run
 from assay.cli.options import DATA, MODEL, OUTPUT, AsJson
 
 if TYPE_CHECKING:
+    from assay.experiments import Experiment
     from assay.reports import Report
     from assay.testbed import Evaluation, Watchers
 
@@ -68,7 +68,7 @@ def plant_command(
     """
     from assay.testbed import Configuration, Data, check, plant_in
 
-    found = Configuration(
+    configuration = Configuration(
         name=out.name,
         model=model,
         seed=seed,
@@ -87,12 +87,12 @@ def plant_command(
             filter=paper_filter,
         ),
     )
-    check(found, "assay testbed plant")
-    planted = plant_in(out, found, watchers())
+    check(configuration, "assay testbed plant")
+    planted = plant_in(out, configuration, watchers())
     for name in dict.fromkeys(str(sample.metadata["part"]) for sample in planted.samples):
-        here = planted.part(name)
-        groups = len({sample.group or sample.id for sample in here})
-        typer.echo(f"{name}: {len(here)} texts of {groups} groups")
+        samples = planted.part(name)
+        groups = len({sample.group or sample.id for sample in samples})
+        typer.echo(f"{name}: {len(samples)} texts of {groups} groups")
     for reason, count in planted.left_out.items():
         typer.echo(f"left out, {reason}: {count}")
     typer.echo(f"Planted in {out}; next: assay testbed train {out}")
@@ -129,20 +129,20 @@ def train_command(
         int | None, typer.Option(help="Started through accelerate, one a GPU (1).", rich_help_panel=TRAINING)
     ] = None,
 ) -> None:
-    """Train the base model on the members, mixed with general text; keep a checkpoint for each epoch wanted.
+    """Train the base model on the members, mixed with general text; keep the model of each epoch in `--checkpoints`.
 
-    Stopped or killed, the same command goes on where it was.
+    Stopped or killed, the same command continues where it stopped.
 
     **Example**: `assay testbed train runs/planted --method full --rate 1e-3 --batch 8 --ratio 1`
     """
     from assay.testbed import FOLDER, check, configuration_in, read_planted, reconfigure, train_in
 
-    known = configuration_in(folder)
+    present = configuration_in(folder)
     kept = None if checkpoints is None else numbers(checkpoints, "--checkpoints")
     if epochs is not None and kept is None:
-        kept = tuple(epoch for epoch in known.training.checkpoints if epoch <= epochs) or (epochs,)
+        kept = tuple(epoch for epoch in present.training.checkpoints if epoch <= epochs) or (epochs,)
     training = changed(
-        known.training,
+        present.training,
         method=method,
         rate=rate,
         batch=batch,
@@ -153,11 +153,11 @@ def train_command(
         dtype=dtype,
         processes=processes,
     )
-    wanted = replace(known, training=training, mix=changed(known.mix, corpus=mix, ratio=ratio))
-    check(wanted, "assay testbed train")
-    found = reconfigure(folder, training=wanted.training, mix=wanted.mix)
-    train_in(folder, found, read_planted(folder / FOLDER), watchers())
-    typer.echo(f"Trained in {folder}: checkpoints after epochs {', '.join(map(str, found.training.checkpoints))}")
+    configuration = replace(present, training=training, mix=changed(present.mix, corpus=mix, ratio=ratio))
+    check(configuration, "assay testbed train")
+    reconfigure(folder, training=configuration.training, mix=configuration.mix)
+    train_in(folder, configuration, read_planted(folder / FOLDER), watchers())
+    typer.echo(f"Trained in {folder}: checkpoints after epochs {', '.join(map(str, training.checkpoints))}")
 
 
 def evaluate_command(
@@ -170,22 +170,23 @@ def evaluate_command(
     device: Annotated[str | None, typer.Option(help="Where models are scored (auto).", rich_help_panel=MODEL)] = None,
     as_json: AsJson = False,
 ) -> None:
-    """Hold every detector on every checkpoint against the truth; thresholds come from the calibration split.
+    """Compare every detector's values on every checkpoint with the truth; thresholds come from the calibration split.
 
     **Example**: `assay testbed evaluate runs/planted --detectors black`
     """
     from assay.testbed import FOLDER, check, configuration_in, evaluate_in, read_planted, reconfigure
 
-    known = configuration_in(folder)
+    present = configuration_in(folder)
     names = None if detectors is None else tuple(name.strip() for name in detectors.split(","))
-    judging = changed(known.judging, detectors=names, variants=variants, device=device)
-    check(replace(known, judging=judging), "assay testbed evaluate")
-    found = reconfigure(folder, judging=judging)
-    show(folder, evaluate_in(folder, found, read_planted(folder / FOLDER), watchers()), as_json=as_json)
+    judging = changed(present.judging, detectors=names, variants=variants, device=device)
+    check(replace(present, judging=judging), "assay testbed evaluate")
+    configuration = reconfigure(folder, judging=judging)
+    evaluation = evaluate_in(folder, configuration, read_planted(folder / FOLDER), watchers())
+    show_evaluation(folder, evaluation, as_json=as_json)
 
 
 def run_command(
-    what: Annotated[
+    experiment: Annotated[
         str,
         typer.Argument(metavar="CONFIG|EXPERIMENT", help="A configuration file, or a name of `assay testbed list`."),
     ],
@@ -200,7 +201,10 @@ def run_command(
     seed: Annotated[str | None, typer.Option(metavar="0,1,2", help="Seeds; several give intervals over them.")] = None,
     data: Annotated[
         list[str] | None,
-        typer.Option(metavar="NAME=PATH", help="A benchmark for figure-2 and table-9; may be given several times."),
+        typer.Option(
+            metavar="NAME=PATH",
+            help="A benchmark for srdetection/figure-2 and srdetection/table-9; may be given several times.",
+        ),
     ] = None,
     out: Annotated[
         Path | None, typer.Option(metavar="DIR", help="Folder of the runs (runs/NAME).", rich_help_panel=OUTPUT)
@@ -209,96 +213,107 @@ def run_command(
 ) -> None:
     """Run a configuration or an experiment end to end: plant, train, evaluate, tables and figures.
 
-    What is done already is not done again: killed and started again, the same command goes on. Experiments that are
+    What is done already is not done again: killed and started again, the same command continues. Experiments that are
     given one folder share their runs.
 
-    **Example**: `assay testbed run table-1 --scale small --seed 0,1,2 --out runs/small`
+    **Example**: `assay testbed run srdetection/table-1 --scale small --seed 0,1,2 --out runs/small`
     """
-    from assay.experiments import experiment
-    from assay.testbed import is_file, read_configuration, run
+    from assay.testbed import is_file
 
-    if what == tracing_run.NAME:
-        folder = out or Path("runs") / f"{what}-{scale}"
-        tracing_run.run_tracing(scale, folder, numbers(seed or "0", "--seed"), as_json=as_json)
-        return
-    path = Path(what)
-    if not is_file(what):
+    seeds = None if seed is None else numbers(seed, "--seed")
+    if is_file(experiment):
+        run_configuration(Path(experiment), out, seeds, as_json=as_json)
+    else:
         folder = out or Path("runs") / Path(scale).stem
-        seeds = numbers(seed, "--seed") if seed is not None else (0,)
-        experiment(what)
-        show_experiment(what, scale, folder, seeds, benchmarks_at(data or []), as_json=as_json)
-        return
-    found = read_configuration(path)
-    chosen = numbers(seed, "--seed") if seed is not None else (found.seed,)
-    folder = out or Path("runs") / found.name
-    for one in chosen:
-        here = folder if len(chosen) == 1 else folder / f"seed-{one}"
-        show(here, run(here, replace(found, seed=one), watchers()), as_json=as_json)
+        run_experiment(experiment, scale, folder, seeds or (0,), benchmarks_at(data or []), as_json=as_json)
 
 
 def list_command(*, as_json: AsJson = False) -> None:
-    """List the experiments: tables and figures of the papers, and ours.
+    """List the experiments by paper: its tables and figures; ours under "assay".
 
     **Example**: `assay testbed list`
     """
     from rich.console import Console
     from rich.table import Table
 
-    from assay.experiments import EXPERIMENTS
+    from assay.experiments import all_experiments, paper
 
+    experiments = all_experiments().values()
     if as_json:
-        known = [{"name": one.name, "source": one.source, "summary": one.summary} for one in EXPERIMENTS.values()]
-        known.append({"name": tracing_run.NAME, "source": tracing_run.SOURCE, "summary": tracing_run.SUMMARY})
-        typer.echo(json.dumps(known, indent=1, ensure_ascii=False))
+        rows = [
+            {"name": e.full_name, "paper": e.paper, "source": paper(e.paper).title, "summary": e.summary}
+            for e in experiments
+        ]
+        typer.echo(json.dumps(rows, indent=1, ensure_ascii=False))
         return
-    table = Table("name", "from", "what", title="Experiments", title_justify="left")
-    for one in EXPERIMENTS.values():
-        table.add_row(one.name, one.source, one.summary)
-    table.add_row(tracing_run.NAME, tracing_run.SOURCE, tracing_run.SUMMARY)
-    Console().print(table)
+    for key in dict.fromkeys(experiment.paper for experiment in experiments):
+        table = Table("name", "summary", title=paper(key).title, title_justify="left")
+        for experiment in experiments:
+            if experiment.paper == key:
+                table.add_row(experiment.full_name, experiment.summary)
+        Console().print(table)
 
 
-def show_experiment(
+def run_configuration(path: Path, out: Path | None, seeds: tuple[int, ...] | None, *, as_json: bool) -> None:
+    """Run a configuration file for each seed, and show the results."""
+    from assay.testbed import read_configuration, run
+
+    configuration = read_configuration(path)
+    seeds = seeds or (configuration.seed,)
+    folder = out or Path("runs") / configuration.name
+    for seed in seeds:
+        place = folder if len(seeds) == 1 else folder / f"seed-{seed}"
+        show_evaluation(place, run(place, replace(configuration, seed=seed), watchers()), as_json=as_json)
+
+
+def run_experiment(
     name: str, size: str, out: Path, seeds: tuple[int, ...], data: dict[str, Path], *, as_json: bool
 ) -> None:
-    """Make an experiment, write what it found beside its runs, and show its table."""
-    from rich.console import Console
+    """Run an experiment, write its result beside its runs, and show its tables."""
+    from assay.cli.present import chosen_format
+    from assay.cli.present import show as show_report
+    from assay.experiments import Bench, describe, write_finding
 
-    from assay.experiments import Bench, experiment, finding_table, write_finding
-    from assay.reports import print_table
-    from assay.testbed import manifest_of, scale
-
-    bench = Bench(out, scale(size), seeds, data, watchers())
-    chosen = experiment(name)
-    found = chosen.function(bench)
-    page = write_finding(out / name, found, manifest_of(chosen.first_run(bench)))
-    if as_json:
-        typer.echo((out / name / "finding.json").read_text("utf-8"), nl=False)
-        return
-    console = Console()
-    print_table(finding_table(found), console)
-    console.print(f"Page: {page}")
+    experiment = chosen_experiment(name)
+    finding = experiment.run(Bench.of_scale(size, out, seeds, data, watchers()))
+    page = write_finding(out / experiment.full_name, finding)
+    show_report(describe(finding), chosen_format(as_json=as_json), page)
 
 
-def benchmarks_at(given: list[str]) -> dict[str, Path]:
-    """Benchmark → path, from NAME=PATH.
+def chosen_experiment(name: str) -> "Experiment":
+    """Return the experiment of a name; a note on standard error names the new name of an old one.
+
+    Raises:
+        DataError: there is no such experiment.
+    """
+    from assay.experiments import experiment_named
+
+    experiment = experiment_named(name)
+    if experiment.full_name != name:
+        note = f"assay: note: {name!r} is now {experiment.full_name!r}; the old name goes with the next release"
+        typer.echo(note, err=True)
+    return experiment
+
+
+def benchmarks_at(options: list[str]) -> dict[str, Path]:
+    """Return benchmark → path, from NAME=PATH.
 
     Raises:
         DataError: something else.
     """
     from assay.errors import DataError
 
-    found = {}
-    for text in given:
+    paths = {}
+    for text in options:
         name, equals, path = text.partition("=")
         if not (name and equals and path):
             raise DataError(f"--data {text!r}: expected NAME=PATH, as humaneval=HumanEval.jsonl.gz")
-        found[name] = Path(path)
-    return found
+        paths[name] = Path(path)
+    return paths
 
 
-def written(folder: Path, evaluation: "Evaluation") -> "tuple[Report, Path]":
-    """Write the numbers, the tables and the page of a run; return its report and where the page lies."""
+def write_result(folder: Path, evaluation: "Evaluation") -> "tuple[Report, Path]":
+    """Write the numbers, the tables and the page of a run; return its report and the path of the page."""
     from assay.cli.present import PAGE
     from assay.files import write_text
     from assay.reports import render_markdown, write_html
@@ -313,18 +328,18 @@ def written(folder: Path, evaluation: "Evaluation") -> "tuple[Report, Path]":
     return report, write_html(report, folder / PAGE)
 
 
-def show(folder: Path, evaluation: "Evaluation", *, as_json: bool) -> None:
+def show_evaluation(folder: Path, evaluation: "Evaluation", *, as_json: bool) -> None:
     """Write the numbers, the tables and the page, and show the short tables."""
     from assay.cli.present import chosen_format
     from assay.cli.present import show as show_report
 
-    report, page = written(folder, evaluation)
+    report, page = write_result(folder, evaluation)
     short = tuple(table for table in report.tables if table.section in SHORT_SECTIONS)
     show_report(replace(report, tables=short), chosen_format(as_json=as_json), page)
 
 
 def watchers() -> "Watchers":
-    """What a person at a terminal sees of a run; nothing in a pipe."""
+    """Return what shows the progress of a run on a terminal; nothing in a pipe."""
     from assay.testbed import Watchers
 
     if not ERRORS.is_terminal:
@@ -334,24 +349,24 @@ def watchers() -> "Watchers":
         ERRORS.print(words, markup=False, highlight=False)
 
     def training(record: dict[str, float], steps: int) -> None:
-        done = int(record["step"])
-        left = record["seconds"] / done * (steps - done)
-        line = f"step {done} of {steps}, loss {record['loss']:.3f}, about {left:.0f} seconds left "
-        ERRORS.print(line, end="\r" if done < steps else "\n", markup=False, highlight=False)
+        step = int(record["step"])
+        left = record["seconds"] / step * (steps - step)
+        line = f"step {step} of {steps}, loss {record['loss']:.3f}, about {left:.0f} seconds left "
+        ERRORS.print(line, end="\r" if step < steps else "\n", markup=False, highlight=False)
 
-    def scoring(done: int, total: int) -> None:
-        ERRORS.print(f"{done} of {total} texts ", end="\r" if done < total else "\n", markup=False, highlight=False)
+    def scoring(finished: int, total: int) -> None:
+        ERRORS.print(f"{finished} of {total} ", end="\r" if finished < total else "\n", markup=False, highlight=False)
 
     return Watchers(stage, training, scoring)
 
 
-def changed(part: Part, **given: object) -> Part:
-    """A part of a configuration with what was given; None leaves a field as it is."""
-    return replace(part, **{key: value for key, value in given.items() if value is not None})  # type: ignore[type-var]
+def changed(part: Part, **fields: object) -> Part:
+    """Return a part of a configuration with other fields; None leaves a field as it is."""
+    return replace(part, **{key: value for key, value in fields.items() if value is not None})  # type: ignore[type-var]
 
 
 def numbers(text: str, option: str) -> tuple[int, ...]:
-    """Whole numbers with commas between them.
+    """Return whole numbers from a text with commas between them.
 
     Raises:
         DataError: something else.

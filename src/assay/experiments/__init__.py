@@ -1,4 +1,4 @@
-"""The tables and figures of the papers, one function each: what the paper prints beside what we measure."""
+"""The tables and figures of the papers, and our own experiments: one package a paper, its values beside ours."""
 
 import lazy_loader
 

@@ -1,37 +1,44 @@
-"""Where an experiment's runs come from: one a configuration, ratio and seed, shared by all experiments of a folder."""
+"""The bench of experiments: their scale, seeds and data, and the runs that all experiments of a folder share."""
 
 import shutil
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
+from assay.files import write_json
 from assay.testbed import (
     ALONE,
     CONFIGURATION,
     FOLDER,
+    MANIFEST,
     SCORES,
     Configuration,
     Evaluation,
     Planted,
     Watchers,
     configuration_in,
+    manifest_of,
     run,
+    scale,
     trained,
 )
 
 RUNS = "runs"
+SOURCE = ("source", "source_digest", "filtered_by")
+"""Entries of a manifest that say where planted texts come from."""
 
 
 @dataclass(frozen=True, slots=True)
 class Bench:
-    """The runs of one scale.
+    """What experiments are run with.
 
     Attributes:
         out: folder of the experiments; runs lie in `runs/`.
-        configurations: one a model.
+        configurations: of the runs that are trained, one for each model.
         seeds: of each run.
         data: benchmark → its file or folder, for experiments over benchmarks.
-        watchers: who is told how runs get on.
+        watchers: receive the progress of runs.
+        scale: name of the scale, or path of the configuration file.
     """
 
     out: Path
@@ -39,10 +46,34 @@ class Bench:
     seeds: tuple[int, ...]
     data: Mapping[str, Path] = field(default_factory=dict)
     watchers: Watchers = ALONE
-    _known: dict[Path, Evaluation] = field(default_factory=dict, repr=False)
+    scale: str = ""
+    _evaluated: dict[Configuration, Evaluation] = field(default_factory=dict, repr=False)
+
+    @classmethod
+    def of_scale(
+        cls,
+        name: str,
+        out: Path,
+        seeds: tuple[int, ...],
+        data: Mapping[str, Path] | None = None,
+        watchers: Watchers = ALONE,
+    ) -> "Bench":
+        """Return the bench of a scale.
+
+        Args:
+            name: "smoke", "small", "paper" or a configuration file.
+            out: folder of the experiments.
+            seeds: of each run.
+            data: benchmark → its file or folder.
+            watchers: receive the progress.
+
+        Raises:
+            DataError: there is no such scale, or the file is no configuration.
+        """
+        return cls(out, scale(name), seeds, data or {}, watchers, name)
 
     def evaluations(self, configuration: Configuration, *, ratio: float | None = None) -> tuple[Evaluation, ...]:
-        """What the runs of a configuration found, one a seed; what was run before is read, not run again.
+        """Return the results of the runs of a configuration, one for each seed; finished runs are read.
 
         Args:
             configuration: of all but the seed.
@@ -51,26 +82,25 @@ class Bench:
         return tuple(self._evaluation(self.configured(configuration, seed, ratio)) for seed in self.seeds)
 
     def configured(self, configuration: Configuration, seed: int, ratio: float | None = None) -> Configuration:
-        """The configuration of one run."""
-        found = replace(configuration, seed=seed)
+        """Return the configuration of one run."""
+        seeded = replace(configuration, seed=seed)
         if ratio is None or ratio == configuration.mix.ratio:
-            return found
+            return seeded
         training = replace(configuration.training, epochs=1, checkpoints=(1,))
-        return replace(found, mix=replace(configuration.mix, ratio=ratio), training=training)
+        return replace(seeded, mix=replace(configuration.mix, ratio=ratio), training=training)
 
     def folder(self, configuration: Configuration) -> Path:
-        """Where the run of a configuration lies."""
+        """Return the folder of the run of a configuration."""
         return self.out / RUNS / f"{configuration.name}-mix-{configuration.mix.ratio:g}-seed-{configuration.seed}"
 
     def planted(self, configuration: Configuration) -> Planted:
-        """The texts of one run, whose checkpoints are trained; nothing is judged."""
+        """Return the texts of one run whose checkpoints are trained; nothing is judged."""
         return trained(self._begun(configuration), configuration, self.watchers)
 
     def _evaluation(self, configuration: Configuration) -> Evaluation:
-        folder = self.folder(configuration)
-        if folder not in self._known:
-            self._known[folder] = run(self._begun(configuration), configuration, self.watchers)
-        return self._known[folder]
+        if configuration not in self._evaluated:
+            self._evaluated[configuration] = run(self._begun(configuration), configuration, self.watchers)
+        return self._evaluated[configuration]
 
     def _begun(self, configuration: Configuration) -> Path:
         folder = self.folder(configuration)
@@ -80,15 +110,21 @@ class Bench:
 
 
 def borrow(folder: Path, configuration: Configuration, others: Sequence[Path]) -> None:
-    """Take over planted texts and the base model's scores from a run that differs in its training alone."""
+    """Copy planted texts and the base model's scores from a run that differs in its training alone.
+
+    The record of their source goes with the texts, and the scores carry their own: a run refuses or recomputes what is
+    not of its present source and base model.
+    """
     if (folder / CONFIGURATION).exists():
         return
     for other in others:
         if not (other / CONFIGURATION).is_file() or not (other / SCORES / "epoch-0.parquet").is_file():
             continue
-        known = configuration_in(other)
-        if replace(known, mix=configuration.mix, training=configuration.training) == configuration:
+        lender = configuration_in(other)
+        if replace(lender, mix=configuration.mix, training=configuration.training) == configuration:
             shutil.copytree(other / FOLDER, folder / FOLDER, dirs_exist_ok=True)
+            manifest = manifest_of(other)
+            write_json(folder / MANIFEST, {key: manifest[key] for key in SOURCE if key in manifest})
             (folder / SCORES).mkdir(parents=True, exist_ok=True)
             shutil.copy2(other / SCORES / "epoch-0.parquet", folder / SCORES)
             return

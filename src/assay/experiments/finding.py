@@ -1,101 +1,121 @@
-"""What an experiment found: a table with the paper's values beside ours. Reports draw it."""
+"""The result of an experiment: tables with the paper's values beside ours."""
 
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Literal
 
 import numpy as np
 from scipy.stats import t as student
 
 from assay.evaluation import Estimate
-from assay.leakage import Audit, SampleTokens
-from assay.types import Sample
+from assay.experiments.papers import Unit
+from assay.leakage import Audit
+from assay.reports import Axes, Excerpt, Series
 
 Value = Estimate | float | str | None
 """Ours with its interval, the paper's bare number, words, or nothing where it was not measured."""
 
 
 @dataclass(frozen=True, slots=True)
-class Line:
-    """One row: what it is of, and one value a column."""
+class ValueRow:
+    """One row: its name, and one value for each column."""
 
     name: str
     values: tuple[Value, ...]
 
 
 @dataclass(frozen=True, slots=True)
-class Drawn:
-    """One line of the figure: its name, and the value at each x."""
-
-    name: str
-    points: Mapping[float, Estimate]
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Case:
-    """One sample and one of its variants under one model, token by token.
+class ValueTable:
+    """One measure in rows and columns.
 
     Attributes:
-        original, variant: the texts.
-        tokens: of both.
-        perplexity: of the original, of this variant, and of the easiest and the hardest of all.
-    """
-
-    original: Sample
-    variant: Sample
-    tokens: tuple[SampleTokens, SampleTokens]
-    perplexity: tuple[float, float, float, float]
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Finding:
-    """One table or figure of a paper, measured again.
-
-    Attributes:
-        name: "table-1".
-        title: one line.
+        name: unique within the finding, letters, digits and hyphens.
+        title: what is measured, one line.
         head: heading of the rows' names.
-        columns: whose value of what; "paper" stands in those that we took from it.
-        lines: the rows.
-        unit: "percent" where values are shares, "number" else.
-        notes: what was measured on what, and what differs from the paper.
-        seeds: of the runs behind it.
-        drawn, x, y: lines of the figure and its axes, where there is one.
-        case: the case study, where there is one.
-        audits: folder name → audit, for `assay compare`.
+        columns: headings; "(paper)" marks values that a paper prints.
+        rows: as long as there are columns.
+        unit: of all values.
     """
 
     name: str
     title: str
     head: str
     columns: tuple[str, ...]
-    lines: tuple[Line, ...]
-    unit: Literal["percent", "number"]
+    rows: tuple[ValueRow, ...]
+    unit: Unit
+
+
+@dataclass(frozen=True, slots=True)
+class Chart:
+    """A figure of at most four lines.
+
+    Attributes:
+        name: unique within the finding.
+        title: one line.
+        series: the leading one, whose intervals are drawn, first.
+        axes: see `assay.reports.Axes`.
+    """
+
+    name: str
+    title: str
+    series: tuple[Series, ...]
+    axes: Axes
+
+
+@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
+class Finding:
+    """The result of one experiment.
+
+    Attributes:
+        name: full name of the experiment, "srdetection/table-1".
+        title: one line.
+        tables: the most important first.
+        notes: what was measured on what, and what differs from the paper.
+        seeds: of the runs behind it.
+        charts: figures of the same numbers.
+        excerpts: texts that are shown side by side, each token shaded.
+        audits: folder name → audit, for `assay compare`.
+        manifest: of the run behind the audits.
+    """
+
+    name: str
+    title: str
+    tables: tuple[ValueTable, ...]
     notes: tuple[str, ...]
     seeds: tuple[int, ...]
-    drawn: tuple[Drawn, ...] = ()
-    x: str = ""
-    y: str = ""
-    case: Case | None = None
+    charts: tuple[Chart, ...] = ()
+    excerpts: tuple[Excerpt, ...] = ()
     audits: Mapping[str, Audit] = field(default_factory=dict)
+    manifest: Mapping[str, object] = field(default_factory=dict)
+
+    def table(self, name: str) -> ValueTable:
+        """Return the table of that name.
+
+        Raises:
+            KeyError: there is none.
+        """
+        return {table.name: table for table in self.tables}[name]
 
 
 def over_seeds(estimates: Sequence[Estimate | None], *, share: bool = False) -> Estimate | None:
-    """The mean over seeds with Student's 95 % interval; of a single seed its own estimate; None where none has one.
+    """Return the mean over seeds with Student's 95 % interval; of a single seed its own estimate.
 
-    Seeds that agree exactly have no spread to tell anything by: the brackets are then their own intervals, joined.
+    Seeds that agree exactly have no spread to estimate an interval from: theirs is then the union of their own.
 
     Args:
-        estimates: one a seed.
+        estimates: one for each seed; None and NaN are left out.
         share: whether they are shares; the interval then ends at 0 and 1, which few seeds easily reach.
+
+    Returns:
+        None where no seed has an estimate.
     """
-    known = [one for one in estimates if one is not None and not math.isnan(one.value)]
-    if len(known) < 2:  # noqa: PLR2004  a spread needs two
-        return known[0] if known else None
-    values = np.array([one.value for one in known])
+    measured = [estimate for estimate in estimates if estimate is not None and not math.isnan(estimate.value)]
+    if len(measured) < 2:  # noqa: PLR2004  a spread needs two
+        return measured[0] if measured else None
+    values = np.array([estimate.value for estimate in measured])
     if np.ptp(values) == 0:
-        return Estimate(known[0].value, min(one.low for one in known), max(one.high for one in known))
+        low, high = min(estimate.low for estimate in measured), max(estimate.high for estimate in measured)
+        return Estimate(measured[0].value, low, high)
     half = float(student.ppf(0.975, len(values) - 1) * values.std(ddof=1) / np.sqrt(len(values)))
     mean = float(values.mean())
     low, high = mean - half, mean + half
@@ -103,10 +123,10 @@ def over_seeds(estimates: Sequence[Estimate | None], *, share: bool = False) -> 
 
 
 def seeds_note(seeds: Sequence[int]) -> str:
-    """What the brackets are."""
+    """Return a sentence that says what the values and the brackets are."""
     if len(seeds) == 1:
         return f"One seed ({seeds[0]}); in brackets 95 % intervals bootstrapped by group."
     return (
         f"Mean over {len(seeds)} seeds (split, order of training); in brackets Student's 95 % interval over them, or, "
-        "where all seeds agree exactly, what their own intervals span."
+        "where all seeds agree exactly, the union of their own intervals."
     )

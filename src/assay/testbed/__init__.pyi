@@ -30,6 +30,7 @@ from .plant import read_planted as read_planted
 from .result_tables import auroc_table as auroc_table
 from .running import ALONE as ALONE
 from .running import CONFIGURATION as CONFIGURATION
+from .running import MANIFEST as MANIFEST
 from .running import Watchers as Watchers
 from .running import configuration_in as configuration_in
 from .running import evaluate_in as evaluate_in

@@ -3,13 +3,17 @@
 import json
 import random
 import re
+from dataclasses import replace
 
 import numpy as np
 import pytest
 
+from assay.errors import DataError
 from assay.evaluation.retrieval import gains, reciprocal_rank_gain, retrieval_quality
+from assay.experiments.bench import Bench
+from assay.experiments.catalogue import experiment_named
+from assay.experiments.hst import trial as trial_module
 from assay.experiments.hst.corpus import group_of, search_space
-from assay.experiments.hst.findings import trial_findings
 from assay.experiments.hst.queries import ALTERATIONS, queries
 from assay.experiments.hst.search import WAYS, answers, first_right
 from assay.experiments.hst.trial import Size, run_trial
@@ -177,9 +181,31 @@ def test_a_trial_that_was_killed_goes_on_behind_its_last_cell(trial, space, monk
     assert again.cells == found.cells
 
 
-def test_tables_hold_every_cell_and_the_file_every_number(trial):
+def test_the_experiment_runs_at_the_smoke_scale_for_every_seed(tmp_path, monkeypatch):
+    """The corpus is small; the rest is as `assay testbed run hst/retrieval --scale smoke` has it."""
+    monkeypatch.setattr("assay.experiments.hst.retrieval.installed_functions", lambda: iter(documents(240)))
+    monkeypatch.setitem(trial_module.SIZES, "smoke", replace(trial_module.SIZES["smoke"], targets=10, most=6, timed=2))
+    finding = experiment_named("hst/retrieval").run(Bench.of_scale("smoke", tmp_path, (0, 1)))
+    assert [table.name for table in finding.tables] == [
+        *(f"mrr-200-{kind.replace(' ', '-')}" for kind in ALTERATIONS),
+        "cost-p50",
+        "cost-p95",
+        "cost-index",
+    ]
+    for table in finding.tables:
+        assert [row.name for row in table.rows][: len(WAYS)] == list(WAYS)
+        assert all(len(row.values) == len(table.columns) for row in table.rows)
+    for seed in (0, 1):
+        content = json.loads((tmp_path / "runs" / f"retrieval-smoke-seed-{seed}" / "trial.json").read_text())
+        assert content["seed"] == seed
+        assert len(content["cells"]) == 2 * len(ALTERATIONS) * len(WAYS)
+
+
+def test_the_trial_has_no_scale_of_a_configuration_file(tmp_path):
+    with pytest.raises(DataError, match="expected one of smoke, small, paper for hst/retrieval"):
+        experiment_named("hst/retrieval").run(Bench(tmp_path, (), (0,), scale="mine.toml"))
+
+
+def test_the_file_holds_every_number(trial):
     found, _ = trial
-    written = list(trial_findings(found))
-    assert len(written) == len(ALTERATIONS) + 1
-    assert all(len(line.values) == len(one.columns) for one in written for line in one.lines)
     assert len(json.loads(found.as_json())["cells"]) == len(found.cells)

@@ -38,12 +38,12 @@ class Target:
 
 @dataclass(frozen=True, slots=True)
 class SearchSpace:
-    """Functions, the first ones of which are in every search space.
+    """Functions in an order of which each search space is a beginning.
 
     Attributes:
         documents: all of them; a space of n are the first n.
         targets: among those of the smallest space.
-        right: target → positions of the documents that count as found: itself and its near-duplicates.
+        right: target → positions of the right answers: itself and its near-duplicates.
     """
 
     documents: tuple[Document, ...]
@@ -52,7 +52,7 @@ class SearchSpace:
 
 
 def installed_functions() -> Iterator[Document]:
-    """Distinct functions of the standard library and of all installed packages, by path."""
+    """Yield the distinct functions of the standard library and of all installed packages, by path."""
     roots = {"": library_root(), PACKAGES: Path(sysconfig.get_paths()["purelib"])}
     seen: set[bytes] = set()
     for prefix, root in roots.items():
@@ -62,34 +62,34 @@ def installed_functions() -> Iterator[Document]:
                 continue
             try:
                 text = path.read_text("utf-8")
-                found = functions_in(text, "python")
+                definitions = functions_in(text, "python")
             except (OSError, ValueError):  # unreadable, or not of this Python
                 continue
             place = "/".join([prefix, *inside]) if prefix else "/".join(inside)
-            for one in found:
-                digest = hashlib.sha256(one.text.encode("utf-8", "surrogatepass")).digest()
+            for definition in definitions:
+                digest = hashlib.sha256(definition.text.encode("utf-8", "surrogatepass")).digest()
                 if digest not in seen:
                     seen.add(digest)
-                    origin = Origin("installed", place, first_line=one.first_line)
-                    yield Document(one.text, "python", "function", one.name, (origin,))
+                    origin = Origin("installed", place, first_line=definition.first_line)
+                    yield Document(definition.text, "python", "function", definition.name, (origin,))
 
 
 def group_of(document: Document) -> str:
-    """The package, or the module of the standard library, that a document stands in."""
+    """Return the package, or the module of the standard library, of a document."""
     parts = document.origins[0].path.split("/")
     return parts[1] if parts[0] == PACKAGES else parts[0].removesuffix(".py")
 
 
 def is_unseen(document: Document) -> bool:
-    """Whether the built-in encoder has certainly never seen it.
+    """Return whether the built-in encoder has certainly never seen it.
 
-    It was trained on packages, and never on what resembles a function of the standard library.
+    The encoder was trained on packages, and never on what resembles a function of the standard library.
     """
     return not document.origins[0].path.startswith(f"{PACKAGES}/")
 
 
 def search_space(documents: Sequence[Document], *, smallest: int, targets: int, long: int, seed: int) -> SearchSpace:
-    """A random order in which the smallest space has enough long functions for the longest windows.
+    """Return a random order in which the smallest space has enough long functions for the longest windows.
 
     Args:
         documents: distinct functions.
@@ -103,7 +103,7 @@ def search_space(documents: Sequence[Document], *, smallest: int, targets: int, 
     draw.shuffle(order)
     first: list[int] = []
     cuts: dict[int, Cut] = {}
-    wanted = min(targets // 2, smallest // 2)
+    longest = min(targets // 2, smallest // 2)
     for at in order:
         if not is_unseen(documents[at]) or len(documents[at].text) < long:  # a token is at least one character
             continue
@@ -111,34 +111,34 @@ def search_space(documents: Sequence[Document], *, smallest: int, targets: int, 
         if len(cut) >= long:
             first.append(at)
             cuts[at] = cut
-        if len(first) == wanted:
+        if len(first) == longest:
             break
     chosen = set(first)
     rest = [at for at in order if at not in chosen]
     arranged = [*first, *rest]
     ordered = tuple(documents[at] for at in arranged)
-    found: list[Target] = []
+    searched: list[Target] = []
     for at in range(min(smallest, len(ordered))):
-        if len(found) == targets:
+        if len(searched) == targets:
             break
         document = ordered[at]
         if not is_unseen(document):
             continue
         cut = cuts.get(arranged[at]) or Cut.of(document.text, document.language)
         if len(cut) >= SHORTEST:
-            found.append(Target(at, cut, group_of(document)))
-    return SearchSpace(ordered, tuple(found), _right(ordered, [one.at for one in found]))
+            searched.append(Target(at, cut, group_of(document)))
+    return SearchSpace(ordered, tuple(searched), _right(ordered, [target.at for target in searched]))
 
 
 def _right(documents: Sequence[Document], targets: Sequence[int]) -> dict[int, frozenset[int]]:
-    """Positions of each target's near-duplicates, itself among them."""
+    """Return the positions of each target's near-duplicates, itself among them."""
     index = ShingleIndex([documents[at].text for at in targets])
-    found: dict[int, set[int]] = {at: {at} for at in targets}
+    right: dict[int, set[int]] = {at: {at} for at in targets}
     crc: dict[str, int] = {}
     for other, document in enumerate(documents):
         own = shingles(document.text, crc)
         shared = index.shared(own)
         near = shared >= NEAR * np.maximum(np.maximum(index.sizes, len(own)), 1)
-        for one in np.flatnonzero(near).tolist():
-            found[targets[one]].add(other)
-    return {at: frozenset(near) for at, near in found.items()}
+        for target in np.flatnonzero(near).tolist():
+            right[targets[target]].add(other)
+    return {at: frozenset(positions) for at, positions in right.items()}

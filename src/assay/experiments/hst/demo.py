@@ -20,14 +20,14 @@ FEWEST_CHANGED = 6
 
 @dataclass(frozen=True, slots=True)
 class Traced:
-    """What was hidden and what was found.
+    """A rewritten function and its trace.
 
     Attributes:
-        origin: where the function stands.
+        origin: id of the function.
         text: of its rewriting, all local names replaced; it runs as before.
         renamed: how many names were.
         documents: functions in the index.
-        trace: what the search says.
+        trace: of the rewriting.
     """
 
     origin: str
@@ -38,7 +38,7 @@ class Traced:
 
 
 def traced_function(functions: Sequence[Sample], folder: Path) -> Traced | None:
-    """Index the functions, rewrite one of them, and trace it; None where none can be rewritten.
+    """Index the functions, rewrite one of them, and trace the rewriting; return None where none can be rewritten.
 
     Args:
         functions: of the standard library, `group` being the module.
@@ -47,24 +47,24 @@ def traced_function(functions: Sequence[Sample], folder: Path) -> Traced | None:
     shutil.rmtree(folder, ignore_errors=True)
     encoder = open_encoder()
     with CodeIndex.create(folder, encoder=encoder) as index:
-        index.add(document(one) for one in functions)
+        index.add(document(function) for function in functions)
         index.commit()
-        for one in functions:
-            if len(Cut.of(one.text, "python")) not in TOKENS:
+        for function in functions:
+            if len(Cut.of(function.text, "python")) not in TOKENS:
                 continue
-            (found,) = variants(one.text, 1).variants or (None,)
-            if found is not None and renamed_in(found) >= FEWEST_CHANGED:
-                answer = trace(found.text, index, language="python", top=3, min_confidence=SURE)
-                return Traced(one.id, found.text, renamed_in(found), len(index), answer)
+            (variant,) = variants(function.text, 1).variants or (None,)
+            if variant is not None and renamed_in(variant) >= FEWEST_CHANGED:
+                result = trace(variant.text, index, language="python", top=3, min_confidence=SURE)
+                return Traced(function.id, variant.text, renamed_in(variant), len(index), result)
     return None
 
 
 def document(function: Sample) -> Document:
-    """A function as a document of the index."""
+    """Return a function as a document of the index."""
     origin = Origin("standard library", str(function.group or function.id), licence="PSF-2.0")
     return Document(function.text, "python", "function", function.id, (origin,))
 
 
 def renamed_in(variant: Variant) -> int:
-    """How many names a rewriting changed."""
+    """Return the number of names that a rewriting changed."""
     return len({*variant.functions, *variant.variables})

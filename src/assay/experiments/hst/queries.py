@@ -55,18 +55,18 @@ lines added, removed or moved."""
 
 
 def queries(space: SearchSpace, window: int, kind: Kind, *, most: int, seed: int) -> list[Query]:
-    """One fragment of `window` tokens from each target that has so many, in random order, at most `most`.
+    """Return one fragment of `window` tokens from each target that has so many, in random order, at most `most`.
 
     Where the fragment begins depends on the target, the window and the seed, not on the kind: kinds are compared on the
     same fragments.
     """
-    long_enough = [one for one in space.targets if len(one.cut) >= window]
+    long_enough = [target for target in space.targets if len(target.cut) >= window]
     random.Random(seed).shuffle(long_enough)  # noqa: S311  a draw that can be repeated, no secret
-    found = []
-    for one in long_enough[:most]:
-        draw = random.Random(f"{seed} {one.at} {window}")  # noqa: S311
-        fragment = one.cut.fragment(draw.randrange(len(one.cut) - window + 1), window)
+    fragments = []
+    for target in long_enough[:most]:
+        draw = random.Random(f"{seed} {target.at} {window}")  # noqa: S311
+        fragment = target.cut.fragment(draw.randrange(len(target.cut) - window + 1), window)
         donors = [draw.choice(space.documents).text for _ in range(DONORS)]
-        text = ALTERATIONS[kind](fragment, donors, seed + one.at)
-        found.append(Query(text, one.at, one.group, text != fragment))
-    return found
+        text = ALTERATIONS[kind](fragment, donors, seed + target.at)
+        fragments.append(Query(text, target.at, target.group, text != fragment))
+    return fragments

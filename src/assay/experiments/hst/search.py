@@ -7,17 +7,7 @@ from types import MappingProxyType
 import numpy as np
 from numpy.typing import NDArray
 
-from assay.provenance import (
-    NOTHING,
-    CodeIndex,
-    Method,
-    by_vector,
-    candidates_of,
-    default_boilerplate,
-    ranked,
-    read_query,
-    similarity_of,
-)
+from assay.provenance import CodeIndex, Method, rank_candidates
 from assay.retrieval import mixed
 
 DEPTH = 100
@@ -51,27 +41,22 @@ WAYS: Mapping[str, Way] = MappingProxyType(
 
 
 def answers(text: str, language: str | None, index: CodeIndex, method: Method) -> NDArray[np.int64]:
-    """Numbers of the documents found, best first, as `trace` ranks them, at most `DEPTH`.
+    """Return the numbers of the documents that a trace compares the text with, best first, at most `DEPTH`.
 
-    Equal ones come in an order that tells nothing: what is searched for has small numbers, so by number it would come
-    first.
+    Documents of equal rank come in an order by a hash of their numbers. A trace shows them by path; here the path would
+    tell the target apart, as targets are functions of the standard library alone.
     """
-    is_paper = index.profile.name == "paper"
     with index.snapshot():
-        query = read_query(text, language, index, NOTHING if is_paper else default_boilerplate())
-        found = candidates_of(query, index, method, DEPTH)
-        if method == "vector":
-            _, keys = by_vector(found.cosines)
-        else:
-            _, keys = ranked(found.standings, found.cosines, "jaccard" if is_paper else "length")
-    order = np.lexsort([mixed(found.documents.astype(np.uint64)), *(-key for key in reversed(keys))])
-    kept = [at for at in order.tolist() if similarity_of(at, found, None, units=query.units) is not None]
-    return found.documents[np.array(kept[:DEPTH], np.int64)]
+        ranking = rank_candidates(text, index, language=language, method=method)
+    documents = ranking.candidates.documents[ranking.order]
+    keys = [key[ranking.order] for key in ranking.keys]
+    order = np.lexsort([mixed(documents.astype(np.uint64)), *(-key for key in reversed(keys))])
+    return documents[order[:DEPTH]]
 
 
-def first_right(found: NDArray[np.int64], right: frozenset[int]) -> int:
-    """Rank of the first right answer, from 1; 0 where there is none."""
-    for rank, number in enumerate(found.tolist(), 1):
+def first_right(documents: NDArray[np.int64], right: frozenset[int]) -> int:
+    """Return the rank of the first right answer, from 1; 0 where there is none."""
+    for rank, number in enumerate(documents.tolist(), 1):
         if number in right:
             return rank
     return 0

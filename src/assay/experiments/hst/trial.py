@@ -1,4 +1,4 @@
-"""The trial: windows × alterations × search spaces × ways of searching, each answer held against the truth."""
+"""The trial: windows × alterations × search spaces × ways of searching, each answer compared with the truth."""
 
 import hashlib
 import json
@@ -7,11 +7,10 @@ import time
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from types import MappingProxyType
-from typing import Literal
 
 import numpy as np
 
+from assay import __version__
 from assay.evaluation import Estimate, reciprocal_rank_gain, retrieval_quality
 from assay.experiments.hst.corpus import SearchSpace
 from assay.experiments.hst.queries import ALTERATIONS, WINDOWS, Kind, queries
@@ -19,15 +18,14 @@ from assay.experiments.hst.search import WAYS, Way, answers, first_right
 from assay.provenance import CodeIndex, trace
 from assay.types import Encoder
 
-Scale = Literal["smoke", "small", "paper"]
 LANGUAGE = "python"
-HELD = 4096
+BATCH = 4096
 """Documents that are added at a time."""
 
 
 @dataclass(frozen=True, slots=True)
 class Size:
-    """How much is tried.
+    """How much is measured.
 
     Attributes:
         spaces: sizes of the search spaces, ascending; those beyond the corpus become the whole corpus once.
@@ -46,13 +44,12 @@ class Size:
     corpus: int | None = None
 
 
-SIZES: Mapping[Scale, Size] = MappingProxyType(
-    {
-        "smoke": Size((200,), (15, 60), targets=30, most=20, timed=5, corpus=1_500),
-        "small": Size((1_000, 10_000, 100_000)),
-        "paper": Size((1_000, 10_000, 100_000, 1_000_000)),
-    }
-)
+SIZES: Mapping[str, Size] = {
+    "smoke": Size((200,), (15, 60), targets=30, most=20, timed=5, corpus=1_500),
+    "small": Size((1_000, 10_000, 100_000)),
+    "paper": Size((1_000, 10_000, 100_000, 1_000_000)),
+}
+"""Scale → size."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,7 +112,7 @@ class TracingTrial:
     costs: tuple[Cost, ...]
 
     def as_json(self) -> str:
-        """For a file."""
+        """Return the content of its file."""
         return json.dumps(asdict(self), indent=1) + "\n"
 
 
@@ -124,7 +121,7 @@ Progress = Callable[[int, int], None]
 
 @dataclass(frozen=True, slots=True)
 class Ranks:
-    """What was found in one cell, before anything is computed from it.
+    """The ranks of one cell, before anything is computed from them.
 
     Attributes:
         space, window, kind: the cell.
@@ -146,7 +143,7 @@ def run_trial(
 ) -> TracingTrial:
     """Search every fragment in every way.
 
-    What an earlier run with the same corpus, encoder and seed left in the folder is not done again.
+    What an earlier run with the same corpus, encoder and seed left in the folder is read.
 
     Args:
         space: the corpus and the functions that are searched for.
@@ -154,79 +151,81 @@ def run_trial(
         encoder: of the vectors.
         folder: where indexes and ranks are kept.
         seed: of fragments and alterations.
-        progress: told after each cell: cells done, cells in all.
+        progress: called after each cell with the cells done and the cells in all.
     """
-    sizes = list(dict.fromkeys(min(one, len(space.documents)) for one in size.spaces))
+    sizes = list(dict.fromkeys(min(documents, len(space.documents)) for documents in size.spaces))
     total = len(sizes) * len(size.windows) * len(ALTERATIONS)
     folder.mkdir(parents=True, exist_ok=True)
-    known = RankFile(folder / f"ranks-{run_digest(space, size, encoder, seed)}.jsonl")
-    found: list[Ranks] = []
+    file = RankFile(folder / f"ranks-{run_digest(space, size, encoder, seed)}.jsonl")
+    measured: list[Ranks] = []
     costs: list[Cost] = []
     for documents in sizes:
         indexes = {profile: index_of(space, documents, profile, encoder, folder) for profile in ("paper", "default")}
         try:
             for window in size.windows:
                 for kind in ALTERATIONS:
-                    ranks = known.get(documents, window, kind)
+                    ranks = file.get(documents, window, kind)
                     if ranks is None:
                         ranks = ranks_of(space, documents, window, kind, indexes, most=size.most, seed=seed)
-                        known.add(ranks)
-                    found.append(ranks)
+                        file.add(ranks)
+                    measured.append(ranks)
                     if progress:
-                        progress(len(found), total)
+                        progress(len(measured), total)
             costs += timed(space, documents, indexes, most=size.timed, seed=seed)
         finally:
             for index in indexes.values():
                 index.close()
-    cells = tuple(cell for one in found for cell in cells_of(one, seed=seed))
+    cells = tuple(cell for ranks in measured for cell in cells_of(ranks, seed=seed))
     return TracingTrial(seed, encoder.name, encoder.digest, len(space.documents), cells, tuple(costs))
 
 
 def run_digest(space: SearchSpace, size: Size, encoder: Encoder, seed: int) -> str:
-    """Digest of all that ranks depend on, but for the code."""
-    digest = hashlib.sha256(f"{seed} {encoder.digest} {size.targets} {size.most} {sorted(WAYS)}".encode())
-    for one in space.documents:
-        digest.update(one.digest.encode())
+    """Return the digest of all that ranks depend on: version, settings, encoder and every document."""
+    settings = f"{__version__} {seed} {encoder.digest} {size.targets} {size.most} {sorted(WAYS.items())}"
+    digest = hashlib.sha256(settings.encode())
+    for document in space.documents:
+        digest.update(document.digest.encode())
     return digest.hexdigest()[:16]
 
 
 class RankFile:
-    """Ranks on disk, a line a cell: a run that was killed goes on behind the last one."""
+    """Ranks on disk, one line for each cell: a run that was killed continues after the last one."""
 
     def __init__(self, path: Path) -> None:
         self._path = path
-        self._known: dict[tuple[int, int, str], Ranks] = {}
+        self._cells: dict[tuple[int, int, str], Ranks] = {}
         for line in path.read_text("utf-8").splitlines() if path.exists() else ():
             try:
-                one = Ranks(**json.loads(line))
+                ranks = Ranks(**json.loads(line))
             except (ValueError, TypeError):  # the line that a kill cut short
                 continue
-            self._known[one.space, one.window, one.kind] = one
+            self._cells[ranks.space, ranks.window, ranks.kind] = ranks
 
     def get(self, space: int, window: int, kind: Kind) -> Ranks | None:
-        """What is known of a cell."""
-        return self._known.get((space, window, kind))
+        """Return the ranks of a cell; None where it was not measured."""
+        return self._cells.get((space, window, kind))
 
     def add(self, ranks: Ranks) -> None:
-        """Remember a cell."""
+        """Append a cell to the file."""
         with self._path.open("a", encoding="utf-8") as file:
             file.write(json.dumps(asdict(ranks)) + "\n")
 
 
 def index_of(space: SearchSpace, documents: int, profile: str, encoder: Encoder, folder: Path) -> CodeIndex:
-    """The index over the first documents; document number n + 1 is the one at position n."""
-    wanted = hashlib.sha256("".join(one.digest for one in space.documents[:documents]).encode()).hexdigest()[:16]
-    place = folder / f"index-{profile}-{documents}-{encoder.digest[:8]}-{wanted}"
+    """Return the index over the first documents; document number n + 1 is the one at position n."""
+    content = "".join(document.digest for document in space.documents[:documents])
+    digest = hashlib.sha256(f"{__version__} {content}".encode()).hexdigest()[:16]
+    place = folder / f"index-{profile}-{documents}-{encoder.digest[:8]}-{digest}"
     if place.is_dir():
         index = CodeIndex.open(place, encoder=encoder)
         if len(index) == documents:
             return index
         index.close()
         shutil.rmtree(place)
-    with CodeIndex.create(place, profile=profile, encoder=encoder) as made:
-        for start in range(0, documents, HELD):
-            made.add(space.documents[start : min(start + HELD, documents)])
-        made.compact()
+    with CodeIndex.create(place, profile=profile, encoder=encoder) as writer:
+        for start in range(0, documents, BATCH):
+            writer.add(space.documents[start : min(start + BATCH, documents)])
+        writer.compact()
     return CodeIndex.open(place, encoder=encoder)
 
 
@@ -240,53 +239,53 @@ def ranks_of(
     most: int,
     seed: int,
 ) -> Ranks:
-    """One cell, in every way."""
-    asked = queries(space, window, kind, most=most, seed=seed)
-    right = [frozenset(at + 1 for at in space.right[one.target]) for one in asked]
+    """Return the ranks of one cell, in every way."""
+    fragments = queries(space, window, kind, most=most, seed=seed)
+    right = [frozenset(at + 1 for at in space.right[query.target]) for query in fragments]
     ranks = {
         name: [
-            first_right(answers(one.text, LANGUAGE, indexes[way.profile], way.method), truth)
-            for one, truth in zip(asked, right, strict=True)
+            first_right(answers(query.text, LANGUAGE, indexes[way.profile], way.method), truth)
+            for query, truth in zip(fragments, right, strict=True)
         ]
         for name, way in WAYS.items()
     }
-    changed = sum(one.changed for one in asked) / max(1, len(asked))
-    return Ranks(documents, window, kind, [one.group for one in asked], changed, ranks)
+    changed = sum(query.changed for query in fragments) / max(1, len(fragments))
+    return Ranks(documents, window, kind, [query.group for query in fragments], changed, ranks)
 
 
-def cells_of(found: Ranks, *, seed: int) -> Iterator[Cell]:
-    """What the ranks of one cell come to, way by way; nothing where no function was long enough."""
-    if not found.groups:
+def cells_of(cell: Ranks, *, seed: int) -> Iterator[Cell]:
+    """Yield the quality of each way in one cell; nothing where no function was long enough."""
+    if not cell.groups:
         return
-    for name, own in found.ranks.items():
-        others = {other: theirs for other, theirs in found.ranks.items() if other != name}
+    for name, own in cell.ranks.items():
+        others = {other: theirs for other, theirs in cell.ranks.items() if other != name}
         yield Cell(
-            space=found.space,
-            window=found.window,
-            kind=found.kind,
+            space=cell.space,
+            window=cell.window,
+            kind=cell.kind,
             way=name,
             queries=len(own),
-            changed=found.changed,
-            groups=len(set(found.groups)),
-            quality=retrieval_quality(own, found.groups, seed=seed),
-            gain=reciprocal_rank_gain(own, others, found.groups, seed=seed),
+            changed=cell.changed,
+            groups=len(set(cell.groups)),
+            quality=retrieval_quality(own, cell.groups, seed=seed),
+            gain=reciprocal_rank_gain(own, others, cell.groups, seed=seed),
         )
 
 
 def timed(
     space: SearchSpace, documents: int, indexes: Mapping[str, CodeIndex], *, most: int, seed: int
 ) -> Iterator[Cost]:
-    """Time and size of each way, on fragments of 60 tokens with Type-2 alterations."""
-    asked = queries(space, 60, "type 2", most=most, seed=seed)
+    """Yield time and size of each way, on fragments of 60 tokens with Type-2 alterations."""
+    fragments = queries(space, 60, "type 2", most=most, seed=seed)
     for name, way in WAYS.items():
-        seconds = [duration(one.text, indexes[way.profile], way) for one in asked]
+        seconds = [duration(query.text, indexes[way.profile], way) for query in fragments]
         sizes = indexes[way.profile].info().bytes
         parts = {"winnowing": ("catalogue", "postings"), "vector": ("catalogue", "vectors")}
         needed = parts.get(way.method, tuple(sizes))
         yield Cost(
             documents,
             name,
-            len(asked),
+            len(fragments),
             float(np.percentile(seconds, 50) * 1e3),
             float(np.percentile(seconds, 95) * 1e3),
             sum(sizes[part] for part in needed),
@@ -294,7 +293,7 @@ def timed(
 
 
 def duration(text: str, index: CodeIndex, way: Way) -> float:
-    """Seconds of processor time of one trace: what else the machine does is not in it."""
+    """Return the seconds of processor time of one trace, which other programs of the machine do not add to."""
     began = time.process_time()
     trace(text, index, language=LANGUAGE, method=way.method, top=10)
     return time.process_time() - began

@@ -4,22 +4,34 @@ They have runs of their own: the same configuration, judged by what each checkpo
 a CPU, twelve texts for each one that is judged, and so gets fewer to judge; how many stands below every table.
 """
 
-from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from assay import __version__
 from assay.datasets import load
 from assay.evaluation import Estimate, wilson
 from assay.experiments.bench import Bench
-from assay.experiments.finding import Drawn, Finding, Line, Value, over_seeds
-from assay.experiments.paper_values import MEASURES, TABLE_2, TABLE_9, TABLE_11
-from assay.experiments.srdetection.detection import epochs_of, in_paper, measured, setting, views, whose_columns
+from assay.experiments.declaration import Experiment
+from assay.experiments.finding import Finding, Value, ValueRow, ValueTable, over_seeds
+from assay.experiments.papers import paper
+from assay.experiments.runs import (
+    MEASURES,
+    Runs,
+    beside_paper,
+    by_epoch,
+    epoch_heading,
+    epochs_of,
+    macro_f1_chart,
+    runs_of,
+    setting,
+)
+from assay.experiments.srdetection.detectors import black_rows, calibrated_black, drawn_black, rule
 from assay.experiments.srdetection.sensitivity import by_variants
-from assay.models import StatisticsCache, cached_generator
-from assay.scores import SRDETECTION, default_scores, flagged, requests
+from assay.models import StatisticsCache, cached_generator, combined
+from assay.scores import flagged, requests
 from assay.scoring import plan, score_samples
 from assay.testbed import (
     FOLDER,
@@ -28,47 +40,42 @@ from assay.testbed import (
     Configuration,
     Evaluation,
     Null,
+    current_scores,
     open_checkpoint,
     read_planted,
     read_scores,
     write_scores,
-    writing_detectors,
 )
 
+PAPER = paper("srdetection")
+NUMBERS = tuple(int(n) for n in next(iter(PAPER.tables["table-11"].values["macro-F1"].values())))
+"""Numbers of variants in the paper's table; the largest is the score's default."""
 FEW = {"members": 40, "calibration_members": 20, "calibration_nonmembers": 40}
-"""At most so many texts where `builtin:small` writes."""
-F1 = 3
+"""At most so many texts where a built-in model writes."""
 ALPHA = 0.05
-BENCHMARKS = ("HumanEval", "MBPP", "BigCodeBench")
-CALIBRATED = default_scores("black")[0]
-Runs = dict[str, tuple[Evaluation, ...]]
 
 
 def table_2(bench: Bench) -> Finding:
     """Accuracy, precision, recall and macro-F1 of the black-box detectors after 1, 3 and 5 epochs."""
     black = writing(bench)
     runs = runs_of(black)
-    papers = {name: paper for paper, name in in_paper("black", "labelled").items()}
-    compared = dict.fromkeys((*papers, *(one.name for one in writing_detectors())))
-    lines = []
-    for epoch in epochs_of(runs):
-        for detector in compared:
-            paper = papers.get(detector)
-            printed = TABLE_2.get(epoch, {}).get(paper or "")
-            values: list[Value] = []
-            for place, _ in enumerate(MEASURES):
-                values += [four[place] / 100 for four in printed] if printed else [None, None]
-                values += [
-                    measured(found, detector, epoch, view)[place] for found in runs.values() for view in views(runs)
-                ]
-            lines.append(Line(f"epoch {epoch} · {paper or detector}", tuple(values)))
+    tables = [
+        table
+        for measure in MEASURES
+        for table in beside_paper(
+            PAPER.tables["table-2"],
+            measure,
+            runs,
+            by_epoch(runs, measure),
+            rows=black_rows(),
+            columns=epochs_of(runs),
+            heading=epoch_heading,
+        )
+    ]
     return Finding(
-        name="table-2",
+        name="srdetection/table-2",
         title="Black-box detectors after 1, 3 and 5 epochs (SrDetection, Table 2)",
-        head="epoch and detector",
-        columns=tuple(f"{measure}, {whose}" for measure in MEASURES for whose in whose_columns(runs)),
-        lines=tuple(lines),
-        unit="percent",
+        tables=tuple(tables),
         notes=(
             *black_setting(black, runs),
             (
@@ -82,9 +89,7 @@ def table_2(bench: Bench) -> Finding:
             ),
         ),
         seeds=bench.seeds,
-        drawn=drawn(runs),
-        x="epochs of training",
-        y="macro-F1",
+        charts=macro_f1_chart("Macro-F1 of black-box detectors by epoch", runs, drawn_black()),
     )
 
 
@@ -97,37 +102,26 @@ def table_9(bench: Bench) -> Finding:
     """
     black = writing(bench)
     runs = runs_of(black)
-    lines = [
-        Line(
-            f"{model} (paper)",
-            (*(one / 100 for one in printed), *([None] * (4 + len(bench.data)))),
-        )
-        for model, printed in TABLE_9.items()
+    columns = {
+        f"{chosen.name}, {epoch_heading(epoch)}": called_leaked(black, chosen, runs[chosen.name], epoch)
+        for chosen in black.configurations
+        for epoch in (0, *chosen.training.checkpoints)
+    }
+    names = next(iter(columns.values()))
+    rows = [ValueRow(name, tuple(column[name] for column in columns.values())) for name in names]
+    printed = PAPER.tables["table-9"]
+    papers = [
+        ValueRow(model, tuple(printed.value(model, column=benchmark) for benchmark in printed.columns))
+        for model in printed.values
     ]
-    for configuration in black.configurations:
-        found = runs[configuration.name]
-        for epoch in (0, *configuration.training.checkpoints):
-            ruled = [rule_rates(black, black.configured(configuration, seed), epoch) for seed in black.seeds]
-            nulls = [null_of(one, epoch) for one in found]
-            values: list[Value] = [None] * len(BENCHMARKS)
-            values += [over_seeds([one[place] for one in ruled], share=True) for place in (0, 1)]
-            values.append(over_seeds([one.members.rate if one else None for one in nulls], share=True))
-            values.append(over_seeds([one.clean.rate if one else None for one in nulls], share=True))
-            values += [benchmark_rate(black, configuration, epoch, name) for name in bench.data]
-            when = f"epoch {epoch}" if epoch else "before training"
-            lines.append(Line(f"{configuration.name} · {when}", tuple(values)))
-    rule, calibrated = "SrDetection's rule", f"{CALIBRATED} at 5 %"
+    benchmarks = tuple(str(benchmark) for benchmark in printed.columns)
     return Finding(
-        name="table-9",
+        name="srdetection/table-9",
         title="Models × benchmarks, black-box: the share called leaked (SrDetection, Table 9)",
-        head="model",
-        columns=(
-            *(f"{name} (paper)" for name in BENCHMARKS),
-            *(f"{kind}, {what}" for what in (rule, calibrated) for kind in ("planted", "held out")),
-            *(f"{name}, {rule}" for name in bench.data),
+        tables=(
+            ValueTable("flagged", "Share called leaked", "texts, decision", tuple(columns), tuple(rows), "percent"),
+            ValueTable("paper", printed.source, "model (paper)", benchmarks, tuple(papers), "percent"),
         ),
-        lines=tuple(lines),
-        unit="percent",
         notes=(
             *black_setting(black, runs),
             "Shares are of all texts, filtered or not; of one seed the brackets are Wilson's 95 % intervals.",
@@ -150,22 +144,15 @@ def table_11(bench: Bench) -> Finding:
     """Macro-F1 of SrDetection, black-box, by number of variants and epoch."""
     black = writing(bench)
     runs = runs_of(black)
-    made = min(one.judging.variants for one in black.configurations)
-    lines = by_variants(in_paper("black")[SRDETECTION], TABLE_11, runs)
+    most = min(chosen.judging.variants for chosen in black.configurations)
+    too_few = f"Only {most} variants of each text were asked for: the row of {max(NUMBERS)} has those."
     return Finding(
-        name="table-11",
+        name="srdetection/table-11",
         title="Macro-F1 of SrDetection, black-box, by number of variants (SrDetection, Table 11)",
-        head="variants and epoch",
-        columns=tuple(whose_columns(runs)),
-        lines=tuple(lines),
-        unit="percent",
+        tables=by_variants(rule("black"), PAPER.tables["table-11"], runs),
         notes=(
             *black_setting(black, runs),
-            *(
-                [f"Only {made} variants of each text were asked for: the row of 10 has those."]
-                if made < max(TABLE_11)
-                else []
-            ),
+            *([too_few] if most < max(NUMBERS) else []),
             (
                 "The rule calls a text leaked when more of it is written than of every variant, so more variants can "
                 "only flag fewer texts. The paper's F1 after one epoch falls from 3 variants to 10 on both models, "
@@ -177,12 +164,12 @@ def table_11(bench: Bench) -> Finding:
 
 
 def writing(bench: Bench) -> Bench:
-    """The bench whose runs are judged by what the models write."""
+    """Return the bench whose runs are judged by what the models write."""
     return replace(bench, configurations=tuple(map(judged_by_writing, bench.configurations)))
 
 
 def judged_by_writing(configuration: Configuration) -> Configuration:
-    """The same run for black-box detectors: without clean texts beyond the held-out ones, and of few for the CPU."""
+    """Return the same run for black-box detectors: no clean texts beyond the held-out ones, and few for the CPU."""
     fewer: dict[str, Any] = {"unseen": 0}
     if configuration.model.startswith("builtin:"):
         fewer |= {part: min(most, getattr(configuration.data, part)) for part, most in FEW.items()}
@@ -195,20 +182,14 @@ def judged_by_writing(configuration: Configuration) -> Configuration:
 
 
 def detectors() -> tuple[str, ...]:
-    """The paper's filter, all that need no more than generated text, and SrDetection with fewer variants."""
-    own = in_paper("black")[SRDETECTION]
-    return (*flagged("filter"), "black", *(f"{own}:n={n}" for n in TABLE_11 if n != max(TABLE_11)))
-
-
-def runs_of(bench: Bench) -> Runs:
-    """Model → one run a seed."""
-    return {one.name: bench.evaluations(one) for one in bench.configurations}
+    """Return the paper's filter, all detectors of generated text, and SrDetection with fewer variants."""
+    return (*flagged("filter"), "black", *(f"{rule('black')}:n={n}" for n in NUMBERS if n < max(NUMBERS)))
 
 
 def black_setting(bench: Bench, runs: Runs) -> tuple[str, ...]:
-    """What was measured on what."""
+    """Return sentences on what was measured on what."""
     notes = setting(bench, runs)
-    if any(one.model.startswith("builtin:") for one in bench.configurations):
+    if any(chosen.model.startswith("builtin:") for chosen in bench.configurations):
         most = " + ".join(map(str, FEW.values()))
         few = (
             f"At most {most} texts (members; calibration's two classes), fewer than in the gray-box tables: the model "
@@ -218,20 +199,28 @@ def black_setting(bench: Bench, runs: Runs) -> tuple[str, ...]:
     return notes
 
 
-def drawn(runs: Runs) -> tuple[Drawn, ...]:
-    """Macro-F1 by epoch on the first model."""
-    found, view = next(iter(runs.values())), views(runs)[0]
-    lines = []
-    for name in (*in_paper("black", "labelled").values(), CALIBRATED):
-        points = {float(epoch): measured(found, name, epoch, view)[F1] for epoch in epochs_of(runs)}
-        known = {epoch: value for epoch, value in points.items() if value is not None}
-        if known:
-            lines.append(Drawn(name, known))
-    return tuple(lines)
+def called_leaked(
+    bench: Bench, configuration: Configuration, runs: tuple[Evaluation, ...], epoch: int
+) -> dict[str, Value]:
+    """Return texts and decision → the share called leaked under one checkpoint, over seeds."""
+    by_rule = [rule_rates(bench, bench.configured(configuration, seed), epoch) for seed in bench.seeds]
+    nulls = [null_of(run, epoch) for run in runs]
+    members = [null.members.rate if null else None for null in nulls]
+    clean = [null.clean.rate if null else None for null in nulls]
+    values: dict[str, Value] = {
+        "planted, SrDetection's rule": over_seeds([rates[0] for rates in by_rule], share=True),
+        "held out, SrDetection's rule": over_seeds([rates[1] for rates in by_rule], share=True),
+        f"planted, {calibrated_black()} at 5 %": over_seeds(members, share=True),
+        f"held out, {calibrated_black()} at 5 %": over_seeds(clean, share=True),
+    }
+    benchmarks = {
+        f"{name}, SrDetection's rule": benchmark_rate(bench, configuration, epoch, name) for name in bench.data
+    }
+    return {**values, **benchmarks}
 
 
 def rule_rates(bench: Bench, configuration: Configuration, epoch: int) -> tuple[Estimate | None, Estimate | None]:
-    """What SrDetection's rule calls leaked of the planted and of the held-out texts of one run."""
+    """Return the shares of the planted and of the held-out texts of one run that SrDetection's rule calls leaked."""
     folder = bench.folder(configuration)
     planted = read_planted(folder / FOLDER)
     values = read_scores(folder / SCORES / f"epoch-{epoch}.parquet", [sample.id for sample in planted.samples])
@@ -240,40 +229,50 @@ def rule_rates(bench: Bench, configuration: Configuration, epoch: int) -> tuple[
     return share(column[parts == "member"]), share(column[parts == "nonmember"])
 
 
-def null_of(found: Evaluation, epoch: int) -> Null | None:
-    """The calibrated decisions of one run at 5 %; None where too few texts calibrate."""
-    cell = found.cell(CALIBRATED, epoch)
-    return next((one for one in cell.nulls if one.alpha == ALPHA), None) if cell else None
+def null_of(run: Evaluation, epoch: int) -> Null | None:
+    """Return the calibrated decisions of one run at 5 %; None where too few texts calibrate."""
+    cell = run.cell(calibrated_black(), epoch)
+    return next((null for null in cell.nulls if null.alpha == ALPHA), None) if cell else None
 
 
 def benchmark_rate(bench: Bench, configuration: Configuration, epoch: int, name: str) -> Estimate | None:
-    """What SrDetection's rule calls leaked of a benchmark under one checkpoint of the first seed, kept on disk."""
+    """Return the share of a benchmark that SrDetection's rule calls leaked under one checkpoint of the first seed.
+
+    The values are kept on disk, bound to the checkpoint, the texts and the score.
+    """
     run = bench.configured(configuration, bench.seeds[0])
     folder = bench.folder(run) / SCORES
     samples = load(name, data=bench.data[name]).samples
-    ids, path, rule = [one.id for one in samples], folder / f"{name}-epoch-{epoch}.parquet", rule_of(run)
-    if not path.exists():
+    ids, path, own = [sample.id for sample in samples], folder / f"{name}-epoch-{epoch}.parquet", rule_of(run)
+    model = open_checkpoint(bench.folder(run), run, epoch)
+    texts = [[sample.id, sample.text, sample.language] for sample in samples]
+    origins = {own: combined({"assay": __version__, "target": model.digest, "texts": texts, "score": own})}
+    values = current_scores(path, ids, origins)
+    if own not in values:
         bench.watchers.says(f"{name} after epoch {epoch}")
         with StatisticsCache(folder / STATISTICS) as cache:
-            model = open_checkpoint(bench.folder(run), run, epoch)
             generator = cached_generator(model, cache, digest=model.digest)
-            todo = plan(requests(rule), {}, generator=generator)
-            found: Mapping[str, NDArray[np.float64]] = score_samples(
-                samples, todo, progress=bench.watchers.scoring
-            ).values
-        write_scores(path, ids, found)
+            work = plan(requests(own), {}, generator=generator)
+            values = dict(score_samples(samples, work, progress=bench.watchers.scoring).values)
+        write_scores(path, ids, values, origins)
         (folder / STATISTICS).unlink(missing_ok=True)
-    return share(read_scores(path, ids)[rule])
+    return share(values[own])
 
 
 def rule_of(configuration: Configuration) -> str:
-    """The column of SrDetection's rule with as many variants as the run makes, at most the paper's ten."""
+    """Return the column of SrDetection's rule with as many variants as the run makes, at most the paper's ten."""
     most = configuration.judging.variants
-    own = in_paper("black")[SRDETECTION]
-    return own if most >= max(TABLE_11) else f"{own}:n={most}"
+    return rule("black") if most >= max(NUMBERS) else f"{rule('black')}:n={most}"
 
 
 def share(column: NDArray[np.float64]) -> Estimate | None:
-    """The share above 0 of those that have a value; None where none has."""
-    known = column[~np.isnan(column)]
-    return wilson(int((known > 0).sum()), len(known)) if len(known) else None
+    """Return the share above 0 of the values; None where there is none."""
+    values = column[~np.isnan(column)]
+    return wilson(int((values > 0).sum()), len(values)) if len(values) else None
+
+
+EXPERIMENTS = (
+    Experiment("srdetection", "table-2", table_2),
+    Experiment("srdetection", "table-9", table_9),
+    Experiment("srdetection", "table-11", table_11),
+)

@@ -3,30 +3,37 @@
 from collections.abc import Mapping
 
 from assay.experiments.bench import Bench
-from assay.experiments.finding import Drawn, Finding, Line, Value
-from assay.experiments.paper_values import TABLE_3, TABLE_10
-from assay.experiments.srdetection.detection import epochs_of, in_paper, measured, rows, setting, views, whose_columns
-from assay.scores import SRDETECTION, flagged
-from assay.testbed import Evaluation
+from assay.experiments.declaration import Experiment
+from assay.experiments.finding import Chart, Finding, ValueTable
+from assay.experiments.papers import PrintedTable, paper
+from assay.experiments.runs import (
+    Runs,
+    beside_paper,
+    by_epoch,
+    chart,
+    decided,
+    epoch_heading,
+    epochs_of,
+    runs_of,
+    setting,
+    views_of,
+)
+from assay.experiments.srdetection.detectors import gray_rows, rule
+from assay.scores import flagged, request
 
-F1 = 3
+PAPER = paper("srdetection")
 RATIOS = (1, 5, 10)
-PAPER_EPOCHS = (1, 3, 5)
-DEFAULT_VARIANTS = 10
-"""The scores' own default: it has no suffix."""
+EPOCH = 1
+"""Runs of other mixes end after the first epoch, as the paper's do."""
 
 
 def table_3(bench: Bench) -> Finding:
     """Macro-F1 of SrDetection, gray-box, by number of variants and epoch."""
-    runs = {one.name: bench.evaluations(one) for one in bench.configurations}
-    lines = by_variants(in_paper("gray")[SRDETECTION], TABLE_3, runs)
+    runs = runs_of(bench)
     return Finding(
-        name="table-3",
+        name="srdetection/table-3",
         title="Macro-F1 of SrDetection by number of variants (SrDetection, Table 3)",
-        head="variants and epoch",
-        columns=tuple(whose_columns(runs)),
-        lines=tuple(lines),
-        unit="percent",
+        tables=by_variants(rule("gray"), PAPER.tables["table-3"], runs),
         notes=(
             *setting(bench, runs),
             (
@@ -38,46 +45,45 @@ def table_3(bench: Bench) -> Finding:
     )
 
 
-def by_variants(
-    score: str, table: Mapping[int, tuple[tuple[float, ...], ...]], runs: dict[str, tuple[Evaluation, ...]]
-) -> list[Line]:
-    """Macro-F1 of SrDetection for each number of variants and epoch, the paper's beside ours where it has the epoch.
+def by_variants(score: str, printed: PrintedTable, runs: Runs) -> tuple[ValueTable, ...]:
+    """Return the macro-F1 of SrDetection for each number of variants and epoch.
 
     Args:
-        score: SrDetection with gray-box or black-box access.
-        table: number of variants → for each model of the paper the percentages after its epochs.
-        runs: configuration → evaluations, one a seed.
+        score: its gray-box or its black-box score.
+        printed: the paper's table: number of variants → percentages after its epochs.
+        runs: of our models.
     """
-    lines = []
-    for n, printed in table.items():
-        for epoch in epochs_of(runs):
-            known: list[Value] = [None, None]
-            if epoch in PAPER_EPOCHS:
-                known = [model[PAPER_EPOCHS.index(epoch)] / 100 for model in printed]
-            name = score if n == DEFAULT_VARIANTS else f"{score}:n={n}"
-            ours = [measured(found, name, epoch, view)[F1] for found in runs.values() for view in views(runs)]
-            lines.append(Line(f"{n} variants · epoch {epoch}", (*known, *ours)))
-    return lines
+    default = request(score).variants
+    numbers = next(iter(printed.values["macro-F1"].values()))
+    return beside_paper(
+        printed,
+        "macro-F1",
+        runs,
+        by_epoch(runs, "macro-F1"),
+        rows={n: score if int(n) == default else f"{score}:n={n}" for n in numbers},
+        columns=epochs_of(runs),
+        heading=epoch_heading,
+        head="variants",
+    )
 
 
 def table_10(bench: Bench) -> Finding:
     """Macro-F1 after one epoch by share of general text."""
-    found = mixed(bench)
-    runs = found[RATIOS[0]]
-    lines = []
-    for ratio in RATIOS:
-        for detector, paper in rows():
-            printed = TABLE_10[ratio].get(paper or "")
-            values: list[Value] = [value / 100 for value in printed] if printed else [None, None]
-            values += [measured(one, detector, 1, view)[F1] for one in found[ratio].values() for view in views(runs)]
-            lines.append(Line(f"1:{ratio} · {paper or detector}", tuple(values)))
+    mixed = by_ratio(bench)
+    runs = mixed[RATIOS[0]]
+    tables = beside_paper(
+        PAPER.tables["table-10"],
+        "macro-F1",
+        runs,
+        lambda name, view, detector, ratio: decided(mixed[ratio][name], detector, EPOCH, view, "macro-F1"),
+        rows=gray_rows(),
+        columns=RATIOS,
+        heading=ratio_heading,
+    )
     return Finding(
-        name="table-10",
+        name="srdetection/table-10",
         title="Macro-F1 after one epoch by mix (SrDetection, Table 10)",
-        head="ratio and detector",
-        columns=tuple(whose_columns(runs)),
-        lines=tuple(lines),
-        unit="percent",
+        tables=tables,
         notes=(
             *setting(bench, runs),
             (
@@ -86,36 +92,62 @@ def table_10(bench: Bench) -> Finding:
             ),
         ),
         seeds=bench.seeds,
+        charts=by_mix(mixed),
     )
 
 
 def figure_3(bench: Bench) -> Finding:
     """The same as a picture: macro-F1 after one epoch over the parts of general text."""
-    found = mixed(bench)
-    runs = found[RATIOS[0]]
-    view = views(runs)[0]
-    name = next(iter(runs))
-    shown = flagged("figure")
-    values = {one: {r: measured(found[r][name], one, 1, view)[F1] for r in RATIOS} for one in shown}
-    drawn = [Drawn(one, {float(r): v for r, v in by.items() if v is not None}) for one, by in values.items()]
+    found = table_10(bench)
+    drawn = {*flagged("figure")}
+    shown = gray_rows()
+    tables = [
+        ValueTable(
+            table.name,
+            table.title,
+            table.head,
+            table.columns,
+            tuple(row for row in table.rows if shown[row.name] in drawn),
+            table.unit,
+        )
+        for table in found.tables[:1]
+    ]
     return Finding(
-        name="figure-3",
+        name="srdetection/figure-3",
         title="Macro-F1 after one epoch by mix (SrDetection, Figure 3)",
-        head="detector",
-        columns=tuple(f"1:{ratio}" for ratio in RATIOS),
-        lines=tuple(Line(one, tuple(values[one].values())) for one in shown),
-        unit="percent",
-        notes=(
-            *setting(bench, runs),
-            "The paper's figure is a picture without numbers; its Table 10 has them.",
-        ),
+        tables=tuple(tables),
+        notes=(*found.notes, "The paper's figure is a picture without numbers; its Table 10 has them."),
         seeds=bench.seeds,
-        drawn=tuple(one for one in drawn if one.points),
-        x="tokens of general text for each of the members",
-        y="macro-F1",
+        charts=found.charts,
     )
 
 
-def mixed(bench: Bench) -> dict[int, dict[str, tuple[Evaluation, ...]]]:
-    """Ratio → model → one run a seed."""
-    return {r: {one.name: bench.evaluations(one, ratio=r) for one in bench.configurations} for r in RATIOS}
+def by_ratio(bench: Bench) -> Mapping[int, Runs]:
+    """Return ratio of general text → configuration → one run for each seed."""
+    return {ratio: runs_of(bench, ratio=ratio) for ratio in RATIOS}
+
+
+def by_mix(mixed: Mapping[int, Runs]) -> tuple[Chart, ...]:
+    """Return the figure of macro-F1 by ratio on the first model, in the first view."""
+    runs = mixed[RATIOS[0]]
+    name, view = next(iter(runs)), views_of(runs)[0]
+    return chart(
+        "Macro-F1 after one epoch by mix",
+        {
+            detector: {r: decided(mixed[r][name], detector, EPOCH, view, "macro-F1") for r in RATIOS}
+            for detector in flagged("figure")
+        },
+        x="tokens of general text for each token of the members",
+    )
+
+
+def ratio_heading(ratio: int) -> str:
+    """Return the heading of a column."""
+    return f"1:{ratio}"
+
+
+EXPERIMENTS = (
+    Experiment("srdetection", "table-3", table_3),
+    Experiment("srdetection", "table-10", table_10),
+    Experiment("srdetection", "figure-3", figure_3),
+)

@@ -4,45 +4,24 @@ import math
 
 from assay.evaluation import Estimate
 from assay.experiments.bench import Bench
-from assay.experiments.finding import Finding, Line, Value, over_seeds
-from assay.experiments.paper_values import MODELS, TABLE_5, TABLE_6
-from assay.experiments.srdetection.detection import epochs_of, rows, setting, views
+from assay.experiments.declaration import Experiment
+from assay.experiments.finding import Finding, Value, ValueRow, ValueTable, over_seeds
+from assay.experiments.papers import paper
+from assay.experiments.runs import Runs, cell_of, epoch_heading, epochs_of, runs_of, setting, views_of
+from assay.experiments.srdetection.detectors import gray_rows
+
+PAPER = paper("srdetection")
+PARTS = {"training": "member", "test": "nonmember"}
+"""The paper's name of a set of texts → ours."""
 
 
 def table_5_6(bench: Bench) -> Finding:
     """Sizes of the sets after the filter, and the threshold of each method and epoch."""
-    runs = {one.name: bench.evaluations(one) for one in bench.configurations}
-    lines = [
-        Line(
-            f"{role} texts after the filter",
-            (
-                *(float(TABLE_5[model][place]) for model in MODELS),
-                *(
-                    over_seeds([exact(one.passed_filter.get(part, math.nan)) for one in found])
-                    for found in runs.values()
-                ),
-            ),
-        )
-        for place, (role, part) in enumerate((("training", "member"), ("test", "nonmember")))
-    ]
-    view = views(runs)[0]
-    for epoch in epochs_of(runs):
-        for detector, paper in rows():
-            printed = TABLE_6.get(epoch, {}).get(paper or "")
-            if paper == "SrDetection":
-                continue
-            ours: list[Value] = []
-            for found in runs.values():
-                decided = [cell.decided for one in found if (cell := one.cell(detector, epoch, view)) is not None]
-                ours.append(over_seeds([exact(one.threshold) for one in decided if one is not None]))
-            lines.append(Line(f"threshold · epoch {epoch} · {paper or detector}", (*(printed or (None, None)), *ours)))
+    runs = runs_of(bench)
     return Finding(
-        name="table-5-6",
+        name="srdetection/table-5-6",
         title="Texts left by the filter, and thresholds (SrDetection, Tables 5 and 6)",
-        head="what",
-        columns=(*(f"{model} (paper)" for model in MODELS), *runs),
-        lines=tuple(lines),
-        unit="number",
+        tables=(threshold_table(runs), size_table(runs)),
         notes=(
             *setting(bench, runs),
             (
@@ -54,6 +33,43 @@ def table_5_6(bench: Bench) -> Finding:
     )
 
 
+def threshold_table(runs: Runs) -> ValueTable:
+    """Return the threshold of each detector that needs one, by epoch."""
+    printed, view = PAPER.tables["table-6"], views_of(runs)[0]
+    rows = []
+    for label, detector in gray_rows().items():
+        if label == "SrDetection":  # its threshold is 0
+            continue
+        values: list[Value] = []
+        for seeds in runs.values():
+            for epoch in epochs_of(runs):
+                cells = [cell_of(run, detector, epoch, view) for run in seeds]
+                thresholds = [cell.decided.threshold for cell in cells if cell and cell.decided]
+                values.append(over_seeds([exact(threshold) for threshold in thresholds]))
+        values += [printed.value(model, label, column=at) for model in PAPER.models for at in printed.columns]
+        rows.append(ValueRow(label, tuple(values)))
+    columns = [f"{name}, {epoch_heading(epoch)}" for name in runs for epoch in epochs_of(runs)]
+    columns += [f"{model} (paper), epoch {at}" for model in PAPER.models for at in printed.columns]
+    return ValueTable("thresholds", "Thresholds", "detector", tuple(columns), tuple(rows), "number")
+
+
+def size_table(runs: Runs) -> ValueTable:
+    """Return the number of texts that the filter leaves."""
+    printed = PAPER.tables["table-5"]
+    rows = []
+    for label, part in PARTS.items():
+        values: list[Value] = [
+            over_seeds([exact(run.passed_filter.get(part, math.nan)) for run in seeds]) for seeds in runs.values()
+        ]
+        values += [printed.value(model, column=label) for model in PAPER.models]
+        rows.append(ValueRow(f"{label} texts", tuple(values)))
+    columns = (*runs, *(f"{model} (paper)" for model in PAPER.models))
+    return ValueTable("texts", "Texts after the filter", "set", columns, tuple(rows), "number")
+
+
 def exact(value: float) -> Estimate:
-    """A number of one run, which has no interval of its own."""
+    """Return a number of one run, which has no interval of its own."""
     return Estimate(float(value), math.nan, math.nan)
+
+
+EXPERIMENTS = (Experiment("srdetection", "table-5-6", table_5_6),)

@@ -19,7 +19,7 @@ from assay.files import write_text
 from assay.reports.drawing import drawing
 from assay.reports.report import Figure, Report, Table
 from assay.reports.samples import RUN_LENGTH, STEPS, Excerpt, payload, script_safe
-from assay.reports.wording import cell_text, listed, percent, sentences
+from assay.reports.wording import as_text, listed, percent
 
 LARGEST_PAGE = 6_000_000
 """Bytes of a page, as long as the sample table alone needs no more."""
@@ -181,7 +181,7 @@ def _environment() -> Environment:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    environment.filters |= {"place": _place, "text": cell_text, "sentences": sentences}
+    environment.filters |= {"place": _place, "as_text": as_text}
     return environment
 
 

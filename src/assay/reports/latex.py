@@ -1,10 +1,10 @@
 r"""A report as LaTeX for a paper's appendix: `\input` it; the tables need the package booktabs."""
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 from assay.reports.report import Report, Row, Table
-from assay.reports.wording import cell_text, heading, sentences
+from assay.reports.wording import as_text, headings
 
 SIGNS: Mapping[str, str] = {
     "\\": r"\textbackslash{}",
@@ -59,7 +59,8 @@ def render_latex(report: Report) -> str:
 def latex_table(table: Table) -> str:
     """Return one table as a float with its caption."""
     places = "".join("l" if column.kind in ("name", "text") else "r" for column in table.columns)
-    caption = " ".join([f"{table.title.rstrip('.')}.", *sentences(table)])
+    text = as_text(table)
+    caption = " ".join([f"{table.title.rstrip('.')}.", *text.caption])
     lines = [
         r"\begin{table}",
         r"  \centering",
@@ -67,13 +68,13 @@ def latex_table(table: Table) -> str:
         rf"  \label{{tab:{table.name}}}",
         rf"  \begin{{tabular}}{{{places}}}",
         r"    \toprule",
-        "    " + " & ".join(escaped(heading(column)) for column in table.columns) + r" \\",
+        "    " + " & ".join(map(escaped, headings(table, text))) + r" \\",
         r"    \midrule",
     ]
-    for i, row in enumerate(table.rows):
+    for i, (row, texts) in enumerate(zip(table.rows, text.rows, strict=True)):
         if i and row.kind == "baseline" and table.rows[i - 1].kind != "baseline":
             lines.append(r"    \midrule")
-        lines.append("    " + " & ".join(_cells(table, row)) + r" \\")
+        lines.append("    " + " & ".join(_marked(table, row, texts)) + r" \\")
     return "\n".join([*lines, r"    \bottomrule", r"  \end{tabular}", r"\end{table}"])
 
 
@@ -82,11 +83,10 @@ def escaped(text: str) -> str:
     return _SIGN.sub(lambda match: SIGNS[match[0]], text)
 
 
-def _cells(table: Table, row: Row) -> list[str]:
-    texts = []
-    for cell, column in zip(row.cells, table.columns, strict=True):
-        text = escaped(cell_text(cell, column.kind))
-        if column.kind == "name" and row.kind != "baseline":
-            text = rf"\texttt{{{text}}}"
-        texts.append(rf"\textbf{{{text}}}" if row.kind == "primary" else text)
-    return texts
+def _marked(table: Table, row: Row, texts: Sequence[str]) -> list[str]:
+    """The cells, names in typewriter face and the primary row bold."""
+    cells = []
+    for text, column in zip(map(escaped, texts), table.columns, strict=True):
+        cell = rf"\texttt{{{text}}}" if column.kind == "name" and row.kind != "baseline" else text
+        cells.append(rf"\textbf{{{cell}}}" if row.kind == "primary" else cell)
+    return cells

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from assay.reports.report import Report, Row, Table
-from assay.reports.wording import cell_text, heading, sentences
+from assay.reports.wording import as_text, headings
 
 
 def render_markdown(report: Report) -> str:
@@ -28,18 +28,16 @@ def markdown_table(table: Table) -> str:
     def line(cells: Sequence[str]) -> str:
         return "| " + " | ".join(cell.replace("|", "\\|").replace("\n", " ") for cell in cells) + " |"
 
+    text = as_text(table)
     rules = "".join("---|" if column.kind in ("name", "text") else "---:|" for column in table.columns)
-    lines = [f"**{table.title}**", "", line([heading(column) for column in table.columns]), f"|{rules}"]
-    lines += [line(_cells(table, row)) for row in table.rows]
-    caption = " ".join(sentences(table))
+    lines = [f"**{table.title}**", "", line(headings(table, text)), f"|{rules}"]
+    lines += [line(_marked(table, row, texts)) for row, texts in zip(table.rows, text.rows, strict=True)]
+    caption = " ".join(text.caption)
     return "\n".join([*lines, "", caption] if caption else lines)
 
 
-def _cells(table: Table, row: Row) -> list[str]:
-    texts = []
-    for cell, column in zip(row.cells, table.columns, strict=True):
-        text = cell_text(cell, column.kind)
-        if column.kind == "name" and row.kind != "baseline":
-            text = f"**`{text}`**" if row.kind == "primary" else f"`{text}`"
-        texts.append(text)
-    return texts
+def _marked(table: Table, row: Row, texts: Sequence[str]) -> list[str]:
+    """The cells, names in typewriter face and the primary one bold."""
+    form = {"primary": "**`{}`**", "plain": "`{}`", "baseline": "{}"}[row.kind]
+    pairs = zip(texts, table.columns, strict=True)
+    return [form.format(text) if column.kind == "name" else text for text, column in pairs]

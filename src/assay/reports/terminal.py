@@ -1,6 +1,7 @@
 """A report on a terminal, whatever its width: no column disappears without a word."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 from rich import box
 from rich.console import Console
@@ -8,8 +9,8 @@ from rich.measure import Measurement
 from rich.table import Table as RichTable
 from rich.text import Text
 
-from assay.reports.report import Report, Row, Table
-from assay.reports.wording import cell_text, listed, sentences
+from assay.reports.report import Column, Report, Table
+from assay.reports.wording import TextTable, as_text, listed
 
 STYLES = {"primary": "bold", "plain": "", "baseline": "yellow"}
 LEFT = ("name", "text")
@@ -43,59 +44,57 @@ def print_table(table: Table, console: Console) -> None:
     Whole; without the optional columns; without intervals and the second lines of headings; without both; cut into
     several tables, each with the rows' names. The caption says what was left out.
     """
-    parts, left_out = _fitting(table, console)
+    text = as_text(table)
+    parts, left_out = _fitting(table, text, console)
     console.print(Text(table.title, style="bold"))
     for part in parts:
         console.print(part)
-    lines = [*sentences(table), *left_out]
+    lines = [*text.caption, *left_out]
     if lines:
         console.print(Text("\n".join(lines), style="dim italic"))
 
 
-def _fitting(table: Table, console: Console) -> tuple[list[RichTable], list[str]]:
+def _fitting(table: Table, text: TextTable, console: Console) -> tuple[list[RichTable], list[str]]:
     """The parts of the table as they fit, and what they leave out."""
     every = list(range(len(table.columns)))
     needed = [i for i in every if not table.columns[i].optional]
     dropped = listed([column.title for column in table.columns if column.optional])
     columns_note = [f"No room for {dropped}: use a wider terminal."] if dropped else []
-    interval_note = ["No room for intervals and sizes: use a wider terminal."] if _has_brackets(table) else []
-    for columns, interval, left_out in (
-        (every, True, []),
-        (needed, True, columns_note),
-        (every, False, interval_note),
-        (needed, False, interval_note + columns_note),
+    short = replace(
+        text, notes=("",) * len(every), rows=tuple(tuple(c.partition(" [")[0] for c in row) for row in text.rows)
+    )
+    short_note = ["No room for intervals and sizes: use a wider terminal."] if short != text else []
+    for columns, shown, left_out in (
+        (every, text, []),
+        (needed, text, columns_note),
+        (every, short, short_note),
+        (needed, short, short_note + columns_note),
     ):
-        drawing = _drawing(table, columns, interval=interval)
+        drawing = _drawing(table, shown, columns)
         if _fits(drawing, console):
             return [drawing], left_out
-    return _parts(table, needed, console), interval_note + columns_note
+    return _parts(table, short, needed, console), short_note + columns_note
 
 
-def _parts(table: Table, columns: Sequence[int], console: Console) -> list[RichTable]:
+def _parts(table: Table, text: TextTable, columns: Sequence[int], console: Console) -> list[RichTable]:
     """The columns in runs that fit beside the rows' names, one column at least in each."""
     name, *rest = columns
     runs: list[list[int]] = [[name]]
     for column in rest:
-        if len(runs[-1]) > 1 and not _fits(_drawing(table, [*runs[-1], column], interval=False), console):
+        if len(runs[-1]) > 1 and not _fits(_drawing(table, text, [*runs[-1], column]), console):
             runs.append([name])
         runs[-1].append(column)
-    return [_drawing(table, run, interval=False) for run in runs]
+    return [_drawing(table, text, run) for run in runs]
 
 
 def _fits(drawing: RichTable, console: Console) -> bool:
     return Measurement.get(console, console.options.update(max_width=10_000), drawing).minimum <= console.width
 
 
-def _drawing(table: Table, columns: Sequence[int], *, interval: bool) -> RichTable:
+def _drawing(table: Table, text: TextTable, columns: Sequence[int]) -> RichTable:
     """The table for rich; names come from data, so nothing in them is read as markup."""
-    rows = [[_cell(table, row, column, interval=interval) for column in columns] for row in table.rows]
-    drawing = RichTable(
-        box=box.SIMPLE_HEAD,
-        show_edge=False,
-        pad_edge=False,
-        padding=(0, 1, 0, 0),
-        header_style="dim",
-    )
+    drawing = RichTable(box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False, padding=(0, 1, 0, 0), header_style="dim")
+    rows = [[_narrow(text.rows[at][i], table.columns[i]) for i in columns] for at in range(len(table.rows))]
     for place, i in enumerate(columns):
         column = table.columns[i]
         is_text = column.kind in LEFT
@@ -104,7 +103,7 @@ def _drawing(table: Table, columns: Sequence[int], *, interval: bool) -> RichTab
         widest = max((len(cells[place]) for cells, whole in zip(rows, unbroken, strict=True) if whole), default=0)
         lines = column.title if is_text else column.title.replace(" ", "\n")
         drawing.add_column(
-            Text(f"{lines}\n{column.note}" if column.note and interval else lines),
+            Text(f"{lines}\n{text.notes[i]}" if text.notes[i] else lines),
             justify="left" if is_text else "right",
             no_wrap=not is_text,
             min_width=min(widest, LONGEST_NAME) if place == 0 else None if is_text else widest,
@@ -116,17 +115,6 @@ def _drawing(table: Table, columns: Sequence[int], *, interval: bool) -> RichTab
     return drawing
 
 
-def _cell(table: Table, row: Row, column: int, *, interval: bool) -> str:
-    """A cell's text, narrow: intervals and sums without the spaces inside."""
-    text = cell_text(row.cells[column], table.columns[column].kind, interval=interval)
-    if table.columns[column].kind in LEFT:
-        return text
-    return text.replace(", ", ",").replace(" + ", "+")
-
-
-def _has_brackets(table: Table) -> bool:
-    return any(column.note for column in table.columns) or any(
-        cell_text(cell, column.kind) != cell_text(cell, column.kind, interval=False)
-        for row in table.rows
-        for cell, column in zip(row.cells, table.columns, strict=True)
-    )
+def _narrow(text: str, column: Column) -> str:
+    """A number without the spaces inside its interval or sum."""
+    return text if column.kind in LEFT else text.replace(", ", ",").replace(" + ", "+")

@@ -2,8 +2,9 @@
 
 import math
 from collections.abc import Sequence
+from dataclasses import dataclass
 
-from assay.reports.report import Cell, Column, Kind, Measured, Missing, Table
+from assay.reports.report import Cell, Kind, Measured, Missing, Table
 
 RARE = 0.001
 """Shares below are printed as less than that."""
@@ -88,34 +89,53 @@ def listed(parts: Sequence[str]) -> str:
     return " and ".join([", ".join(parts[:-1]), parts[-1]]) if len(parts) > 1 else "".join(parts)
 
 
-def cell_text(cell: Cell, kind: Kind, *, interval: bool = True) -> str:
-    """Return the text of a cell in a column of that kind; `interval=False` leaves out what stands in brackets."""
+def cell_text(cell: Cell, kind: Kind) -> str:
+    """Return the text of a cell in a column of that kind; an interval stands in brackets behind its value."""
     if isinstance(cell, Missing):
         return NOTHING
     if isinstance(cell, str):
-        return cell if interval else cell.partition(" [")[0]
+        return cell
     if isinstance(cell, int | float):
         return _plain(cell, kind)
     if kind == "number":  # a number with an interval is printed as an area is, one without to four digits
-        kind = "area" if cell.has_interval else "number"
-    if not interval or kind == "number":
-        return _plain(cell.value, kind)
+        return area_with_interval(cell) if cell.has_interval else four_digits(cell.value)
     return percent_with_interval(cell) if kind == "share" else area_with_interval(cell)
 
 
-def heading(column: Column) -> str:
-    """Return a column's heading on one line: `seen 4× (n = 120)`."""
-    return f"{column.title} ({column.note})" if column.note else column.title
+@dataclass(frozen=True, slots=True)
+class TextTable:
+    """A table as text, the same in every format.
+
+    Attributes:
+        notes: second line of each column's heading; "" where there is none.
+        rows: the texts of the cells, row by row.
+        caption: in sentences; why values are missing comes last.
+    """
+
+    notes: tuple[str, ...]
+    rows: tuple[tuple[str, ...], ...]
+    caption: tuple[str, ...]
 
 
-def sentences(table: Table) -> tuple[str, ...]:
-    """Return the caption, and why values are missing where the table says why."""
+def as_text(table: Table) -> TextTable:
+    """Return the texts of a table."""
+    kinds = [column.kind for column in table.columns]
+    rows = tuple(tuple(map(cell_text, row.cells, kinds)) for row in table.rows)
+    return TextTable(tuple(column.note for column in table.columns), rows, (*table.caption, *_missing(table)))
+
+
+def headings(table: Table, text: TextTable) -> list[str]:
+    """Return the columns' headings on one line each: `seen 4× (n = 120)`."""
+    pairs = zip(table.columns, text.notes, strict=True)
+    return [f"{column.title} ({note})" if note else column.title for column, note in pairs]
+
+
+def _missing(table: Table) -> list[str]:
+    """Why values are missing, in at most one sentence."""
     reasons = list(dict.fromkeys(c.reason for row in table.rows for c in row.cells if isinstance(c, Missing)))
-    if not reasons:
-        return table.caption
     if len(reasons) > REASONS:
-        return (*table.caption, f"{NOTHING}: no value, for {len(reasons)} different reasons.")
-    return (*table.caption, f"{NOTHING}: {'; '.join(reasons)}.")
+        return [f"{NOTHING}: no value, for {len(reasons)} different reasons."]
+    return [f"{NOTHING}: {'; '.join(reasons)}."] if reasons else []
 
 
 def _plain(value: float, kind: Kind) -> str:

@@ -69,21 +69,21 @@ def test_every_language_with_functions_is_tested_here():
 @pytest.mark.parametrize("language", CASES)
 def test_names_and_first_lines(language):
     text, expected = CASES[language]
-    assert {one.name: one.first_line for one in functions_in(text, language)} == expected
+    assert {function.name: function.first_line for function in functions_in(text, language)} == expected
 
 
 @pytest.mark.parametrize("language", CASES)
 def test_a_functions_lines_are_the_files(language):
     text, _ = CASES[language]
-    for one in functions_in(text, language):
-        lines = text.split("\n")[one.first_line - 1 :]
-        found = one.text.rstrip("\n").split("\n")
-        assert all(part.strip() in line for part, line in zip(found, lines, strict=False))
+    for function in functions_in(text, language):
+        lines = text.split("\n")[function.first_line - 1 :]
+        result = function.text.rstrip("\n").split("\n")
+        assert all(part.strip() in line for part, line in zip(result, lines, strict=False))
 
 
 def test_what_belongs_to_a_function_stands_in_its_text():
     text, _ = CASES["cpp"]
-    assert next(one.text for one in functions_in(text, "cpp") if one.name == "a.g").startswith(
+    assert next(function.text for function in functions_in(text, "cpp") if function.name == "a.g").startswith(
         "template <typename T>\n"
     )
     text, _ = CASES["javascript"]
@@ -92,14 +92,14 @@ def test_what_belongs_to_a_function_stands_in_its_text():
 
 def test_methods_are_dedented_so_that_equal_ones_are_one_document():
     method = "    def f(self):\n        return 1\n"
-    (one,) = functions_in("class A:\n" + method, "python")
-    assert one.text == textwrap.dedent(method)
-    assert ast.parse(one.text)
+    (function,) = functions_in("class A:\n" + method, "python")
+    assert function.text == textwrap.dedent(method)
+    assert ast.parse(function.text)
 
 
 def test_a_header_in_cpp_is_read_as_that():
-    (one,) = functions_in("class A { public: int f() { return 1; } };\n", "c")
-    assert one.name == "A.f"
+    (function,) = functions_in("class A { public: int f() { return 1; } };\n", "c")
+    assert function.name == "A.f"
 
 
 def test_nesting_deeper_than_our_stack():
@@ -107,8 +107,8 @@ def test_nesting_deeper_than_our_stack():
 
 
 def test_what_is_not_ascii_keeps_its_place():
-    (one,) = functions_in("// ä\U0001f600\nfunction ü() { return 'ß'; }\n", "javascript")
-    assert (one.name, one.first_line, one.text) == ("ü", 2, "function ü() { return 'ß'; }\n")
+    (function,) = functions_in("// ä\U0001f600\nfunction ü() { return 'ß'; }\n", "javascript")
+    assert (function.name, function.first_line, function.text) == ("ü", 2, "function ü() { return 'ß'; }\n")
 
 
 # signature, documentation and body: (text, signature, documentation, body)

@@ -21,23 +21,23 @@ def test_every_language_with_variants_is_tested_here():
 
 @pytest.mark.parametrize("language", TEXTS)
 def test_ten_verified_variants(language):
-    found = variants(TEXTS[language], language=language)
-    assert found.reason is None
-    assert len({one.text for one in found.variants}) == 10
-    for one in found.variants:
-        assert set(one.variables) == {"values", "total"}
-        assert len(one.functions) == 1
-        renaming = {**one.functions, **one.variables}
-        assert difference(found.original, one.text, renaming, language=language) is None
+    result = variants(TEXTS[language], language=language)
+    assert result.reason is None
+    assert len({variant.text for variant in result.variants}) == 10
+    for variant in result.variants:
+        assert set(variant.variables) == {"values", "total"}
+        assert len(variant.functions) == 1
+        renaming = {**variant.functions, **variant.variables}
+        assert difference(result.original, variant.text, renaming, language=language) is None
 
 
 @pytest.mark.parametrize("language", TEXTS)
 def test_one_kind_alone_and_names_to_keep(language):
-    for one in variants(TEXTS[language], 3, language=language, kinds=["function"]).variants:
-        assert one.functions
-        assert not one.variables
-    for one in variants(TEXTS[language], 3, language=language, keep=["total"]).variants:
-        assert set(one.variables) == {"values"}
+    for variant in variants(TEXTS[language], 3, language=language, kinds=["function"]).variants:
+        assert variant.functions
+        assert not variant.variables
+    for variant in variants(TEXTS[language], 3, language=language, keep=["total"]).variants:
+        assert set(variant.variables) == {"values"}
 
 
 @pytest.mark.parametrize("language", TEXTS)
@@ -62,9 +62,9 @@ def test_the_same_text_means_another_thing_in_another_language():
 
 def test_a_pool_serves_every_language():
     pool = NeighborPool({"variable": {"total": ("count", "range", "Sum")}}, fallback=None)
-    found = variants(TEXTS["go"], 5, language="go", pool=pool, kinds=["variable"])
-    assert [one.variables for one in found.variants] == [{"total": "count"}]
-    assert found.reason.startswith("only 1 distinct variants")
+    result = variants(TEXTS["go"], 5, language="go", pool=pool, kinds=["variable"])
+    assert [variant.variables for variant in result.variants] == [{"total": "count"}]
+    assert result.reason.startswith("only 1 distinct variants")
     assert (
         len(variants("int xs(void) { int x = 1; return x; }", 30, language="c", pool=DictionaryPool(8)).variants) == 30
     )
@@ -80,16 +80,16 @@ TESTS = {
 @pytest.mark.parametrize("language", TESTS)
 def test_tests_reach_what_has_another_name(language):
     text, tests, line = TESTS[language]
-    one = variants(text, 1, language=language).variants[0]
-    program = one.followed_by(tests)
-    assert program.startswith(one.text)
+    variant = variants(text, 1, language=language).variants[0]
+    program = variant.followed_by(tests)
+    assert program.startswith(variant.text)
     assert program.endswith(tests)
-    assert f"\n{line}{one.functions['twice']}" in program
+    assert f"\n{line}{variant.functions['twice']}" in program
 
 
 def test_tests_in_java_are_respelled():
     text = "class S { int twice(int a) { return a * 2; } }\n"
     tests = 'class Main { void f() { new S().twice(2); /* twice */ print("twice"); } }\n'
-    one = variants(text, 1, language="java").variants[0]
-    spelled = tests.replace(".twice(", f".{one.functions['twice']}(")
-    assert one.followed_by(tests) == f"{one.text}\n\n{spelled}"
+    variant = variants(text, 1, language="java").variants[0]
+    spelled = tests.replace(".twice(", f".{variant.functions['twice']}(")
+    assert variant.followed_by(tests) == f"{variant.text}\n\n{spelled}"

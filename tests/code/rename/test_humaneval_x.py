@@ -23,21 +23,21 @@ def tasks(shared_data, language):
 
 @pytest.mark.parametrize("language", FOLDERS)
 def test_every_sample_has_ten_variants(shared_data, language):
-    found = [
-        variants(one["prompt"] + one["canonical_solution"], language=language) for one in tasks(shared_data, language)
+    result = [
+        variants(row["prompt"] + row["canonical_solution"], language=language) for row in tasks(shared_data, language)
     ]
-    assert len(found) == 164
-    assert not any(one.rejected for one in found)
-    assert not [one.reason for one in found if one.reason]
+    assert len(result) == 164
+    assert not any(variant_set.rejected for variant_set in result)
+    assert not [variant_set.reason for variant_set in result if variant_set.reason]
 
 
 def test_buggy_solutions_in_c_plus_plus_and_java_have_variants_too(shared_data):
     for language in ("cpp", "java"):
         path = shared_data / "humanevalpack" / language / "humanevalpack.jsonl"
         rows = [json.loads(line) for line in path.read_text("utf-8").splitlines()][::4]
-        found = [variants(one["prompt"] + one["buggy_solution"], 2, language=language) for one in rows]
-        assert not any(one.rejected for one in found)
-        assert sum(one.reason is None for one in found) >= len(rows) - 2
+        result = [variants(row["prompt"] + row["buggy_solution"], 2, language=language) for row in rows]
+        assert not any(variant_set.rejected for variant_set in result)
+        assert sum(variant_set.reason is None for variant_set in result) >= len(rows) - 2
 
 
 @pytest.mark.parametrize(("language", "step"), [("java", 41), ("cpp", 82), ("javascript", 41)])
@@ -48,11 +48,11 @@ def test_variants_behave_as_before_under_the_benchmarks_tests(shared_data, langu
     except SandboxUnavailable as reason:
         pytest.skip(str(reason))
     programs = []
-    for one in tasks(shared_data, language)[::step]:
-        text = one["prompt"] + one["canonical_solution"]
-        found = variants(text, 2, language=language, seed=1)
-        programs += [f"{text}\n\n{one['test']}", *(variant.followed_by(one["test"]) for variant in found.variants)]
+    for row in tasks(shared_data, language)[::step]:
+        text = row["prompt"] + row["canonical_solution"]
+        result = variants(text, 2, language=language, seed=1)
+        programs += [f"{text}\n\n{row['test']}", *(variant.followed_by(row["test"]) for variant in result.variants)]
     outcomes = passed(programs, language=language)
     originals = [outcomes[start : start + 3] for start in range(0, len(outcomes), 3)]
-    assert all(len(set(one)) == 1 for one in originals)
-    assert sum(one[0] for one in originals) >= len(originals) - 1
+    assert all(len(set(original)) == 1 for original in originals)
+    assert sum(original[0] for original in originals) >= len(originals) - 1

@@ -32,14 +32,14 @@ def test_a_name_is_the_sum_of_its_pieces(name):
 @pytest.mark.parametrize("name", NAMES)
 @pytest.mark.parametrize("kind", ["function", "variable"])
 def test_candidates_are_identifiers_of_the_same_style_and_not_the_name(name, kind):
-    found = DictionaryPool().candidates(name, kind)
-    assert len(found) >= 20
-    assert len(set(found)) == len(found)
-    assert name not in found
-    for one in found:
-        assert one.isidentifier()
-        assert casing(one) == casing(name)
-        assert [piece for piece in identifier(one).pieces if not piece.isalpha()] == [
+    outcome = DictionaryPool().candidates(name, kind)
+    assert len(outcome) >= 20
+    assert len(set(outcome)) == len(outcome)
+    assert name not in outcome
+    for candidate in outcome:
+        assert candidate.isidentifier()
+        assert casing(candidate) == casing(name)
+        assert [piece for piece in identifier(candidate).pieces if not piece.isalpha()] == [
             piece for piece in identifier(name).pieces if not piece.isalpha()
         ]
 
@@ -51,9 +51,9 @@ def test_words_are_replaced_by_words_of_their_part():
     assert set(pool.candidates("widgets", "variable")) <= set(map(plural, NOUNS))
     assert set(pool.candidates("tmp", "variable")) <= set(ABBREVIATIONS)
     assert set(pool.candidates("i", "variable")) <= set(LETTERS)
-    assert {one.split("_")[0] for one in pool.candidates("sorted_items", "variable")} <= set(PARTICIPLES)
-    assert {one.split("_")[0] for one in pool.candidates("small_item", "variable")} <= set(ADJECTIVES)
-    assert {one.split("_")[0] for one in pool.candidates("is_prime", "function")} == {"is"}
+    assert {candidate.split("_")[0] for candidate in pool.candidates("sorted_items", "variable")} <= set(PARTICIPLES)
+    assert {candidate.split("_")[0] for candidate in pool.candidates("small_item", "variable")} <= set(ADJECTIVES)
+    assert {candidate.split("_")[0] for candidate in pool.candidates("is_prime", "function")} == {"is"}
 
 
 def test_the_candidates_of_a_name_are_always_the_same():
@@ -64,24 +64,24 @@ def test_the_candidates_of_a_name_are_always_the_same():
     assert DictionaryPool().candidates("max_count", "variable") == first
 
 
-@pytest.mark.parametrize("found", [VERBS, NOUNS, ADJECTIVES, PARTICIPLES, ABBREVIATIONS, LETTERS])
-def test_no_word_stands_twice_in_a_list(found):
-    assert len(set(found)) == len(found)
-    assert all(one.isascii() and one.isalpha() and one.islower() for one in found)
+@pytest.mark.parametrize("outcome", [VERBS, NOUNS, ADJECTIVES, PARTICIPLES, ABBREVIATIONS, LETTERS])
+def test_no_word_stands_twice_in_a_list(outcome):
+    assert len(set(outcome)) == len(outcome)
+    assert all(word.isascii() and word.isalpha() and word.islower() for word in outcome)
 
 
 @pytest.mark.parametrize(
-    ("one", "more"),
+    ("noun", "more"),
     [("key", "keys"), ("entry", "entries"), ("box", "boxes"), ("child", "children"), ("pass", "passes")],
 )
-def test_plurals_are_english(one, more):
-    assert plural(one) == more
+def test_plurals_are_english(noun, more):
+    assert plural(noun) == more
 
 
 CORPUS = [
     f"def {verb}_{thing}({items}):\n    {total} = 0\n"
-    f"    for {one} in {items}:\n        {total} += {one}.size\n    return {total}\n"
-    for verb, thing, items, total, one in [
+    f"    for {item} in {items}:\n        {total} += {item}.size\n    return {total}\n"
+    for verb, thing, items, total, item in [
         ("get", "size", "items", "total", "item"),
         ("find", "length", "rows", "result", "row"),
         ("count", "width", "entries", "amount", "entry"),
@@ -99,10 +99,10 @@ def test_neighbours_are_names_used_alike():
 
 def test_neighbours_have_the_same_style_and_are_never_the_name():
     pool = neighbors_of(CORPUS)
-    for found in pool.neighbors.values():
-        for name, near in found.items():
+    for outcome in pool.neighbors.values():
+        for name, near in outcome.items():
             assert name not in near
-            assert {casing(one) for one in near} == {casing(name)}
+            assert {casing(word) for word in near} == {casing(name)}
 
 
 def test_a_name_that_the_corpus_does_not_know_has_the_words_of_the_fallback():

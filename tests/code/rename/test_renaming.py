@@ -10,12 +10,12 @@ from assay.code import Analysis, analysis, keywords_of
 def renamed(source, *, keep=()):
     """The text with NEW_ before every name that may change: functions F_, variables V_."""
     text = textwrap.dedent(source).lstrip("\n")
-    found = analysis(text, keep=keep)
-    assert found.refused is None
-    places = sorted(((place, one) for one in found.names for place in one.places), key=lambda pair: -pair[0])
-    for place, one in places:
-        assert text.startswith(one.name, place)
-        text = text[:place] + one.kind[0].upper() + "_" + text[place:]
+    result = analysis(text, keep=keep)
+    assert result.refused is None
+    places = sorted(((place, name) for name in result.names for place in name.places), key=lambda pair: -pair[0])
+    for place, renamable in places:
+        assert text.startswith(renamable.name, place)
+        text = text[:place] + renamable.kind[0].upper() + "_" + text[place:]
     return text
 
 
@@ -333,9 +333,9 @@ KEPT = {
 
 @pytest.mark.parametrize(("source", "name", "reason"), KEPT.values(), ids=KEPT)
 def test_a_name_that_others_may_look_for_is_kept_with_the_reason(source, name, reason):
-    found = analysis(source)
-    assert name not in {one.name for one in found.names}
-    assert reason in found.kept[name]
+    result = analysis(source)
+    assert name not in {renamable.name for renamable in result.names}
+    assert reason in result.kept[name]
 
 
 REFUSED = {
@@ -356,9 +356,9 @@ REFUSED = {
 
 @pytest.mark.parametrize("source", REFUSED.values(), ids=REFUSED)
 def test_a_text_that_sees_its_own_names_is_refused_with_the_reason(source):
-    found = analysis(source)
-    assert found.names == ()
-    assert found.refused.startswith("sees its own names: ")
+    result = analysis(source)
+    assert result.names == ()
+    assert result.refused.startswith("sees its own names: ")
 
 
 @pytest.mark.parametrize(
@@ -400,5 +400,5 @@ def test_keywords_of_tests_can_be_kept():
 
 
 def test_names_of_the_module_are_told_from_others():
-    found = analysis("x = 1\ndef f(y):\n    return y\n")
-    assert {one.name for one in found.names if one.global_scope} == {"x", "f"}
+    result = analysis("x = 1\ndef f(y):\n    return y\n")
+    assert {renamable.name for renamable in result.names if renamable.global_scope} == {"x", "f"}

@@ -57,9 +57,11 @@ def library_functions(count, seed=0):
     for path in draw.sample(paths, len(paths)):
         text = path.read_text("utf-8")
         lines = text.splitlines(keepends=True)
-        found = [one for one in ast.walk(ast.parse(text)) if isinstance(one, ast.FunctionDef | ast.AsyncFunctionDef)]
-        for node in draw.sample(found, min(6, len(found))):
-            start = min([node.lineno, *(one.lineno for one in node.decorator_list)])
+        result = [
+            node for node in ast.walk(ast.parse(text)) if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)
+        ]
+        for node in draw.sample(result, min(6, len(result))):
+            start = min([node.lineno, *(decorator.lineno for decorator in node.decorator_list)])
             yield f"{path.stem}.{node.name}", textwrap.dedent("".join(lines[start - 1 : node.end_lineno]))
             count -= 1
             if not count:
@@ -67,25 +69,27 @@ def library_functions(count, seed=0):
 
 
 def test_ten_distinct_variants_with_only_names_changed():
-    found = variants(TEXT)
-    assert found.reason is None
-    assert found.rejected == 0
-    texts = {one.text for one in found.variants}
+    result = variants(TEXT)
+    assert result.reason is None
+    assert result.rejected == 0
+    texts = {variant.text for variant in result.variants}
     assert len(texts) == 10
     assert TEXT not in texts
-    for one in found.variants:
-        text = one.text
-        for old, new in (*one.functions.items(), *one.variables.items()):
+    for variant in result.variants:
+        text = variant.text
+        for old, new in (*variant.functions.items(), *variant.variables.items()):
             assert not re.search(rf"\b{new}\b", TEXT)
             text = re.sub(rf"\b{new}\b", old, text)
         assert text == TEXT
-        assert set(one.functions) == {"mean_value"}
-        assert set(one.variables) == {"numbers", "start", "total", "one"}
+        assert set(variant.functions) == {"mean_value"}
+        assert set(variant.variables) == {"numbers", "start", "total", "one"}
 
 
 def test_the_same_seed_gives_the_same_variants_and_another_one_others():
     assert variants(TEXT, seed=3) == variants(TEXT, seed=3)
-    assert not {one.text for one in variants(TEXT).variants} & {one.text for one in variants(TEXT, seed=1).variants}
+    assert not {variant.text for variant in variants(TEXT).variants} & {
+        variant.text for variant in variants(TEXT, seed=1).variants
+    }
 
 
 def test_a_text_gets_the_same_variants_whatever_was_rewritten_before():
@@ -106,16 +110,16 @@ def test_one_kind_alone():
 
 def test_a_function_and_a_variable_of_one_name_part():
     text = "def count(x):\n    return x\ndef f(count):\n    return count\nprint(count(f))\n"
-    found = variants(text, 1).variants[0]
-    assert found.functions["count"] != found.variables["count"]
+    result = variants(text, 1).variants[0]
+    assert result.functions["count"] != result.variables["count"]
 
 
 def test_no_new_name_is_used_twice_or_means_something_to_python():
     import builtins
     import keyword
 
-    for one in variants(TEXT, 50).variants:
-        new = [*one.functions.values(), *one.variables.values()]
+    for variant in variants(TEXT, 50).variants:
+        new = [*variant.functions.values(), *variant.variables.values()]
         assert len(set(new)) == len(new)
         assert not set(new) & {*keyword.kwlist, *keyword.softkwlist, *dir(builtins)}
 
@@ -130,16 +134,16 @@ def test_no_new_name_is_used_twice_or_means_something_to_python():
     ],
 )
 def test_where_there_is_no_variant_there_is_a_reason(source, reason):
-    found = variants(source)
-    assert found.variants == ()
-    assert found.reason.startswith(reason)
+    result = variants(source)
+    assert result.variants == ()
+    assert result.reason.startswith(reason)
 
 
 def test_where_there_are_fewer_the_reason_counts_the_names():
     pool = NeighborPool({"variable": {"x": ("a", "b", "print", "if")}}, fallback=None)
-    found = variants("x = 1\nprint(x)\n", pool=pool)
-    assert sorted(one.text for one in found.variants) == ["a = 1\nprint(a)\n", "b = 1\nprint(b)\n"]
-    assert found.reason == "only 2 distinct variants: the pool has names 2 for x"
+    result = variants("x = 1\nprint(x)\n", pool=pool)
+    assert sorted(variant.text for variant in result.variants) == ["a = 1\nprint(a)\n", "b = 1\nprint(b)\n"]
+    assert result.reason == "only 2 distinct variants: the pool has names 2 for x"
 
 
 @pytest.mark.parametrize(
@@ -156,8 +160,8 @@ def test_a_bigger_pool_gives_more_variants():
 
 
 def test_a_variant_passes_the_tests_of_its_original(sandbox):
-    found = variants(TEXT, keep=keywords_of(TESTS))
-    programs = [TEXT + TESTS, *(one.followed_by(TESTS) for one in found.variants)]
+    result = variants(TEXT, keep=keywords_of(TESTS))
+    programs = [TEXT + TESTS, *(variant.followed_by(TESTS) for variant in result.variants)]
     assert passed(programs) == (True,) * 11
 
 
@@ -200,15 +204,15 @@ def test_the_page_shows_what_the_engine_writes():
 @pytest.mark.parametrize("seed", range(2))
 def test_functions_of_the_library_compile_to_the_same_bytecode_but_for_names(seed):
     """An oracle that shares nothing with the engine: the compiler resolves every name itself."""
-    made = 0
+    verified = 0
     for name, text in library_functions(OF_LIBRARY // 2, seed):
-        found = variants(text, 2)
-        assert found.rejected == 0, name
-        for one in found.variants:
-            made += 1
-            names = {new: old for old, new in (*one.functions.items(), *one.variables.items())}
-            assert list(instructions(one.text, names)) == list(instructions(text, {})), name
-    assert made > OF_LIBRARY // 2
+        result = variants(text, 2)
+        assert result.rejected == 0, name
+        for variant in result.variants:
+            verified += 1
+            names = {new: old for old, new in (*variant.functions.items(), *variant.variables.items())}
+            assert list(instructions(variant.text, names)) == list(instructions(text, {})), name
+    assert verified > OF_LIBRARY // 2
 
 
 def test_humaneval_behaves_as_before_under_its_own_tests(sandbox, shared_data):
@@ -229,17 +233,17 @@ def test_mbpp_behaves_as_before_under_its_own_tests(sandbox, shared_data):
 def test_nearly_every_sample_of_bigcodebench_has_ten_variants(shared_data):
     with gzip.open(shared_data / "bigcodebench" / "BigCodeBench.jsonl.gz", "rt") as lines:
         rows = [json.loads(line) for line in lines][::6]
-    found = [variants(row["complete_prompt"] + row["canonical_solution"]) for row in rows]
-    assert not any(one.rejected for one in found)
-    assert sum(one.reason is None for one in found) >= 0.97 * len(found)
+    result = [variants(row["complete_prompt"] + row["canonical_solution"]) for row in rows]
+    assert not any(variant_set.rejected for variant_set in result)
+    assert sum(variant_set.reason is None for variant_set in result) >= 0.97 * len(result)
 
 
 def unchanged(samples, n):
     """Number of variants run; every one ends as its original does."""
     programs = []
     for text, tests in samples:
-        found = variants(text, n, keep=keywords_of(tests))
-        programs += [f"{text}\n\n{tests}", *(one.followed_by(tests) for one in found.variants)]
+        result = variants(text, n, keep=keywords_of(tests))
+        programs += [f"{text}\n\n{tests}", *(variant.followed_by(tests) for variant in result.variants)]
     outcomes = passed(programs, limits=Limits(wall_seconds=60))
     assert all(outcomes), programs[outcomes.index(False)]
     return len(outcomes) - len(samples)
@@ -253,26 +257,28 @@ def instructions(text, names):
     while waiting:
         code = waiting.pop()
         cells, rest = [], []
-        for one in dis.get_instructions(code):
-            value = one.argval
-            if one.opname == "KW_NAMES":
-                value = tuple(names.get(name, name) for name in code.co_consts[one.arg])
-            elif one.opname == "LOAD_CONST":
+        for instruction in dis.get_instructions(code):
+            value = instruction.argval
+            if instruction.opname == "KW_NAMES":
+                value = tuple(names.get(name, name) for name in code.co_consts[instruction.arg])
+            elif instruction.opname == "LOAD_CONST":
                 value = "text" if isinstance(value, str | tuple | types.CodeType) else value
             elif isinstance(value, str):
                 value = names.get(value, value)
             elif isinstance(value, tuple):
                 value = tuple(names.get(name, name) for name in value)
-            (cells if one.opname in {"MAKE_CELL", "LOAD_CLOSURE"} else rest).append((one.opname, str(value)))
+            (cells if instruction.opname in {"MAKE_CELL", "LOAD_CLOSURE"} else rest).append(
+                (instruction.opname, str(value))
+            )
         sort_closures(rest)
         yield names.get(code.co_name, code.co_name), sorted(cells), rest
-        waiting += [one for one in code.co_consts if isinstance(one, types.CodeType)]
+        waiting += [co_const for co_const in code.co_consts if isinstance(co_const, types.CodeType)]
 
 
 def sort_closures(rest):
     """Since Python 3.13 cells are loaded like variables: LOAD_FAST n times, BUILD_TUPLE, LOAD_CONST, MAKE_FUNCTION."""
     for index, (opcode, value) in enumerate(rest):
-        if opcode == "BUILD_TUPLE" and [one for one, _ in rest[index + 1 : index + 3]] == [
+        if opcode == "BUILD_TUPLE" and [opcode for opcode, _ in rest[index + 1 : index + 3]] == [
             "LOAD_CONST",
             "MAKE_FUNCTION",
         ]:

@@ -204,7 +204,7 @@ def rewriting(draw):
     renaming = {old: draw.choice(NEW) for old in draw.sample(NAMES_OF_NESTED, draw.choice([1, 1, 1, 2, 3]))}
     spared = draw.choice([0, 0, 0.1])
 
-    def word(found):
-        return renaming.get(found[0], found[0]) if draw.random() >= spared else found[0]
+    def word(match):
+        return renaming.get(match[0], match[0]) if draw.random() >= spared else match[0]
 
     return re.sub(r"(?<![.\w])(?<!import )(?<!as )(?<!class )\w+", word, NESTED), renaming

@@ -33,11 +33,11 @@ class Scripted:
 
     def __init__(self, *replies):
         self.replies = list(replies)
-        self.asked = []
+        self.requests = []
         self.room = []
 
     def generate(self, prompts, *, max_new_tokens=0, seed=0, **_):
-        self.asked += [(prompt, seed) for prompt in prompts]
+        self.requests += [(prompt, seed) for prompt in prompts]
         self.room += [max_new_tokens] * len(prompts)
         for _ in prompts:
             yield self.replies.pop(0) if self.replies else "[]"
@@ -45,8 +45,8 @@ class Scripted:
 
 def of(*replies, n=2, **settings):
     model = Scripted(*replies)
-    (found,) = written_variants([TEXT], model, n, **settings)
-    return found, model
+    (outcome,) = written_variants([TEXT], model, n, **settings)
+    return outcome, model
 
 
 GOOD = [renamed(prices="costs", result="amount"), renamed(total="add_up", start="first")]
@@ -63,19 +63,19 @@ def test_the_prompt_is_the_papers_with_the_code_in_it():
 
 
 def test_good_versions_become_variants_with_their_names():
-    found, model = of(json.dumps(GOOD))
-    assert [one.text for one in found.variants] == GOOD
-    assert (found.reason, found.rejected, found.replies) == (None, 0, 1)
-    first, second = found.variants
+    outcome, model = of(json.dumps(GOOD))
+    assert [variant.text for variant in outcome.variants] == GOOD
+    assert (outcome.reason, outcome.rejected, outcome.replies) == (None, 0, 1)
+    first, second = outcome.variants
     assert (first.variables, first.functions) == ({"prices": "costs", "result": "amount"}, {})
     assert (second.functions, second.aliases) == ({"total": "add_up"}, {"add_up": "total"})
-    assert len(model.asked) == 1
+    assert len(model.requests) == 1
 
 
 def test_a_text_that_the_model_does_not_take_is_put_to_it_once():
-    found, model = of(Unread("too long"))
-    assert (found.variants, found.reason, found.rejections) == ((), "too long", {"too long": 1})
-    assert len(model.asked) == 1
+    outcome, model = of(Unread("too long"))
+    assert (outcome.variants, outcome.reason, outcome.rejections) == ((), "too long", {"too long": 1})
+    assert len(model.requests) == 1
 
 
 def test_a_long_text_makes_no_request_longer_than_its_own():
@@ -103,44 +103,47 @@ def test_a_long_text_makes_no_request_longer_than_its_own():
     ],
 )
 def test_a_version_that_is_no_renaming_is_counted_by_its_reason(version, reason):
-    found, _ = of(json.dumps([version, *GOOD]))
-    assert found.rejections == {reason: 1}
-    assert [one.text for one in found.variants] == GOOD
+    outcome, _ = of(json.dumps([version, *GOOD]))
+    assert outcome.rejections == {reason: 1}
+    assert [variant.text for variant in outcome.variants] == GOOD
 
 
 def test_a_version_that_was_there_before_counts_once():
-    found, _ = of(json.dumps([GOOD[0], GOOD[0], GOOD[1]]))
-    assert found.rejections == {"the version repeats an earlier one": 1}
+    outcome, _ = of(json.dumps([GOOD[0], GOOD[0], GOOD[1]]))
+    assert outcome.rejections == {"the version repeats an earlier one": 1}
 
 
 def test_a_missing_last_line_end_is_forgiven():
-    found, _ = of(json.dumps([one.rstrip("\n") for one in GOOD]))
-    assert [one.text for one in found.variants] == GOOD
+    outcome, _ = of(json.dumps([version.rstrip("\n") for version in GOOD]))
+    assert [variant.text for variant in outcome.variants] == GOOD
 
 
 def test_bad_replies_are_asked_for_again_with_other_seeds():
-    found, model = of("Sure! Here they are.", json.dumps(GOOD[:1]), json.dumps(GOOD[1:]), seed=5)
-    assert [one.text for one in found.variants] == GOOD
-    assert found.rejections == {"the reply is not a list of strings": 1}
-    assert [seed for _, seed in model.asked] == [5, 6, 7]
+    outcome, model = of("Sure! Here they are.", json.dumps(GOOD[:1]), json.dumps(GOOD[1:]), seed=5)
+    assert [variant.text for variant in outcome.variants] == GOOD
+    assert outcome.rejections == {"the reply is not a list of strings": 1}
+    assert [seed for _, seed in model.requests] == [5, 6, 7]
 
 
 def test_the_budget_ends_the_asking_and_the_reason_says_so():
-    found, model = of("no", "no", json.dumps(GOOD), rounds=2)
-    assert len(model.asked) == found.replies == 2
-    assert found.reason == "only 0 distinct variants in 2 replies: 2 × the reply is not a list of strings"
+    outcome, model = of("no", "no", json.dumps(GOOD), rounds=2)
+    assert len(model.requests) == outcome.replies == 2
+    assert outcome.reason == "only 0 distinct variants in 2 replies: 2 × the reply is not a list of strings"
 
 
 def test_what_cannot_be_renamed_is_not_asked_for():
     model = Scripted()
-    found = written_variants(["print(1)", "def f(:"], model, 2)
-    assert [one.reason.partition(":")[0] for one in found] == ["no identifiers to rename", "does not parse as Python"]
-    assert model.asked == []
+    outcome = written_variants(["print(1)", "def f(:"], model, 2)
+    assert [variant_set.reason.partition(":")[0] for variant_set in outcome] == [
+        "no identifiers to rename",
+        "does not parse as Python",
+    ]
+    assert model.requests == []
 
 
 def test_a_parameter_that_tests_pass_by_keyword_stays():
-    found, _ = of(json.dumps(GOOD), keep={"prices"}, n=1)
-    assert found.rejections == {"a name changed that may not": 1}
+    outcome, _ = of(json.dumps(GOOD), keep={"prices"}, n=1)
+    assert outcome.rejections == {"a name changed that may not": 1}
 
 
 @pytest.mark.parametrize(
@@ -175,9 +178,9 @@ def test_proposed_names_make_variants_of_our_own_writing():
     pool = names_proposed_by(Scripted("thinking…", json.dumps(reply)), TEXT)
     assert pool.proposals == {"total": ("accumulate",), "prices": ("costs", "fees")}
     assert (pool.rejected, pool.reason) == (3, None)
-    made = variants(TEXT, 4, pool=pool).variants
-    assert {one.functions["total"] for one in made} == {"accumulate"}
-    assert {one.variables["prices"] for one in made} <= {"costs", "fees"}
+    renamed_texts = variants(TEXT, 4, pool=pool).variants
+    assert {variant.functions["total"] for variant in renamed_texts} == {"accumulate"}
+    assert {variant.variables["prices"] for variant in renamed_texts} <= {"costs", "fees"}
 
 
 def test_a_model_that_proposes_nothing_leaves_the_dictionary():
@@ -205,18 +208,18 @@ def test_a_model_writes_variants_in_every_language_whose_names_can_be_followed(l
         "more than names changed": text.replace("= 0", "= 1"),
     }
     model = Scripted(json.dumps([*wrong.values(), good]))
-    (found,) = written_variants([text], model, 1, language=language)
-    assert [one.text for one in found.variants] == [good]
-    assert found.variants[0].language == language
-    assert found.variants[0].variables == {"sum": "amount", "prices": "costs"}
-    assert found.rejections == dict.fromkeys(wrong, 1)
-    assert model.asked[0][0].startswith(f"You are given a {name} code snippet: {text}")
+    (outcome,) = written_variants([text], model, 1, language=language)
+    assert [variant.text for variant in outcome.variants] == [good]
+    assert outcome.variants[0].language == language
+    assert outcome.variants[0].variables == {"sum": "amount", "prices": "costs"}
+    assert outcome.rejections == dict.fromkeys(wrong, 1)
+    assert model.requests[0][0].startswith(f"You are given a {name} code snippet: {text}")
 
 
 def test_what_does_not_parse_in_its_language_is_not_asked_for():
     model = Scripted()
-    (found,) = written_variants(["int f( {"], model, 1, language="c")
-    assert found.reason.startswith("does not parse as C")
-    assert model.asked == []
+    (outcome,) = written_variants(["int f( {"], model, 1, language="c")
+    assert outcome.reason.startswith("does not parse as C")
+    assert model.requests == []
     with pytest.raises(ValueError, match="received the language 'rust'"):
         written_variants(["fn f() {}"], model, 1, language="rust")

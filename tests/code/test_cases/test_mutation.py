@@ -27,7 +27,7 @@ def drawn(*values, times=60):
 @given(st.lists(VALUES, max_size=3), st.integers(0, 99))
 def test_types_stay_whatever_the_values(values, seed):
     new = mutated(values, random.Random(seed))
-    assert [type(one) for one in new] == [type(one) for one in values]
+    assert [type(value) for value in new] == [type(value) for value in values]
 
 
 @given(st.lists(VALUES, max_size=3), st.integers(0, 99))
@@ -36,9 +36,9 @@ def test_the_same_seed_gives_the_same_inputs(values, seed):
 
 
 def test_signs_and_magnitudes_stay():
-    assert all(30 <= one <= 120 for (one,) in drawn(60))
-    assert all(-120 <= one <= -30 for (one,) in drawn(-60))
-    assert all(1.1 <= one <= 4.5 and round(one, 2) == one for (one,) in drawn(2.25))
+    assert all(30 <= number <= 120 for (number,) in drawn(60))
+    assert all(-120 <= number <= -30 for (number,) in drawn(-60))
+    assert all(1.1 <= number <= 4.5 and round(number, 2) == number for (number,) in drawn(2.25))
 
 
 def test_sorted_lists_stay_sorted_and_distinct_ones_distinct():
@@ -47,7 +47,7 @@ def test_sorted_lists_stay_sorted_and_distinct_ones_distinct():
 
 
 def test_lists_of_one_length_keep_theirs_and_rows_too():
-    assert all(len(one) == len(other) == 3 for one, other in drawn([1, 2, 3], [4, 5, 6]))
+    assert all(len(first) == len(other) == 3 for first, other in drawn([1, 2, 3], [4, 5, 6]))
     assert all([len(row) for row in new] == [2, 2] for (new,) in drawn([[1, 2], [3, 4]]))
 
 
@@ -61,18 +61,18 @@ def test_a_number_that_counts_a_list_goes_on_to_count_it():
 
 
 def test_a_value_out_of_a_list_goes_on_to_be_one():
-    assert all(one in few for few, one in drawn(["x", "yy", "zzz"], "yy"))
+    assert all(word in few for few, word in drawn(["x", "yy", "zzz"], "yy"))
 
 
 def test_there_are_many_inputs():
-    assert len({repr(one) for one in drawn([1, 2, 3], "abc", times=40)}) > 30
+    assert len({repr(values) for values in drawn([1, 2, 3], "abc", times=40)}) > 30
 
 
 def test_a_standard_input_keeps_its_shape_and_its_counts():
     old = "3 5\n00100\n10110\n11001"
     new = [mutated_input(old, random.Random(seed)) for seed in range(30)]
-    assert {one.split("\n")[0] for one in new} == {"3 5"}
-    assert all([len(line) for line in one.split("\n")] == [3, 5, 5, 5] for one in new)
-    assert all(set(one.partition("\n")[2]) <= {"0", "1", "\n"} for one in new)
+    assert {text.split("\n")[0] for text in new} == {"3 5"}
+    assert all([len(line) for line in text.split("\n")] == [3, 5, 5, 5] for text in new)
+    assert all(set(text.partition("\n")[2]) <= {"0", "1", "\n"} for text in new)
     assert len(set(new)) == 30
     assert {mutated_input("7", random.Random(seed)) for seed in range(30)} - {"7"}

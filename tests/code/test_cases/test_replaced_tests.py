@@ -41,8 +41,8 @@ def working_sandbox():
 
 
 def replaced(text, code=None, **settings):
-    (found,) = replaced_tests([Problem(text, code or text)], **settings)
-    return found
+    (outcome,) = replaced_tests([Problem(text, code or text)], **settings)
+    return outcome
 
 
 def without_tests(text, shown):
@@ -53,14 +53,16 @@ def without_tests(text, shown):
 
 
 def test_ten_variants_show_what_the_solution_gives():
-    found = replaced(HUMANEVAL)
-    assert found.reason is None
-    assert len({one.text for one in found.variants}) == len(found.variants) == 10
-    checks = ["\n".join(f"assert {test} == {output}" for test, output in shown) for shown in found.tests]
-    assert all(passed([one.followed_by(check) for one, check in zip(found.variants, checks, strict=True)]))
-    for one, shown in zip(found.variants, found.tests, strict=True):
-        assert [examples_in(Problem(one.text, one.text))[at].source for at in (0, 1)] == [test for test, _ in shown]
-        assert without_tests(one.text, shown) == without_tests(
+    outcome = replaced(HUMANEVAL)
+    assert outcome.reason is None
+    assert len({variant.text for variant in outcome.variants}) == len(outcome.variants) == 10
+    checks = ["\n".join(f"assert {test} == {output}" for test, output in shown) for shown in outcome.tests]
+    assert all(passed([variant.followed_by(check) for variant, check in zip(outcome.variants, checks, strict=True)]))
+    for variant, shown in zip(outcome.variants, outcome.tests, strict=True):
+        assert [examples_in(Problem(variant.text, variant.text))[at].source for at in (0, 1)] == [
+            test for test, _ in shown
+        ]
+        assert without_tests(variant.text, shown) == without_tests(
             HUMANEVAL, [("total([1, 2, 3])", "6"), ("total([4], 1)", "5")]
         )
 
@@ -74,19 +76,19 @@ def test_the_same_seed_gives_the_same_variants():
 
 
 def test_statements_around_code_keep_the_code_and_their_style():
-    found = replaced(MBPP, CODE)
-    assert len(found.variants) == 10
-    assert all(CODE in one.text for one in found.variants)
-    assert all(", " not in first[0] for first, _ in found.tests)
-    assert all(second[0].startswith("total((") for _, second in found.tests)
+    outcome = replaced(MBPP, CODE)
+    assert len(outcome.variants) == 10
+    assert all(CODE in variant.text for variant in outcome.variants)
+    assert all(", " not in first[0] for first, _ in outcome.tests)
+    assert all(second[0].startswith("total((") for _, second in outcome.tests)
 
 
 def test_programs_are_shown_by_other_inputs_and_what_they_print():
-    found = replaced(APPS, "a, b = map(int, input().split())\nprint(a + b)\n", n=3)
-    assert len(found.variants) == 3
-    for one, ((given, printed),) in zip(found.variants, found.tests, strict=True):
-        assert sum(map(int, given.split())) == int(printed)
-        assert f"Input\n{given}\n\nOutput\n{printed}\n" in one.text
+    outcome = replaced(APPS, "a, b = map(int, input().split())\nprint(a + b)\n", n=3)
+    assert len(outcome.variants) == 3
+    for variant, ((stated_input, printed),) in zip(outcome.variants, outcome.tests, strict=True):
+        assert sum(map(int, stated_input.split())) == int(printed)
+        assert f"Input\n{stated_input}\n\nOutput\n{printed}\n" in variant.text
 
 
 @pytest.mark.parametrize(
@@ -107,15 +109,15 @@ def test_programs_are_shown_by_other_inputs_and_what_they_print():
     ],
 )
 def test_without_a_test_that_holds_there_is_no_variant_and_a_reason(text, code, reason):
-    found = replaced(text, code, n=2)
-    assert found.variants == ()
-    assert found.reason.startswith(reason)
+    outcome = replaced(text, code, n=2)
+    assert outcome.variants == ()
+    assert outcome.reason.startswith(reason)
 
 
 def test_outputs_that_depend_on_the_order_of_a_set_are_no_tests():
     code = "def f(a):\n    return list({'x', 'y', 'z', 'u', 'v', a})\ndef g(a):\n    return {'x', 'y', a}\n"
-    one, other = answers_to([Question(code, ("f('w')", "g('w')"))])[0]
-    assert one.reason == "two runs gave different outputs"
+    first, other = answers_to([Question(code, ("f('w')", "g('w')"))])[0]
+    assert first.reason == "two runs gave different outputs"
     assert other.value == {"w", "x", "y"}
 
 
@@ -128,23 +130,23 @@ def test_a_solution_that_ends_its_process_harms_no_other():
 
 def test_new_outputs_are_of_a_type_that_the_text_shows():
     code = "def f(a):\n    return None if a % 2 else a\n"
-    found = replaced("f(2) == 2\n", code, n=3)
-    assert all(output != "None" for ((_, output),) in found.tests)
-    assert found.rejections == {"the new test cannot be written there": found.rejected}
+    outcome = replaced("f(2) == 2\n", code, n=3)
+    assert all(output != "None" for ((_, output),) in outcome.tests)
+    assert outcome.rejections == {"the new test cannot be written there": outcome.rejected}
 
 
 def test_names_and_tests_change_together():
     tests, names = replaced(HUMANEVAL), variants(HUMANEVAL, 10)
-    found = composed(tests, names, 10, kinds=("function", "variable"))
-    assert found.reason is None
-    assert len({one.text for one in found.variants}) == 10
+    outcome = composed(tests, names, 10, kinds=("function", "variable"))
+    assert outcome.reason is None
+    assert len({variant.text for variant in outcome.variants}) == 10
     programs = []
-    for one in found.variants:
-        assert one.functions["total"] in one.text
-        assert one.variables.keys() == names.variants[0].variables.keys()
-        examples = examples_in(Problem(one.text, one.text))
+    for variant in outcome.variants:
+        assert variant.functions["total"] in variant.text
+        assert variant.variables.keys() == names.variants[0].variables.keys()
+        examples = examples_in(Problem(variant.text, variant.text))
         assert len(examples) == 2  # lines behind >>> are code and follow the names
-        programs.append("\n".join([one.text, *(f"assert {e.source} == {e.output.source}" for e in examples)]))
+        programs.append("\n".join([variant.text, *(f"assert {e.source} == {e.output.source}" for e in examples)]))
     assert all(passed(programs))
 
 
@@ -156,11 +158,11 @@ class Scripted:
     def __init__(self, inputs, bad_pages=0):
         self.inputs = inputs
         self.bad_pages = bad_pages
-        self.asked = []
+        self.requests = []
 
     def generate(self, prompts, **_):
         for prompt in prompts:
-            self.asked.append(prompt)
+            self.requests.append(prompt)
             if "Propose" in prompt:
                 yield json.dumps(self.inputs)
             elif self.bad_pages:
@@ -172,8 +174,8 @@ class Scripted:
     @staticmethod
     def rewritten(prompt):
         text = prompt.partition("problem: ")[2].partition("\nProvided Test Cases: ")[0]
-        given = prompt.partition("Input: ")[2].partition("\nTask: ")[0]
-        expression, _, output = given.partition(" Output: ")
+        stated_test = prompt.partition("Input: ")[2].partition("\nTask: ")[0]
+        expression, _, output = stated_test.partition(" Output: ")
         return text.replace("total([1,2])", expression).replace("== 3", f"== {output}")
 
 
@@ -181,44 +183,44 @@ ONE = f"Write a sum.\nassert total([1,2]) == 3\n{CODE}"
 
 
 def written(model, n=2, **settings):
-    (found,) = written_tests([Problem(ONE, CODE)], model, n, **settings)
-    return found
+    (outcome,) = written_tests([Problem(ONE, CODE)], model, n, **settings)
+    return outcome
 
 
 def test_a_model_proposes_and_rewrites_and_the_solution_says_what_is_true():
     model = Scripted(["total([5, 6])", "total([7,8])"])
     assert isinstance(model, Generator)
-    found = written(model)
-    assert (found.reason, found.rejections) == (None, {})
-    assert {shown[0] for shown in found.tests} == {("total([5,6])", "11"), ("total([7,8])", "15")}
-    assert len(model.asked) == 3
+    outcome = written(model)
+    assert (outcome.reason, outcome.rejections) == (None, {})
+    assert {shown[0] for shown in outcome.tests} == {("total([5,6])", "11"), ("total([7,8])", "15")}
+    assert len(model.requests) == 3
 
 
 def test_what_a_model_proposes_in_another_form_is_counted():
-    found = written(
+    outcome = written(
         Scripted(["total([5,6])", "sum([1])", "total((1,2))", "total([9,9])", "total(['a'])", "total([1,2])"])
     )
-    assert found.rejections == {
+    assert outcome.rejections == {
         "a proposed input has another form": 1,
         "a proposed input has another type": 1,
         "the original fails on it": 1,
     }
-    assert len(found.variants) == 2
+    assert len(outcome.variants) == 2
 
 
 def test_a_page_that_is_not_the_text_with_the_tests_is_asked_for_again_within_the_budget():
-    found = written(Scripted(["total([5,6])", "total([7,8])"], bad_pages=2))
-    assert len(found.variants) == 2
-    assert found.rejections == {"the rewritten problem is not the text with these tests": 2}
+    outcome = written(Scripted(["total([5,6])", "total([7,8])"], bad_pages=2))
+    assert len(outcome.variants) == 2
+    assert outcome.rejections == {"the rewritten problem is not the text with these tests": 2}
     spent = written(Scripted(["total([5,6])", "total([7,8])"], bad_pages=9), rounds=2)
     assert spent.variants == ()
     assert spent.rejections == {"the rewritten problem is not the text with these tests": 4}
 
 
 def test_a_model_that_proposes_nothing_leaves_no_variant_and_says_so():
-    found = written(Scripted([]))
-    assert found.reason == "no other input was found"
-    assert found.rejections == {"the reply is not a list of inputs": 1}
+    outcome = written(Scripted([]))
+    assert outcome.reason == "no other input was found"
+    assert outcome.rejections == {"the reply is not a list of inputs": 1}
 
 
 @pytest.mark.parametrize("reply", ['"a\\nb"', "'a\\nb'", "```\na\nb\n```", "a\nb", r"a\nb", '```json\n"a\\nb"\n```'])
@@ -232,7 +234,7 @@ def test_humaneval_yields_tests_that_its_own_solutions_confirm(shared_data):
     rows = [json.loads(line) for line in gzip.decompress(path.read_bytes()).splitlines()]
     chosen = random.Random(1).sample(rows, 12)
     texts = [row["prompt"] + row["canonical_solution"] for row in chosen]
-    found = replaced_tests([Problem(text, text) for text in texts], 3)
-    assert sum(len(one.variants) == 3 for one in found) >= 9
-    for text, one in zip(texts, found, strict=True):
-        assert all(ast.dump(ast.parse(v.text)) != ast.dump(ast.parse(text)) for v in one.variants)
+    outcome = replaced_tests([Problem(text, text) for text in texts], 3)
+    assert sum(len(variant_set.variants) == 3 for variant_set in outcome) >= 9
+    for text, variant_set in zip(texts, outcome, strict=True):
+        assert all(ast.dump(ast.parse(v.text)) != ast.dump(ast.parse(text)) for v in variant_set.variants)

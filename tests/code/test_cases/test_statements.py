@@ -11,8 +11,8 @@ CODE = "def f(a, b=0):\n    return a\n"
 
 
 def shown(statement, code=CODE):
-    found = examples_in(Problem(f"A task.\n{statement}\n{code}", code))
-    return [(one.source, one.value) for one in found]
+    result = examples_in(Problem(f"A task.\n{statement}\n{code}", code))
+    return [(example.source, example.value) for example in result]
 
 
 @pytest.mark.parametrize(
@@ -62,14 +62,14 @@ def test_what_is_no_test_case_is_not(statement):
 
 def test_code_shows_tests_in_docstrings_and_assertions_alone():
     code = 'def f(a):\n    """f(1) == 1"""\n    # f(2) == 2\n    s = "f(3) == 3"\n    return a\nassert f(4) == 4\n'
-    found = examples_in(Problem(code, code))
-    assert [one.source for one in found] == ["f(1)", "f(4)"]
+    result = examples_in(Problem(code, code))
+    assert [example.source for example in result] == ["f(1)", "f(4)"]
 
 
 def test_escapes_of_a_docstring_are_not_guessed_at():
     plain, raw = ('def f(a):\n    %s"""f("\\\\n") == "\\\\n"."""\n    return a\n' % kind for kind in ("", "r"))  # noqa: UP031
     assert examples_in(Problem(plain, plain)) == ()
-    assert [one.source for one in examples_in(Problem(raw, raw))] == ['f("\\\\n")']
+    assert [example.source for example in examples_in(Problem(raw, raw))] == ['f("\\\\n")']
 
 
 def test_a_program_shows_what_it_reads_and_prints():
@@ -77,8 +77,11 @@ def test_a_program_shows_what_it_reads_and_prints():
     statement = (
         "Double.\n\n-----Examples-----\nInput\n4\n\nOutput\n8\n\nInput\n5\n6\n\nOutput\n10\n\n-----Note-----\nx\n"
     )
-    found = examples_in(Problem(f"A task.\n{statement}\n{code}", code))
-    assert [(one.source, one.value, one.is_program) for one in found] == [("4", "8", True), ("5\n6", "10", True)]
+    result = examples_in(Problem(f"A task.\n{statement}\n{code}", code))
+    assert [(example.source, example.value, example.is_program) for example in result] == [
+        ("4", "8", True),
+        ("5\n6", "10", True),
+    ]
 
 
 def test_a_method_of_a_solution_class_is_called_on_one():
@@ -89,7 +92,7 @@ def test_a_method_of_a_solution_class_is_called_on_one():
 
 def test_an_expression_is_read_back_whatever_its_spaces():
     (example,) = examples_in(Problem(f"assert max(f([1, 2], 3)) == 2\n{CODE}", CODE))
-    assert [one.value for one in example.read("max( f([4],5) )")] == [[4], 5]
+    assert [literal.value for literal in example.read("max( f([4],5) )")] == [[4], 5]
     assert example.read("max(f([4]))") is None
     assert example.read("max(f([4], x))") is None
     assert example.read("max(f([4], 5)) + 1") is None
@@ -109,9 +112,9 @@ VALUES = st.recursive(
 @given(VALUES, st.sampled_from(["'a'", '"a"']), st.sampled_from(["[1,2]", "[1, 2]", ""]))
 def test_a_literal_that_is_written_is_read_as_the_same_value(value, quoted, spaced):
     source = Style.of([quoted, spaced]).written(value)
-    found = literal_at(f"({source})", 1)
-    assert repr(found.value) == repr(value)
-    assert found.source == source
+    result = literal_at(f"({source})", 1)
+    assert repr(result.value) == repr(value)
+    assert result.source == source
 
 
 @pytest.mark.parametrize(

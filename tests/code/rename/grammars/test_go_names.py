@@ -80,9 +80,9 @@ def test_these_names_stay(name):
 
 
 def test_what_is_exported_stays_exported():
-    found = variants("var count, Limit = 1, 2\nfunc SumOf() {}\nfunc sumOf() {}\n", 30, language="go")
-    for one in found.variants:
-        for old, new in (*one.functions.items(), *one.variables.items()):
+    result = variants("var count, Limit = 1, 2\nfunc SumOf() {}\nfunc sumOf() {}\n", 30, language="go")
+    for variant in result.variants:
+        for old, new in (*variant.functions.items(), *variant.variables.items()):
             assert old[0].isupper() == new[0].isupper()
 
 

@@ -143,13 +143,13 @@ def test_these_names_stay(name):
 
 
 def test_types_and_their_parameters_are_no_names_to_change():
-    found = analysis(
+    result = analysis(
         "class Box<T extends Comparable<T>> { <U> T «f»(U u) { return null; } }".replace("«f»", "pick"), language="java"
     )
-    assert {one.name for one in found.names} == {"pick", "u"}
+    assert {one.name for one in result.names} == {"pick", "u"}
 
 
 def test_what_does_not_parse_is_refused_with_its_line():
-    found = analysis("class A {\n    int f( { }\n}\n", language="java")
-    assert found.refused == "does not parse as Java: line 2"
-    assert found.names == ()
+    result = analysis("class A {\n    int f( { }\n}\n", language="java")
+    assert result.refused == "does not parse as Java: line 2"
+    assert result.names == ()

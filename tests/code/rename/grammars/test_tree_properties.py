@@ -29,22 +29,22 @@ NAMES = st.lists(st.from_regex(r"[a-z][a-zA-Z_]{1,7}[0-9]?q", fullmatch=True), m
 def test_the_variant_with_its_old_names_is_the_original(language, names, crlf, seed):
     text = TEMPLATES[language].format(**dict(zip("fabcd", names, strict=True)))
     text = text.replace("\n", "\r\n") if crlf else text
-    found = variants(text, 3, language=language, seed=seed)
-    assert found.rejected == 0
-    assert found.reason is None
-    assert len({text, *(one.text for one in found.variants)}) == 4
-    for one in found.variants:
-        back = {new: old for old, new in (*one.functions.items(), *one.variables.items())}
+    result = variants(text, 3, language=language, seed=seed)
+    assert result.rejected == 0
+    assert result.reason is None
+    assert len({text, *(variant.text for variant in result.variants)}) == 4
+    for variant in result.variants:
+        back = {new: old for old, new in (*variant.functions.items(), *variant.variables.items())}
         assert len(back) == 5
         assert not back.keys() & set(re.findall(r"\w+", text))
-        assert "".join(back.get(word, word) for word in re.split(r"(\W+)", one.text)) == text
+        assert "".join(back.get(word, word) for word in re.split(r"(\W+)", variant.text)) == text
 
 
 @given(text=st.text(alphabet="ab(){}[];=,*&:.\"'`$ \n→<>if", max_size=60), language=st.sampled_from(sorted(TEMPLATES)))
 def test_no_text_breaks_the_engine(text, language):
-    found = variants(text, 2, language=language)
-    assert found.rejected == 0
-    assert found.variants or found.reason
+    result = variants(text, 2, language=language)
+    assert result.rejected == 0
+    assert result.variants or result.reason
 
 
 def test_deep_nesting_is_refused():

@@ -87,16 +87,16 @@ def test_two_names_may_change_places():
 
 def test_a_keyword_for_a_name_is_seen():
     text = "func f(a int) int { return a }"
-    found = difference(
+    result = difference(
         text, text.replace("a int", "if int").replace("return a", "return if"), {"a": "if"}, language="go"
     )
-    assert found.startswith("does not parse")
+    assert result.startswith("does not parse")
 
 
 def test_another_tree_of_the_same_words_is_seen():
     text = "int f(int a) { return (a) - 1; }"
-    found = difference(text, text.replace("a", "int"), {"a": "int"}, language="c")
-    assert found is not None
+    result = difference(text, text.replace("a", "int"), {"a": "int"}, language="c")
+    assert result is not None
 
 
 def test_a_type_in_java_stays():

@@ -1,6 +1,7 @@
-"""Detectors that learn from labels: they find what is there to be found, and judge nothing that taught them."""
+"""Fitted detectors: they detect what can be detected, and judge no text that they were fitted on."""
 
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -8,12 +9,21 @@ import torch
 
 from assay.errors import DataError
 from assay.leakage.detectors import dpdllm, veil_probe
-from assay.leakage.labelled import NO_CONTINUATION, TrainingTexts, completions
+from assay.leakage.key_tokens import perturbed
+from assay.leakage.labelled import NO_CONTINUATION, Completion, TrainingTexts, completions
 from assay.leakage.supervised import fit_all
 from assay.scores import FittedDetector, detectors_of
 from assay.types import Sample, Unread
 
 FITTED = detectors_of(FittedDetector)
+SMALL = {
+    "dpdllm": dpdllm.Settings(epochs=3, rate=1e-3, batch=8, device="cpu"),
+    "veil_probe": veil_probe.Settings(
+        layers=1, width=32, heads=2, feed_forward=64, epochs=2, rate=1e-3, batch=8, decoder="answer", device="cpu"
+    ),
+}
+"""Less to compute than as published."""
+APART = {name: replace(settings, texts="labelled half") for name, settings in SMALL.items()}
 NAMES = ("apple", "river", "stone", "cloud", "table", "chair", "glass", "paper", "light", "house", "plant", "bread")
 
 
@@ -60,8 +70,9 @@ def parrot(texts):
 
 @pytest.fixture(scope="module", params=sorted(FITTED))
 def fitted(request, texts, parrot):
-    """Each detector, fitted on the first 32."""
-    return FITTED[request.param](texts[:32], [bool(i % 2) for i in range(32)], parrot, epochs=2)
+    """Each detector, fitted on the first 32; the others are known without their labels."""
+    name, labels = request.param, [bool(i % 2) for i in range(32)]
+    return FITTED[name](texts[:32], labels, parrot, unlabelled=texts[32:], settings=SMALL[name])
 
 
 def test_members_are_told_apart_on_texts_of_other_groups(fitted, texts):
@@ -77,59 +88,102 @@ def test_it_says_how_many_labels_it_used(fitted):
 def test_a_text_that_taught_it_is_refused_and_so_is_its_group(fitted, texts):
     with pytest.raises(DataError, match=r"1 of 17 samples \(first 'f3'\)"):
         fitted.scores([*texts[32:], texts[3]])
-    with pytest.raises(DataError, match="that the detector was fitted on"):
+    with pytest.raises(DataError, match="share a group with the labelled"):
         fitted.scores([Sample("new", "x = 1\ny = 2\n", group="g2")])
 
 
-def test_a_text_too_short_to_be_cut_is_not_scored(fitted):
-    (found,) = fitted.scores([Sample("short", "x", "python")])
-    assert math.isnan(found.value)
-    assert found.reason
+def test_a_text_that_was_not_known_at_fitting_is_refused(fitted):
+    with pytest.raises(DataError, match=r"1 of 1 samples \(first 'new'\) are unknown to the"):
+        fitted.scores([Sample("new", "x = 1\ny = 2\n")])
+
+
+@pytest.mark.parametrize("name", sorted(FITTED))
+def test_a_text_too_short_to_be_cut_is_not_scored(name, texts, parrot):
+    """With the language model of the detector tuned on labelled texts alone, any other text may be judged."""
+    fitted = FITTED[name](texts[:32], [bool(i % 2) for i in range(32)], parrot, settings=APART[name])
+    (score,) = fitted.scores([Sample("short", "x", "python")])
+    assert math.isnan(score.value)
+    assert score.reason
 
 
 def test_the_same_seed_gives_the_same_values(texts, parrot):
     labels = [bool(i % 2) for i in range(32)]
     state = torch.random.get_rng_state()
-    one, other = (veil_probe.fit(texts[:32], labels, parrot, epochs=1, seed=3).scores(texts[32:]) for _ in range(2))
-    assert one == other
+    settings = APART["veil_probe"]
+    first, second = (
+        veil_probe.fit(texts[:32], labels, parrot, settings=settings, seed=3).scores(texts[32:]) for _ in range(2)
+    )
+    assert first == second
     assert torch.equal(torch.random.get_rng_state(), state)
 
 
-def test_the_reference_reads_only_its_half(texts, parrot, monkeypatch):
-    """Neither a text to be judged nor one that the classifier learns from trains the reference."""
-    seen = []
-    monkeypatch.setattr(dpdllm, "read", lambda _, read, **__: seen.extend(read))
-    fitted = dpdllm.fit(texts[:32], [bool(i % 2) for i in range(32)], parrot)
-    fitted.scores(texts[32:])
-    first, _ = fitted.taught.halves()
-    assert seen == [texts[i].text for i in first]
+@pytest.mark.parametrize("texts_of", ["all", "labelled half"])
+def test_the_reference_is_tuned_on_all_texts_or_on_half_of_the_labelled_ones(texts_of, texts, parrot, monkeypatch):
+    tuned = []
+    monkeypatch.setattr(dpdllm, "memorise", lambda _, texts, *__, **___: tuned.extend(texts))
+    settings = replace(SMALL["dpdllm"], texts=texts_of)
+    labels = [bool(i % 2) for i in range(32)]
+    fitted = dpdllm.fit(texts[:32], labels, parrot, unlabelled=texts[32:], settings=settings)
+    first, _ = fitted.labelled.halves()
+    expected = texts if texts_of == "all" else [texts[i] for i in first]
+    assert tuned == [text.text for text in expected]
 
 
-def test_reading_makes_texts_likelier(texts):
+def test_memorised_texts_are_likelier(texts):
     from assay.models import open_local
 
     model = open_local("builtin:small", dtype="float32", device="cpu")
-    written = [one.text for one in texts[:8]]
-    before = np.mean([one.log_probs.mean() for one in model.token_statistics(written)])
-    dpdllm.read(model, written, epochs=2, rate=1e-3, batch=4, seed=0)
-    assert np.mean([one.log_probs.mean() for one in model.token_statistics(written)]) > before + 0.1
+    memorised = [text.text for text in texts[:8]]
+    before = np.mean([statistics.log_probs.mean() for statistics in model.token_statistics(memorised)])
+    dpdllm.memorise(model, memorised, SMALL["dpdllm"], seed=0)
+    after = np.mean([statistics.log_probs.mean() for statistics in model.token_statistics(memorised)])
+    assert after > before + 0.1
 
 
 def test_the_mapping_learns(texts, parrot):
-    mapping = veil_probe.open_mapping(None)
-    losses = veil_probe.learn(
-        mapping, completions([one.text for one in texts[:16]], parrot), epochs=4, rate=1e-3, batch=4, seed=0
-    )
-    assert losses == sorted(losses, reverse=True)
+    settings, losses = replace(SMALL["veil_probe"], epochs=4, batch=4), []
+    mapping = veil_probe.open_mapping(settings, seed=0)
+    pairs = veil_probe.answered([text.text[:40] for text in texts[:16]], parrot, settings, answers=1, seed=0)
+    veil_probe.learn(mapping, pairs, settings, seed=0, progress=lambda record, _: losses.append(record["loss"]))
+    assert len(losses) == 16
+    assert sum(losses[-4:]) < sum(losses[:4])
+
+
+def test_the_published_mapping_has_the_size_of_the_paper():
+    mapping = veil_probe.open_mapping(replace(veil_probe.PUBLISHED, device="cpu"), seed=0)
+    for config in (mapping.model.config.encoder, mapping.model.config.decoder):
+        assert (config.num_hidden_layers, config.hidden_size, config.num_attention_heads) == (6, 512, 8)
+        assert config.intermediate_size == 2048
+    state = veil_probe.states(mapping, Completion("def f(x):", ""), veil_probe.PUBLISHED)
+    assert state.shape == (2 * 7 * 512,)
+
+
+def test_each_prompt_gets_three_answers(parrot):
+    prompts = ["def a", "def b"]
+    pairs = veil_probe.answered(prompts, parrot, veil_probe.PUBLISHED, answers=3, seed=0)
+    assert [pair.prompt for pair in pairs] == ["def a"] * 3 + ["def b"] * 3
+
+
+def test_key_tokens_are_replaced_and_nothing_else(texts):
+    from assay.models import open_local
+
+    proxy = open_local("builtin:small", dtype="float32", device="cpu")
+    written = [text.text for text in texts[:3]]
+    changed = perturbed(written, proxy, share=0.1, seed=0)
+    assert changed == perturbed(written, proxy, share=0.1, seed=0)
+    for before, after in zip(written, changed, strict=True):
+        assert after != before
+        assert [c for c in after if not c.isalnum() and c != "_"] == [c for c in before if not c.isalnum() and c != "_"]
+    assert perturbed(["", "1 + 2"], proxy, share=0.1, seed=0) == [None, None]
 
 
 def test_halves_share_no_group_and_have_both_classes(texts):
-    taught = TrainingTexts(tuple(texts), tuple(bool(i % 2) for i in range(48)), 0)
-    first, second = taught.halves()
+    labelled = TrainingTexts(tuple(texts), tuple(bool(i % 2) for i in range(48)), 0)
+    first, second = labelled.halves()
     assert sorted(first + second) == list(range(48))
     assert not {texts[i].group for i in first} & {texts[i].group for i in second}
     for half in (first, second):
-        assert {taught.labels[i] for i in half} == {True, False}
+        assert {labelled.labels[i] for i in half} == {True, False}
 
 
 @pytest.mark.parametrize(
@@ -152,14 +206,14 @@ def test_texts_without_labels_teach_nothing(texts, parrot):
 @pytest.mark.parametrize("name", sorted(FITTED))
 def test_texts_too_short_to_be_cut_teach_nothing(name, parrot):
     short = [Sample(str(i), f"x{i}", "python") for i in range(8)]
-    with pytest.raises(DataError, match="0 of 4 labelled texts can be used to fit the classifier"):
-        FITTED[name](short, [True, False] * 4, parrot, epochs=1)
+    with pytest.raises(DataError, match="0 of 4 labelled texts have features"):
+        FITTED[name](short, [True, False] * 4, parrot, settings=APART[name])
 
 
 def test_one_group_cannot_be_halved():
-    taught = TrainingTexts(tuple(Sample(str(i), "x", group="a") for i in range(8)), (True, False) * 4, 0)
+    labelled = TrainingTexts(tuple(Sample(str(i), "x", group="a") for i in range(8)), (True, False) * 4, 0)
     with pytest.raises(DataError, match="1 groups of labelled texts cannot be cut"):
-        taught.halves()
+        labelled.halves()
 
 
 def test_why_nothing_stands_behind_a_beginning_is_known():
@@ -170,6 +224,6 @@ def test_why_nothing_stands_behind_a_beginning_is_known():
             yield from (Unread("too long") if one.startswith("def f") else "pass" for one in prompts)
 
     refused, written, nothing = completions(["def f(x):\n    return x\n", "def g(x):\n    return x\n", "x"], Picky())
-    assert (refused.written, refused.reason) == ("", "too long")
-    assert (written.written, written.reason) == ("pass", None)
-    assert (nothing.written, nothing.reason) == ("", NO_CONTINUATION)
+    assert (refused.answer, refused.reason) == ("", "too long")
+    assert (written.answer, written.reason) == ("pass", None)
+    assert (nothing.answer, nothing.reason) == ("", NO_CONTINUATION)

@@ -12,7 +12,8 @@ from assay.types import Sample, Score
 class Remembering:
     """A detector that keeps what it was given."""
 
-    def __init__(self, samples, labels, generator, *, seed):
+    def __init__(self, samples, labels, generator, *, unlabelled, seed):
+        self.unlabelled = [sample.id for sample in unlabelled]
         self.given = [(one.id, label) for one, label in zip(samples, labels, strict=True)]
         self.generator, self.seed = generator, seed
         self.judged = []
@@ -45,6 +46,7 @@ def test_only_the_calibration_split_teaches_and_all_others_are_judged(planted, m
         ("calibration-nonmember/1", False),
     ]
     assert (made[0].generator, made[0].seed) == ("the model", 7)
+    assert made[0].unlabelled == made[0].judged
     for sample, value in zip(planted.samples, found, strict=True):
         taught = sample.id.startswith("calibration") or (spared and sample.id.startswith("unseen"))
         assert np.isnan(value) if taught else value == len(sample.text)

@@ -90,7 +90,10 @@ def audit(
     _check_primary(primary, plan)
     if unseen_scores is not None:
         unseen_scores.check(plan, Path(str(calibration)))
-    learned = fit_all(lessons.samples, plan.generator, seed=seed) if lessons and plan.generator else {}
+    learned = {}
+    if lessons and plan.generator:
+        judged = [*dataset.samples, *(fresh.samples if fresh else ())]
+        learned = fit_all(lessons.samples, plan.generator, unlabelled=judged, seed=seed)
     with progress_bar(f"auditing {dataset.name}", shown=progress) as report, _rejections(plan.rewriter):
         result = audit_samples(
             dataset.samples,

@@ -1,12 +1,10 @@
-"""Shared parts of fitted black-box detectors: labelled texts, and the audited model's continuations of texts.
+"""The shared parts of fitted black-box detectors: texts of known membership, and completions by the audited model.
 
-A fitted detector must be judged on other texts than those that it was fitted on. So the labelled texts are split in
-two by group: one half trains its language model, the other fits its classifier, which then sees features of texts that
-the language model was not trained on, as it will of texts to be judged. A text whose group is in either half is not
-judged.
+A detector that is fitted on labels is evaluated only on texts of other groups: a text whose group is among the labelled
+ones is refused.
 """
 
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -15,13 +13,13 @@ from numpy.typing import NDArray
 
 from assay.errors import DataError
 from assay.scores import SuffixCut
-from assay.scoring import Answer, CutText, ask, cut_texts
+from assay.scoring import ask, cut_texts
 from assay.types import Generator, Sample, Unread
 
 CUT = SuffixCut(0.5, "line", "lexical")
-"""As SrDetection cuts a text, so that every detector of generated text asks the same questions."""
-NO_CONTINUATION = "the model wrote nothing behind its first half"
-MINIMUM_PER_LABEL = 4
+"""As SrDetection cuts a text, so that every detector of generated text sends the same prompts."""
+NO_CONTINUATION = "the model generated no text after the prompt"
+FEWEST = 4
 """Labelled texts of each class at least: two in each half."""
 
 
@@ -43,10 +41,10 @@ class TrainingTexts:
         if len(self.samples) != len(self.labels):
             raise DataError(f"{len(self.samples)} samples and {len(self.labels)} labels: expected one label a sample")
         members = sum(self.labels)
-        if min(members, len(self.labels) - members) < MINIMUM_PER_LABEL:
+        if min(members, len(self.labels) - members) < FEWEST:
             raise DataError(
                 f"{members} labelled members and {len(self.labels) - members} non-members: "
-                f"expected at least {MINIMUM_PER_LABEL} of each"
+                f"expected at least {FEWEST} of each"
             )
 
     def halves(self) -> tuple[list[int], list[int]]:
@@ -59,98 +57,117 @@ class TrainingTexts:
         order = np.random.default_rng(self.seed).permutation(len(sizes))
         groups = sorted((list(sizes)[i] for i in order), key=lambda group: -sizes[group])
         side: dict[str, int] = {}
-        totals = [Counter[bool](), Counter[bool]()]
+        counts = [Counter[bool](), Counter[bool]()]
         for group in groups:
             classes = Counter(
                 label for sample, label in zip(self.samples, self.labels, strict=True) if group_of(sample) == group
             )
             common = classes.most_common(1)[0][0]
-            smaller = min((0, 1), key=lambda i: (totals[i][common], totals[i].total()))
+            smaller = min((0, 1), key=lambda i: (counts[i][common], counts[i].total()))
             side[group] = smaller
-            totals[smaller] += classes
-        if any(half[label] < MINIMUM_PER_LABEL // 2 for half in totals for label in (True, False)):
+            counts[smaller] += classes
+        if any(half[label] < FEWEST // 2 for half in counts for label in (True, False)):
             raise DataError(
-                f"{len(sizes)} groups of labelled texts cannot be cut into two halves with "
-                f"{MINIMUM_PER_LABEL // 2} of each class: expected more groups, or more equal ones"
+                f"{len(sizes)} groups of labelled texts cannot be cut into two halves with {FEWEST // 2} of each "
+                "class: expected more groups, or more equal ones"
             )
         places = range(len(self.samples))
         first, second = ([i for i in places if side[group_of(self.samples[i])] == half] for half in (0, 1))
         return first, second
 
     def refuse_overlap(self, samples: Sequence[Sample]) -> None:
-        """Check that no sample is a training text or of the group of one.
+        """Refuse to judge a labelled text, a copy of one, or a text of its group.
 
         Raises:
-            DataError: a sample is.
+            DataError: there is such a text among the samples.
         """
-        groups, texts = (
-            set(map(group_of, self.samples)),
-            {sample.text for sample in self.samples},
-        )  # a copy may be in another group
-        overlap = [sample.id for sample in samples if group_of(sample) in groups or sample.text in texts]
-        if overlap:
+        groups = set(map(group_of, self.samples))
+        texts = {sample.text for sample in self.samples}  # a copy may be in another group
+        labelled = [sample.id for sample in samples if group_of(sample) in groups or sample.text in texts]
+        if labelled:
             raise DataError(
-                f"{len(overlap)} of {len(samples)} samples (first {overlap[0]!r}) are texts that the detector was "
-                "fitted on, or share a group with such a text: expected labelled texts and judged "
-                "texts that share no group"
+                f"{len(labelled)} of {len(samples)} samples (first {labelled[0]!r}) share a group with the labelled "
+                "texts: expected labelled texts and judged ones that share no group"
             )
 
 
 @dataclass(frozen=True, slots=True)
 class Completion:
-    """The beginning of a text, and what the model generated behind it, at most as many characters as the rest has.
+    """A prompt and the text that the audited model generated after it.
 
     Attributes:
-        beginning: what the model read.
-        written: what it generated.
-        reason: why that is empty; None where it is not.
+        prompt: sent to the model.
+        answer: generated; may be empty.
+        reason: why there is no answer; None where there is one.
     """
 
-    beginning: str
-    written: str
+    prompt: str
+    answer: str
     reason: str | None = None
 
 
-def completions(texts: Sequence[str], generator: Generator) -> list[Completion]:
-    """Return what the model generates behind the first half of each text, greedily.
+def completions(
+    texts: Sequence[str], generator: Generator, *, temperature: float = 0.0, seed: int = 0
+) -> list[Completion]:
+    """Return the model's completion of the first half of each text, at most as long as the second half.
 
-    It is empty where a text has no second half.
+    A text without a second half has no answer.
+
+    Args:
+        texts: cut as SrDetection cuts them.
+        generator: the audited model.
+        temperature: of sampling; 0 is greedy.
+        seed: of sampling.
 
     Raises:
         ModelError: the model cannot be run.
     """
-    cuts = [piece for (piece,) in cut_texts(CUT, texts, generator)]
-    answers = ask([piece.question for piece in cuts if piece.truth], generator)
-    return [_completion(piece, answers.get(piece.question, "")) for piece in cuts]
+    cut = [piece for (piece,) in cut_texts(CUT, texts, generator)]
+    if temperature == 0:
+        greedy = ask([piece.question for piece in cut if piece.truth], generator)
+        generated = {i: greedy[piece.question] for i, piece in enumerate(cut) if piece.truth}
+    else:
+        generated = {}
+        lengths: defaultdict[int, list[int]] = defaultdict(list)
+        for i, piece in enumerate(cut):
+            if piece.truth:
+                lengths[piece.question.max_new_tokens].append(i)
+        for length, places in sorted(lengths.items()):
+            prompts = [str(cut[i].question.prompt) for i in places]
+            sampled = generator.generate(prompts, max_new_tokens=length, temperature=temperature, seed=seed)
+            generated |= dict(zip(places, sampled, strict=True))
+    return [
+        completion(str(piece.question.prompt), generated.get(i, ""), len(piece.truth)) for i, piece in enumerate(cut)
+    ]
 
 
-def _completion(piece: CutText, answer: Answer | Unread) -> Completion:
-    beginning = str(piece.question.prompt)
+def completion(prompt: str, answer: object, longest: int | None = None) -> Completion:
+    """Return a completion, its answer cut to `longest` characters; a prompt that was not taken has none."""
     if isinstance(answer, Unread):
-        return Completion(beginning, "", answer.reason)
-    written = str(answer)[: len(piece.truth)]
-    return Completion(beginning, written, None if written else NO_CONTINUATION)
+        return Completion(prompt, "", answer.reason)
+    text = str(answer)[:longest]
+    return Completion(prompt, text, None if text else NO_CONTINUATION)
 
 
 def check_classes(truths: NDArray[np.bool_], total: int, needs: str) -> None:
-    """Check that the texts that a classifier can be fitted on are of both classes.
+    """Make sure that the texts with features are of both classes.
 
     Args:
         truths: bool [texts], of those with features.
-        total: number of texts.
-        needs: what a text must have for features.
+        total: number of labelled texts.
+        needs: what a text must have for features, for the error message.
 
     Raises:
         DataError: they are not.
     """
     fewest = int(min(truths.sum(), (~truths).sum()))
-    if fewest < MINIMUM_PER_LABEL // 2:
+    if fewest < FEWEST // 2:
         raise DataError(
-            f"{len(truths)} of {total} labelled texts can be used to fit the classifier, {fewest} of the "
-            f"smaller class: expected at least {MINIMUM_PER_LABEL // 2} of each with {needs}"
+            f"{len(truths)} of {total} labelled texts have features, of one class {fewest}: expected at "
+            f"least {FEWEST // 2} of each with {needs}"
         )
 
 
 def group_of(sample: Sample) -> str:
-    """Return the key of what must not be split; a text without a group is its own group, with its copies."""
+    """Return the group of a sample; a text without one is its own group, together with its copies."""
     return f"group {sample.group}" if sample.group is not None else f"text {sample.text}"

@@ -1,4 +1,4 @@
-"""Detectors that learn from labels, on one checkpoint: from the calibration split; they judge all other texts."""
+"""Fitted detectors on one checkpoint: fitted on the calibration split, they judge all other texts."""
 
 from collections.abc import Iterable
 
@@ -9,25 +9,29 @@ from assay.scores import FittedDetector, detectors_of
 from assay.testbed.plant import Planted
 from assay.types import MEMBER, Generator
 
-TEACHES = ("calibration-member", "calibration-nonmember")
-"""Parts of the texts whose labels a detector may know."""
+FITTED_ON = ("calibration-member", "calibration-nonmember")
+"""Parts of the texts whose labels a detector may use."""
 
 
 def supervised_values(
     planted: Planted, names: Iterable[str], generator: Generator, *, spare_unseen: bool, seed: int
 ) -> dict[str, NDArray[np.float64]]:
-    """Detector → float64 [texts]; NaN where unscorable, where a text taught it, and where a clean one is spared.
+    """Return, for each detector, float64 [texts].
+
+    NaN where a text is unscorable, where the detector was fitted on it, and where clean texts are spared.
 
     Raises:
-        DataError: the calibration split is too small for them to learn from.
+        DataError: the calibration split is too small to fit a detector.
     """
     part = [str(sample.metadata["part"]) for sample in planted.samples]
-    teach = [sample for sample, one in zip(planted.samples, part, strict=True) if one in TEACHES]
-    places = [i for i, one in enumerate(part) if one not in TEACHES and not (spare_unseen and one == "unseen")]
+    labelled = [sample for sample in planted.samples if sample.metadata["part"] in FITTED_ON]
+    labels = [sample.label == MEMBER for sample in labelled]
+    places = [i for i, p in enumerate(part) if p not in FITTED_ON and not (spare_unseen and p == "unseen")]
+    judged = [planted.samples[i] for i in places]
     values = {}
     detectors = detectors_of(FittedDetector)
     for name in names:
-        fitted = detectors[name](teach, [one.label == MEMBER for one in teach], generator, seed=seed)
+        fitted = detectors[name](labelled, labels, generator, unlabelled=judged, seed=seed)
         values[name] = np.full(len(part), np.nan)
-        values[name][places] = [one.value for one in fitted.scores([planted.samples[i] for i in places])]
+        values[name][places] = [score.value for score in fitted.scores(judged)]
     return values

@@ -1,28 +1,66 @@
-"""DPDLLM (Zhou et al., Findings of ACL 2024): how likely a reference model finds what the audited model writes.
+"""DPDLLM (Zhou et al., Findings of ACL 2024): probabilities of generated text under a reference that knows the texts.
 
-The reference model has read texts of the same kind. Of a member, the audited model writes what the text says, in its
-manner; of another text it writes what it can. From the reference's probabilities of the written tokens a Gaussian naive
-Bayes classifier tells the two. The published program trains the reference on the judged texts too, which tells it the
-answer; here it reads labelled texts alone, and not those that the classifier learns from.
+As in the paper and its program (github.com/ZovanZhou/DPDLLM), a small reference model is first tuned on the texts of
+both classes, without labels: the labelled ones and those to be judged. Then the audited model samples a completion of
+the first half of each text (temperature 0.7), and the reference gives the probability of each token of prompt and
+completion. A member is completed with its own words, which the reference knows. A Gaussian naive Bayes classifier is
+fitted on the labelled texts.
+
+Settled where paper, program and this package differ:
+
+- The reference is `builtin:small`, since GPT-2 does not ship; its learning rate is therefore higher (GPT-2: 5e-5).
+  `reference="gpt2", rate=5e-5` are the published ones.
+- One reference knows labelled and judged texts; the program tunes one on each of the two sets.
+- The program takes one of four features, one of which (the whole sequence) needs texts of one length. Here the other
+  three are used together: mean probability, mean log-probability of the 20 % lowest, and mean probability of the least
+  likely of the consecutive runs of 20 %.
+
+Departures are options: `texts="labelled half"` keeps the judged texts from the reference, which then knows half of the
+labelled ones while the classifier is fitted on the other half; `temperature=0` decodes greedily, as SrDetection does.
 """
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Literal
 
 import numpy as np
-import torch
 from numpy.typing import NDArray
 from sklearn.naive_bayes import GaussianNB
 
+from assay.errors import DataError
 from assay.leakage.labelled import NO_CONTINUATION, Completion, TrainingTexts, check_classes, completions
 from assay.models import TransformersModel, open_local
 from assay.scores import SRDETECTION, fitted
+from assay.training import TrainingSettings, tune
 from assay.types import Generator, Sample, Score
 
 NAME = "dpdllm"
 SHARE = 0.2
-"""Share of the written tokens that the lowest ones, and the least likely run, are taken from."""
-IGNORED = -100
+"""Share of the tokens in the lowest ones, and in each run."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Settings:
+    """Settings of DPDLLM.
+
+    Attributes:
+        reference: any causal model, by the name of `assay.models.open_local`.
+        texts: the texts that the reference is tuned on: "all", unlabelled, or the "labelled half".
+        epochs, rate, batch: of tuning; the rate falls linearly to 0.
+        temperature: of the completions; 0 is greedy.
+        device: of the reference.
+    """
+
+    reference: str = "builtin:small"
+    texts: Literal["all", "labelled half"] = "all"
+    epochs: int = 15
+    rate: float = 1e-3
+    batch: int = 4
+    temperature: float = 0.7
+    device: str = "auto"
+
+
+PUBLISHED = Settings()
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -30,39 +68,48 @@ class DPDLLM:
     """A fitted detector.
 
     Attributes:
-        taught: the labelled texts.
+        labelled: the labelled texts.
+        judged: the texts, besides the labelled ones, that the reference knows; None where it need not.
         generator: the audited model.
-        reference: the model that read half of them.
-        classifier: fitted on the features of the other half.
+        reference: the tuned model.
+        classifier: fitted on features of labelled texts.
+        settings: of the method.
     """
 
-    taught: TrainingTexts
+    labelled: TrainingTexts
+    judged: frozenset[str] | None
     generator: Generator
     reference: TransformersModel
     classifier: GaussianNB
+    settings: Settings
 
     @property
     def labels(self) -> int:
-        """How many labelled texts it was fitted on."""
-        return len(self.taught.labels)
+        """The number of labelled texts that it was fitted on."""
+        return len(self.labelled.labels)
 
     def scores(self, samples: Sequence[Sample]) -> list[Score]:
-        """Ln p(features, member) - ln p(features, non-member) of each sample.
+        """Return ln p(features, member) - ln p(features, non-member) of each sample.
 
         Raises:
-            DataError: a sample, or one of its group, is among the labelled.
+            DataError: a sample, or one of its group, is among the labelled; or the reference does not know it.
             ModelError: a model cannot be run.
         """
-        self.taught.refuse_overlap(samples)
-        pairs = completions([one.text for one in samples], self.generator)
-        found = []
-        for one, pair, row in zip(samples, pairs, features(pairs, self.reference), strict=True):
+        self.labelled.refuse_overlap(samples)
+        if self.judged is not None and (strange := [each.id for each in samples if each.text not in self.judged]):
+            raise DataError(
+                f"{len(strange)} of {len(samples)} samples (first {strange[0]!r}) are unknown to the reference: "
+                "expected every judged text among those that the detector was fitted with"
+            )
+        pairs = completed([sample.text for sample in samples], self.generator, self.settings, self.labelled.seed)
+        scores = []
+        for sample, pair, row in zip(samples, pairs, features(pairs, self.reference), strict=True):
             if np.isnan(row).any():
-                found.append(Score(one.id, NAME, float("nan"), pair.reason or NO_CONTINUATION))
+                scores.append(Score(sample.id, NAME, float("nan"), pair.reason or NO_CONTINUATION))
                 continue
             other, member = self.classifier.predict_joint_log_proba(row[None])[0]
-            found.append(Score(one.id, NAME, float(member - other)))
-        return found
+            scores.append(Score(sample.id, NAME, float(member - other)))
+        return scores
 
 
 @fitted(
@@ -77,83 +124,76 @@ def fit(
     labels: Sequence[bool],
     generator: Generator,
     *,
-    reference: str = "builtin:small",
-    epochs: int = 3,
-    rate: float = 1e-4,
-    batch: int = 8,
-    device: str = "auto",
+    unlabelled: Sequence[Sample] = (),
+    settings: Settings = PUBLISHED,
     seed: int = 0,
 ) -> DPDLLM:
     """Fit on texts of known membership.
 
     Args:
-        samples: the texts.
+        samples: the labelled texts.
         labels: True for a member.
         generator: the audited model.
-        reference: any causal model, by the name of `assay.models.open.open_local`.
-        epochs: how often the reference reads its half.
-        rate: its learning rate.
-        batch: texts a step.
-        device: where it runs.
-        seed: of the halves and of the order of training.
+        unlabelled: the texts to be judged.
+        settings: of the method.
+        seed: of the halves, of sampling and of the order of training.
 
     Raises:
         DataError: too few texts of a class, or too few groups.
         ModelError: a model cannot be opened or run.
     """
-    taught = TrainingTexts(tuple(samples), tuple(bool(one) for one in labels), seed)
-    first, second = taught.halves()
-    model = open_local(reference, dtype="float32", device=device)
-    read(model, [samples[i].text for i in first], epochs=epochs, rate=rate, batch=batch, seed=seed)
-    columns = features(completions([samples[i].text for i in second], generator), model)
-    truths = np.array([taught.labels[i] for i in second])
+    labelled = TrainingTexts(tuple(samples), tuple(map(bool, labels)), seed)
+    tuning, fitting = (range(len(samples)),) * 2 if settings.texts == "all" else labelled.halves()
+    texts = [samples[i].text for i in tuning]
+    judged = frozenset(sample.text for sample in unlabelled) if settings.texts == "all" else None
+    if judged is not None:
+        texts += [sample.text for sample in unlabelled]
+    reference = open_local(settings.reference, dtype="float32", device=settings.device)
+    memorise(reference, list(dict.fromkeys(texts)), settings, seed=seed)
+    pairs = completed([samples[i].text for i in fitting], generator, settings, seed)
+    columns = features(pairs, reference)
+    truths = np.array([labelled.labels[i] for i in fitting])
     scored = ~np.isnan(columns).any(axis=1)
-    check_classes(truths[scored], len(second), "two halves, of which the model writes the second")
+    check_classes(truths[scored], len(fitting), "two halves, of which the model generates the second")
     classifier = GaussianNB(priors=(0.5, 0.5))
     classifier.fit(columns[scored], truths[scored])
-    return DPDLLM(taught, generator, model, classifier)
+    return DPDLLM(labelled, judged, generator, reference, classifier, settings)
 
 
-def read(model: TransformersModel, texts: Sequence[str], *, epochs: int, rate: float, batch: int, seed: int) -> None:
-    """Train the model's weights, in place, to continue the texts; each is cut to the context."""
-    weights = model.checkpoint.model
-    rows = [torch.from_numpy(one.ids[: model.context]) for one in model.encoder.encode(texts) if len(one.ids) > 1]
-    weights.requires_grad_(requires_grad=True)
-    optimiser = torch.optim.AdamW(weights.parameters(), lr=rate)
-    order = np.random.default_rng(seed)
-    weights.train()
-    with torch.random.fork_rng():
-        torch.manual_seed(seed)
-        for _ in range(epochs):
-            shuffled = order.permutation(len(rows))
-            for start in range(0, len(rows), batch):
-                chosen = [rows[i] for i in shuffled[start : start + batch]]
-                targets = torch.nn.utils.rnn.pad_sequence(chosen, batch_first=True, padding_value=IGNORED)
-                mask = targets != IGNORED
-                targets, mask = targets.to(weights.device), mask.to(weights.device)
-                logits = weights(input_ids=targets.clamp(min=0), attention_mask=mask.long()).logits[:, :-1]
-                loss = torch.nn.functional.cross_entropy(
-                    logits.flatten(0, 1), targets[:, 1:].flatten(), ignore_index=IGNORED
-                )
-                loss.backward()
-                torch.nn.utils.clip_grad_norm_(weights.parameters(), 1.0)
-                optimiser.step()
-                optimiser.zero_grad(set_to_none=True)
-    weights.eval()
-    weights.requires_grad_(requires_grad=False)
+def memorise(reference: TransformersModel, texts: Sequence[str], settings: Settings, *, seed: int) -> None:
+    """Tune all weights of the reference, in place, on texts, each cut to the context."""
+    encoded = reference.encoder.encode(texts)
+    rows = [text.ids[: reference.context] for text in encoded if len(text.ids) > 1]
+    training = TrainingSettings(
+        method="full",
+        rate=settings.rate,
+        schedule="linear",
+        warm_up=0,
+        batch=settings.batch,
+        epochs=settings.epochs,
+        clip=None,
+    )
+    tune(reference.checkpoint.model, rows, training, seed=seed)
+
+
+def completed(texts: Sequence[str], generator: Generator, settings: Settings, seed: int) -> list[Completion]:
+    """Return the completions that the settings ask for."""
+    return completions(texts, generator, temperature=settings.temperature, seed=seed)
 
 
 def features(pairs: Sequence[Completion], reference: TransformersModel) -> NDArray[np.float64]:
-    """float64 [texts, 3], of the written tokens' log-probabilities; NaN where nothing was written.
+    """Return float64 [texts, 3], of the probabilities of all tokens; NaN where there is no answer.
 
-    They are the mean, the mean of the lowest, and the mean of the least likely run.
+    They are the mean probability, the mean log-probability of the lowest, and the mean probability of the least likely
+    run.
     """
     columns = np.full((len(pairs), 3), np.nan)
-    found = reference.token_statistics([one.beginning + one.written for one in pairs])
-    for row, (one, known) in enumerate(zip(pairs, found, strict=True)):
-        written = known.log_probs[known.offsets[:, 1] > len(one.beginning)].astype(np.float64)
-        if len(written):
-            count = max(1, int(SHARE * len(written)))
-            runs = np.convolve(written, np.ones(count) / count, "valid")
-            columns[row] = written.mean(), np.sort(written)[:count].mean(), runs.min()
+    statistics = reference.token_statistics([pair.prompt + pair.answer for pair in pairs])
+    for row, (pair, tokens) in enumerate(zip(pairs, statistics, strict=True)):
+        log_probs = tokens.log_probs.astype(np.float64)
+        if pair.answer and len(log_probs):
+            count = max(1, int(SHARE * len(log_probs)))
+            probabilities = np.exp(log_probs)
+            runs = probabilities[: len(probabilities) // count * count].reshape(-1, count)
+            columns[row] = probabilities.mean(), np.sort(log_probs)[:count].mean(), runs.mean(1).min()
     return columns

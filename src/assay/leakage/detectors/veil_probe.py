@@ -1,14 +1,33 @@
-"""VeilProbe (Hu et al., IJCAI 2025): a sequence-to-sequence model learns how the audited model answers.
+"""VeilProbe (Hu et al., IJCAI 2025, arXiv:2506.19399): a sequence-to-sequence model learns the answers of the model.
 
-A small encoder-decoder learns to give, for the beginning of a text, what the audited model writes behind it. Its hidden
-states say how beginning and answer belong together; how far they move when the names in the text are replaced is the
-second part of the features. Prototypes of the two classes decide: the mean of the members and that of the others in a
-space learned for it from few labels.
+As in the paper and its program (github.com/STAIR-BUPT/VeilProbe): the audited model continues each text three times
+(temperature 0.2). A BERT-style encoder-decoder of 6 + 6 layers, 512 wide, with random weights, learns to give these
+answers for the texts, without labels: for the labelled texts and for those to be judged. The features of a text are
+the mean hidden states of all layers, of the encoder that reads the text and of the decoder at its first token; and how
+far each moves when the key tokens of the text are replaced, where Welch's t-test on the labelled texts has p < 0.01
+(else 0). A prototype network is fitted on the labelled texts: a text is classified by the nearer class mean in a
+learned space of 16 dimensions.
+
+Settled where paper, program and this package differ:
+
+- A text here is a whole function, after which there is nothing to continue; the texts of the paper are passages. So
+  the prompt, and the text that the mapping reads, is the first half; `prompt="whole"` sends all of it.
+- The tokens are those of `builtin:small`, since the tokenizer of BERT does not ship.
+- An answer has 128 tokens at most, so that text and answer fit in a small context; the program asks for 512.
+- One mapping reads the original and the perturbed text, as in the program; it is trained on the original ones.
+- Means are over the tokens of a text; the program's include its padding.
+- Key tokens are found by one proxy model: `assay.leakage.key_tokens`.
+
+Departures are options: `texts="labelled half"` keeps the judged texts from the mapping, which is then trained on half
+of the labelled ones while the prototypes are fitted on the other half; `decoder="answer"` lets the decoder read the
+answer; `perturbation="names"` replaces all names; sizes, epochs and
+rate of the mapping.
 """
 
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any, Literal
 
 import numpy as np
 import torch
@@ -19,28 +38,81 @@ from torch.nn.utils.rnn import pad_sequence
 from transformers import (
     AutoModelForSeq2SeqLM,
     AutoTokenizer,
+    BertConfig,
+    EncoderDecoderConfig,
+    EncoderDecoderModel,
     PreTrainedModel,
     PreTrainedTokenizerBase,
-    T5Config,
-    T5ForConditionalGeneration,
 )
 
-from assay.leakage.labelled import Completion, TrainingTexts, check_classes, completions
-from assay.models import located, one_line, quiet
+from assay.errors import DataError
+from assay.leakage.key_tokens import perturbed
+from assay.leakage.labelled import CUT, Completion, TrainingTexts, check_classes
+from assay.models import located, one_line, open_local, quiet, resolve_device
 from assay.scores import SRDETECTION, fitted
-from assay.scoring import rewritten
-from assay.types import Generator, Sample, Score
+from assay.scoring import cut_texts, rewritten
+from assay.training import Batches, Progress, Training, accumulate, train, trapezoid
+from assay.training.processes import Processes
+from assay.types import Generator, Sample, Score, Unread
 
 NAME = "veil_probe"
-LONGEST = 256
-"""Tokens of a beginning, and of what was written, that the mapping reads."""
-DIMENSIONS = 16
-"""Of the space of the prototypes."""
-EPISODES = 200
+LONGEST = 512
+"""Tokens of a text, and of an answer, that the mapping reads."""
+HIDDEN, DIMENSIONS = 64, 16
+"""Widths of the prototype network: of its hidden layers and of its space."""
+EPISODES, SHOTS = 500, 5
+"""Episodes of the prototype network, and support and query texts of each class in one."""
+PROTOTYPE_RATE, PROTOTYPE_DECAY, BOTTLENECK = 3e-4, 1e-5, 1e-3
+"""Of the prototype network: learning rate, weight decay, weight of the bottleneck loss."""
 SIGNIFICANT = 0.01
 """Two-sided p-value of Welch's t-test below which the movement of a hidden unit counts."""
 IGNORED = -100
 Rows = NDArray[np.float64]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Settings:
+    """Settings of VeilProbe.
+
+    Attributes:
+        texts: the texts that the mapping is trained on: "all", unlabelled, or the "labelled half".
+        prompt: sent to the audited model, and read by the mapping: the first "half" of a text, or the "whole".
+        answers: sampled for each text.
+        temperature: of sampling; 0 is greedy.
+        answer_tokens: most tokens of an answer.
+        mapping: a sequence-to-sequence model to begin with, a folder or a hub id; None is a new one.
+        layers, width, heads, feed_forward, dropout: of a new mapping, encoder and decoder alike.
+        epochs, rate, batch, weight_decay: of its training; the rate falls linearly to 0.
+        decoder: reads only its "start" token for the features, or the first "answer".
+        perturbation: replaces the "key tokens" or all "names".
+        key_share: share of the tokens that are key tokens.
+        proxy: the open model that finds them.
+        device: of mapping and proxy.
+    """
+
+    texts: Literal["all", "labelled half"] = "all"
+    prompt: Literal["half", "whole"] = "half"
+    answers: int = 3
+    temperature: float = 0.2
+    answer_tokens: int = 128
+    mapping: str | None = None
+    layers: int = 6
+    width: int = 512
+    heads: int = 8
+    feed_forward: int = 2048
+    dropout: float = 0.1
+    epochs: int = 2
+    rate: float = 5e-5
+    batch: int = 2
+    weight_decay: float = 0.01
+    decoder: Literal["start", "answer"] = "start"
+    perturbation: Literal["key tokens", "names"] = "key tokens"
+    key_share: float = 0.1
+    proxy: str = "builtin:small"
+    device: str = "auto"
+
+
+PUBLISHED = Settings()
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -53,26 +125,22 @@ class Mapping:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Prototypes:
-    """Two points in a learned space.
+    """The mean of each class in a learned space.
 
     Attributes:
-        centre: float64 [features], mean of each feature.
-        spread: float64 [features], its standard deviation; 1 where it does not vary.
-        kept: bool [features], which features count.
+        significant: bool [features], features that count; the others are 0.
         space: features → the space.
         points: float32 [2, dimensions], of non-members and of members.
     """
 
-    centre: Rows
-    spread: Rows
-    kept: NDArray[np.bool_]
+    significant: NDArray[np.bool_]
     space: torch.nn.Module
     points: torch.Tensor
 
     def nearer(self, rows: Rows) -> Rows:
-        """float64 [texts]: squared distance to the non-members' point minus that to the members'."""
+        """Return float64 [texts]: distance to the non-members' point minus that to the members'."""
         with torch.inference_mode():
-            away = torch.cdist(self.space(standard(rows, self.centre, self.spread)[:, self.kept]), self.points) ** 2
+            away = torch.cdist(self.space(_tensor(rows, self.significant)), self.points)
         return (away[:, 0] - away[:, 1]).double().numpy()
 
 
@@ -81,45 +149,54 @@ class VeilProbe:
     """A fitted detector.
 
     Attributes:
-        taught: the labelled texts.
+        labelled: the labelled texts.
+        judged: the texts, besides the labelled ones, that the mapping knows; None where it need not.
         generator: the audited model.
-        mapping: learned from half of them.
-        prototypes: from the features of the other half.
+        mapping: trained on answers of the audited model.
+        prototypes: fitted on features of labelled texts.
+        settings: of the method.
     """
 
-    taught: TrainingTexts
+    labelled: TrainingTexts
+    judged: frozenset[str] | None
     generator: Generator
     mapping: Mapping
     prototypes: Prototypes
+    settings: Settings
 
     @property
     def labels(self) -> int:
-        """How many labelled texts it was fitted on."""
-        return len(self.taught.labels)
+        """The number of labelled texts that it was fitted on."""
+        return len(self.labelled.labels)
 
     def scores(self, samples: Sequence[Sample]) -> list[Score]:
-        """How much nearer each sample is to the members' prototype than to the others'.
+        """Return how much nearer each sample is to the members' prototype than to the others'.
 
         Raises:
-            DataError: a sample, or one of its group, is among the labelled.
-            ModelError: the audited model cannot be run.
+            DataError: a sample, or one of its group, is among the labelled; or the mapping does not know it.
+            ModelError: a model cannot be run.
         """
-        self.taught.refuse_overlap(samples)
-        rows, reasons = features(samples, self.generator, self.mapping)
+        self.labelled.refuse_overlap(samples)
+        if self.judged is not None and (strange := [each.id for each in samples if each.text not in self.judged]):
+            raise DataError(
+                f"{len(strange)} of {len(samples)} samples (first {strange[0]!r}) are unknown to the mapping: "
+                "expected every judged text among those that the detector was fitted with"
+            )
+        rows, reasons = features(samples, self.generator, self.mapping, self.settings, seed=self.labelled.seed)
         values = np.full(len(samples), np.nan)
         scored = ~np.isnan(rows).any(axis=1)
         if scored.any():
             values[scored] = self.prototypes.nearer(rows[scored])
         return [
-            Score(one.id, NAME, float(value), reason)
-            for one, value, reason in zip(samples, values, reasons, strict=True)
+            Score(sample.id, NAME, float(value), reason)
+            for sample, value, reason in zip(samples, values, reasons, strict=True)
         ]
 
 
 @fitted(
     name=NAME,
     title="VeilProbe",
-    formula="squared distance to the prototype of the non-members - that to the prototype of the members",
+    formula="distance to the prototype of the non-members - that to the prototype of the members",
     reference="Hu et al., IJCAI 2025",
     names_in={SRDETECTION: "VeilProbe"},
 )
@@ -128,182 +205,286 @@ def fit(
     labels: Sequence[bool],
     generator: Generator,
     *,
-    mapping: str | None = None,
-    epochs: int = 10,
-    rate: float = 1e-3,
-    batch: int = 8,
+    unlabelled: Sequence[Sample] = (),
+    settings: Settings = PUBLISHED,
     seed: int = 0,
 ) -> VeilProbe:
     """Fit on texts of known membership.
 
     Args:
-        samples: the texts.
+        samples: the labelled texts.
         labels: True for a member.
         generator: the audited model.
-        mapping: a sequence-to-sequence model to begin with, a folder or a hub id; None is a small T5 of random weights.
-        epochs: how often the mapping reads its half.
-        rate: its learning rate.
-        batch: texts a step.
-        seed: of the halves, of random weights and of the order of training.
+        unlabelled: the texts to be judged.
+        settings: of the method.
+        seed: of the halves, of sampling, of random weights and of the order of training.
 
     Raises:
         DataError: too few texts of a class that can be scored, or too few groups.
         ModelError: a model cannot be opened or run.
     """
-    taught = TrainingTexts(tuple(samples), tuple(bool(one) for one in labels), seed)
-    first, second = taught.halves()
-    with torch.random.fork_rng():
-        torch.manual_seed(seed)
-        found = open_mapping(mapping)
-        pairs = completions([samples[i].text for i in first], generator)
-        learn(found, [one for one in pairs if one.written], epochs=epochs, rate=rate, batch=batch, seed=seed)
-        rows, _ = features([samples[i] for i in second], generator, found)
-        scored = ~np.isnan(rows).any(axis=1)
-        truths = np.array([taught.labels[i] for i in second])[scored]
-        check_classes(truths, len(second), "two halves, in a language whose names can be replaced")
-        return VeilProbe(taught, generator, found, prototypes(rows[scored], truths, seed=seed))
+    labelled = TrainingTexts(tuple(samples), tuple(map(bool, labels)), seed)
+    training, fitting = (range(len(samples)),) * 2 if settings.texts == "all" else labelled.halves()
+    texts = [samples[i].text for i in training]
+    judged = frozenset(sample.text for sample in unlabelled) if settings.texts == "all" else None
+    if judged is not None:
+        texts += [sample.text for sample in unlabelled]
+    prompts = [prompt for prompt in prompts_of(list(dict.fromkeys(texts)), generator, settings) if prompt is not None]
+    pairs = answered(prompts, generator, settings, answers=settings.answers, seed=seed)
+    mapping = open_mapping(settings, seed=seed)
+    learn(mapping, [pair for pair in pairs if pair.reason is None], settings, seed=seed)
+    rows, _ = features([samples[i] for i in fitting], generator, mapping, settings, seed=seed)
+    scored = ~np.isnan(rows).any(axis=1)
+    truths = np.array([labelled.labels[i] for i in fitting])[scored]
+    check_classes(truths, len(fitting), "words that can be replaced")
+    return VeilProbe(labelled, judged, generator, mapping, prototypes(rows[scored], truths, seed=seed), settings)
 
 
-def open_mapping(name: str | None) -> Mapping:
-    """The sequence-to-sequence model of that name; without one a small T5 of random weights.
+def prompts_of(texts: Sequence[str], generator: Generator, settings: Settings) -> list[str | None]:
+    """Return what is sent to the audited model for each text; None for a text that is too short to be cut."""
+    if settings.prompt == "whole":
+        return list(texts)
+    return [str(cut.question.prompt) if cut.truth else None for (cut,) in cut_texts(CUT, texts, generator)]
+
+
+def answered(
+    prompts: Sequence[str], generator: Generator, settings: Settings, *, answers: int, seed: int
+) -> list[Completion]:
+    """Return so many sampled answers for each prompt, those of one prompt together.
+
+    That the model ends a text where the prompt ends is an answer too, an empty one without a reason.
+
+    Raises:
+        ModelError: the model cannot be run.
+    """
+    repeated = [prompt for prompt in prompts for _ in range(answers)]
+    sampled = generator.generate(
+        repeated, max_new_tokens=settings.answer_tokens, temperature=settings.temperature, seed=seed
+    )
+    return [
+        Completion(prompt, "", answer.reason) if isinstance(answer, Unread) else Completion(prompt, answer)
+        for prompt, answer in zip(repeated, sampled, strict=True)
+    ]
+
+
+def open_mapping(settings: Settings, *, seed: int) -> Mapping:
+    """Open the sequence-to-sequence model of the settings; without a name, a new one of random weights.
 
     Raises:
         ModelError: it cannot be opened.
     """
-    place = located(name or "builtin:small")
-    with quiet(), one_line(name or "builtin:small"):
+    place = located(settings.mapping or "builtin:small")
+    device = resolve_device(settings.device)
+    with quiet(), one_line(settings.mapping or "builtin:small"), torch.random.fork_rng():
+        torch.manual_seed(seed)
         tokenizer = AutoTokenizer.from_pretrained(place, local_files_only=Path(place).is_dir())
-        if name is not None:
-            return Mapping(
-                AutoModelForSeq2SeqLM.from_pretrained(place, local_files_only=Path(place).is_dir()), tokenizer
-            )
-    end = tokenizer.eos_token_id or 0
-    settings = T5Config(
-        vocab_size=len(tokenizer),
-        d_model=128,
-        d_kv=32,
-        d_ff=256,
-        num_layers=2,
-        num_heads=4,
-        dropout_rate=0.0,
-        pad_token_id=end,
-        eos_token_id=end,
-    )
-    settings.decoder_start_token_id = end
-    return Mapping(T5ForConditionalGeneration(settings), tokenizer)
+        if settings.mapping is not None:
+            model = AutoModelForSeq2SeqLM.from_pretrained(place, local_files_only=Path(place).is_dir())
+        else:
+            model = _new_mapping(tokenizer, settings)
+    return Mapping(model.to(device).eval(), tokenizer)
+
+
+def _new_mapping(tokenizer: PreTrainedTokenizerBase, settings: Settings) -> EncoderDecoderModel:
+    sizes: dict[str, Any] = {
+        "vocab_size": len(tokenizer),
+        "hidden_size": settings.width,
+        "num_hidden_layers": settings.layers,
+        "num_attention_heads": settings.heads,
+        "intermediate_size": settings.feed_forward,
+        "hidden_dropout_prob": settings.dropout,
+        "attention_probs_dropout_prob": settings.dropout,
+        "max_position_embeddings": LONGEST + 1,
+        "pad_token_id": tokenizer.eos_token_id or 0,
+    }
+    config = EncoderDecoderConfig.from_encoder_decoder_configs(BertConfig(**sizes), BertConfig(**sizes))
+    config.pad_token_id = config.decoder_start_token_id = tokenizer.eos_token_id or 0
+    return EncoderDecoderModel(config)
 
 
 def learn(
-    mapping: Mapping, pairs: Sequence[Completion], *, epochs: int, rate: float, batch: int, seed: int
-) -> list[float]:
-    """Train the mapping, in place, to give what was written for each beginning; the mean loss of each epoch."""
-    optimiser = torch.optim.AdamW(mapping.model.parameters(), lr=rate)
-    order, losses = np.random.default_rng(seed), []
-    mapping.model.train()
-    for _ in range(epochs):
-        shuffled, loss_sum = order.permutation(len(pairs)), 0.0
-        for start in range(0, len(pairs), batch):
-            chosen = [pairs[i] for i in shuffled[start : start + batch]]
-            loss = mapping.model(**inputs(mapping.tokenizer, chosen)).loss
-            loss.backward()
-            torch.nn.utils.clip_grad_norm_(mapping.model.parameters(), 1.0)
-            optimiser.step()
-            optimiser.zero_grad(set_to_none=True)
-            loss_sum += float(loss.detach()) * len(chosen)
-        losses.append(loss_sum / max(1, len(pairs)))
-    mapping.model.eval()
-    return losses
+    mapping: Mapping, pairs: Sequence[Completion], settings: Settings, *, seed: int, progress: Progress | None = None
+) -> None:
+    """Train the mapping, in place, to give the answer for each text."""
+    if not pairs:
+        return
+    batches = Batches(len(pairs), settings.batch, seed)
+    steps = batches.per_epoch * settings.epochs
+    model = mapping.model
+
+    def gradient(step: int) -> torch.Tensor:
+        batch = [pairs[i] for i in batches(step)]
+        return accumulate(lambda part: _answer_loss(mapping, part), [batch], model.device)
+
+    training = Training(
+        model=model,
+        optimisers=[torch.optim.AdamW(model.parameters(), lr=settings.rate, weight_decay=settings.weight_decay)],
+        gradient=gradient,
+        steps=steps,
+        schedule=trapezoid(steps, decay=steps),
+        clip=1.0,
+        seed=seed,
+    )
+    train(training, processes=Processes("cpu", alone=model.device), progress=progress)
 
 
-def inputs(tokenizer: PreTrainedTokenizerBase, pairs: Sequence[Completion]) -> dict[str, torch.Tensor]:
-    """Beginnings and what was written, in tokens, padded: int64 [texts, longest]."""
-    beginnings = [_ids(tokenizer, one.beginning) for one in pairs]
-    written = [_ids(tokenizer, one.written) for one in pairs]
-    return {
-        "input_ids": pad_sequence(beginnings, batch_first=True),
-        "attention_mask": pad_sequence([torch.ones_like(one) for one in beginnings], batch_first=True),
-        "labels": pad_sequence(written, batch_first=True, padding_value=IGNORED),
-    }
+def _answer_loss(mapping: Mapping, pairs: Sequence[Completion]) -> torch.Tensor:
+    """Return the mean cross-entropy of the tokens of the answers, the end token included."""
+    end = torch.tensor([mapping.tokenizer.eos_token_id or 0])
+    answers = [torch.cat([_answer_ids(mapping, pair.answer), end]) for pair in pairs]
+    targets = pad_sequence(answers, batch_first=True, padding_value=IGNORED).to(mapping.model.device)
+    logits = mapping.model(**inputs(mapping, pairs, answers=True)).logits
+    return cross_entropy(logits.flatten(0, 1), targets.flatten(), ignore_index=IGNORED)
 
 
-def _ids(tokenizer: PreTrainedTokenizerBase, text: str) -> torch.Tensor:
-    return torch.tensor(tokenizer(text, add_special_tokens=False)["input_ids"][-LONGEST:] or [0], dtype=torch.int64)
+def inputs(mapping: Mapping, pairs: Sequence[Completion], *, answers: bool) -> dict[str, torch.Tensor]:
+    """Return the arguments of the mapping, padded: int64 [texts, longest].
 
-
-def features(samples: Sequence[Sample], generator: Generator, mapping: Mapping) -> tuple[Rows, list[str | None]]:
-    """float64 [texts, 4 d], d the width of the mapping, and why a row is NaN; None where it is not.
-
-    The first half of a row are the states of the text's own pair, the second by how much those of the pair with
-    replaced names differ from them.
+    Args:
+        mapping: the model.
+        pairs: texts and answers.
+        answers: whether the decoder reads the answer after its start token, or the start token alone.
     """
-    renamed = [rewritten(one, 1) for one in samples]
-    own = completions([one.text for one in samples], generator)
-    changed = iter(completions([one.texts[0] for one in renamed if one.texts], generator))
-    others = [next(changed) if one.texts else None for one in renamed]
-    rows: dict[int, Rows] = {}
+    start = torch.tensor([mapping.model.config.decoder_start_token_id or 0])
+    texts = [_ids(mapping.tokenizer, pair.prompt, LONGEST) for pair in pairs]
+    read = [torch.cat([start, _answer_ids(mapping, pair.answer)]) if answers else start for pair in pairs]
+    tensors = {
+        "input_ids": texts,
+        "attention_mask": [torch.ones_like(ids) for ids in texts],
+        "decoder_input_ids": read,
+        "decoder_attention_mask": [torch.ones_like(ids) for ids in read],
+    }
+    return {name: pad_sequence(rows, batch_first=True).to(mapping.model.device) for name, rows in tensors.items()}
+
+
+def _answer_ids(mapping: Mapping, answer: str) -> torch.Tensor:
+    if not answer:
+        return torch.empty(0, dtype=torch.int64)
+    return _ids(mapping.tokenizer, answer, LONGEST - 1)
+
+
+def _ids(tokenizer: PreTrainedTokenizerBase, text: str, longest: int) -> torch.Tensor:
+    ids = tokenizer(text, add_special_tokens=False, verbose=False)["input_ids"]
+    return torch.tensor(ids[-longest:] or [0], dtype=torch.int64)
+
+
+def features(
+    samples: Sequence[Sample], generator: Generator, mapping: Mapping, settings: Settings, *, seed: int
+) -> tuple[Rows, list[str | None]]:
+    """Return float64 [texts, 2 d], d the hidden states of the mapping, and why a row is NaN (None where it is not).
+
+    The first half of a row are the states of the text, the second by how much those of the perturbed text differ.
+    """
+    own = prompts_of([sample.text for sample in samples], generator, settings)
+    changed = _perturbed(samples, own, generator, settings, seed=seed)
+    both = [(first, second) for first, second in zip(own, changed, strict=True) if first is not None and second]
+    pairs = iter(_read_by_decoder([text for pair in both for text in pair], generator, settings, seed=seed))
+    rows: list[Rows | None] = []
     reasons: list[str | None] = []
-    for place, (pair, other, names) in enumerate(zip(own, others, renamed, strict=True)):
-        if other is None:
-            reasons.append(names.reason or "no names to replace")
-        elif not pair.written or not other.written:
-            reasons.append(pair.reason or other.reason)
+    for prompt, other in zip(own, changed, strict=True):
+        if prompt is None or not other:
+            rows.append(None)
+            reasons.append("no words to replace" if prompt else "too short to be cut")
+            continue
+        first, second = next(pairs), next(pairs)
+        reasons.append(first.reason or second.reason)
+        if reasons[-1] is None:
+            state = states(mapping, first, settings)
+            rows.append(np.concatenate([state, np.abs(states(mapping, second, settings) - state)]))
         else:
-            first, second = states(mapping, pair), states(mapping, other)
-            rows[place] = np.concatenate([first, np.abs(second - first)])
-            reasons.append(None)
-    width = next((len(row) for row in rows.values()), 1)
-    found = np.full((len(samples), width), np.nan)
-    for place, row in rows.items():
-        found[place] = row
-    return found, reasons
+            rows.append(None)
+    width = next((len(row) for row in rows if row is not None), 1)
+    return np.stack([np.full(width, np.nan) if row is None else row for row in rows]), reasons
 
 
-def states(mapping: Mapping, pair: Completion) -> Rows:
-    """float64 [2 d]: mean last hidden state of the encoder over the beginning, and of the decoder over the answer."""
+def _perturbed(
+    samples: Sequence[Sample], prompts: Sequence[str | None], generator: Generator, settings: Settings, *, seed: int
+) -> list[str | None]:
+    """Return each prompt perturbed; None where it cannot be."""
+    if settings.perturbation == "names":
+        variants = [rewritten(sample, 1).texts for sample in samples]
+        renamed = iter(prompts_of([texts[0] for texts in variants if texts], generator, settings))
+        return [next(renamed) if texts else None for texts in variants]
+    proxy = open_local(settings.proxy, dtype="float32", device=settings.device)
+    return perturbed([prompt or "" for prompt in prompts], proxy, share=settings.key_share, seed=seed)
+
+
+def _read_by_decoder(
+    prompts: Sequence[str], generator: Generator, settings: Settings, *, seed: int
+) -> list[Completion]:
+    """Return each prompt with the answer that the decoder reads; an empty one where it reads its start alone."""
+    if settings.decoder == "start":
+        return [Completion(prompt, "") for prompt in prompts]
+    return answered(prompts, generator, settings, answers=1, seed=seed)
+
+
+def states(mapping: Mapping, pair: Completion, settings: Settings) -> Rows:
+    """Return float64 [d]: mean hidden states of all layers, of the encoder, then of the decoder."""
     with torch.inference_mode():
-        found = mapping.model(**inputs(mapping.tokenizer, [pair]), output_hidden_states=True)
-    both = (found.encoder_last_hidden_state, found.decoder_hidden_states[-1])
-    return np.concatenate([one[0].mean(0).double().numpy() for one in both])
+        output = mapping.model(
+            **inputs(mapping, [pair], answers=settings.decoder == "answer"), output_hidden_states=True
+        )
+    layers = (*output.encoder_hidden_states, *output.decoder_hidden_states)
+    return np.concatenate([layer[0].mean(0).double().cpu().numpy() for layer in layers])
 
 
 def prototypes(rows: Rows, truths: NDArray[np.bool_], *, seed: int) -> Prototypes:
-    """A space in which each class gathers around its mean, learned from few texts.
+    """Learn a space in which each class gathers around its mean.
 
     Args:
-        rows: float64 [texts, features].
+        rows: float64 [texts, features], states and movements.
         truths: bool [texts], True for a member; at least two of each class.
-        seed: of the episodes.
+        seed: of weights and episodes.
     """
-    centre, spread = rows.mean(0), rows.std(0)
-    spread[spread == 0] = 1
+    significant = np.ones(rows.shape[1], np.bool_)
     half = rows.shape[1] // 2
-    kept = np.ones(rows.shape[1], np.bool_)
     moved = rows[:, half:]
-    varies = moved.std(0) > 0
-    kept[half:] = False
-    if varies.any():
+    significant[half:] = False
+    if (varies := moved.std(0) > 0).any():
         p = ttest_ind(moved[truths][:, varies], moved[~truths][:, varies], equal_var=False).pvalue
-        kept[half:][varies] = p < SIGNIFICANT
-    given = standard(rows, centre, spread)[:, kept]
-    space = torch.nn.Sequential(torch.nn.Linear(int(kept.sum()), 64), torch.nn.ReLU(), torch.nn.Linear(64, DIMENSIONS))
-    optimiser = torch.optim.AdamW(space.parameters(), lr=1e-3, weight_decay=1e-2)
-    draw = np.random.default_rng(seed)
+        significant[half:][varies] = p < SIGNIFICANT
+    table = _tensor(rows, significant)
     classes = [np.flatnonzero(truths == label) for label in (False, True)]
-    for _ in range(EPISODES):
-        shuffled = [draw.permutation(one) for one in classes]
-        support = [one[: len(one) // 2] for one in shuffled]
-        query = [one[len(one) // 2 :] for one in shuffled]
-        points = torch.stack([space(given[one]).mean(0) for one in support])
-        away = torch.cdist(space(given[np.concatenate(query)]), points) ** 2
-        wanted = torch.tensor([label for label, one in enumerate(query) for _ in one])
-        cross_entropy(-away, wanted).backward()
-        optimiser.step()
-        optimiser.zero_grad(set_to_none=True)
+    shots = [min(SHOTS, len(members) // 2) for members in classes]
+    with torch.random.fork_rng():
+        torch.manual_seed(seed)
+        space = torch.nn.Sequential(
+            torch.nn.Linear(rows.shape[1], HIDDEN),
+            torch.nn.ReLU(),
+            torch.nn.Linear(HIDDEN, HIDDEN),
+            torch.nn.ReLU(),
+            torch.nn.Linear(HIDDEN, DIMENSIONS),
+        )
+
+    def gradient(step: int) -> torch.Tensor:
+        draw = np.random.default_rng([seed, step])
+        drawn = [draw.permutation(members)[: 2 * count] for members, count in zip(classes, shots, strict=True)]
+        return accumulate(lambda episode: _episode_loss(space, table, episode), [drawn], torch.device("cpu"))
+
+    training = Training(
+        model=space,
+        optimisers=[torch.optim.Adam(space.parameters(), lr=PROTOTYPE_RATE, weight_decay=PROTOTYPE_DECAY)],
+        gradient=gradient,
+        steps=EPISODES,
+        seed=seed,
+    )
+    train(training, processes=Processes("cpu", alone=torch.device("cpu")))
     with torch.inference_mode():
-        points = torch.stack([space(given[one]).mean(0) for one in classes])
-    return Prototypes(centre, spread, kept, space, points)
+        points = torch.stack([space(table[members]).mean(0) for members in classes])
+    return Prototypes(significant, space, points)
 
 
-def standard(rows: Rows, centre: Rows, spread: Rows) -> torch.Tensor:
-    """float32 [texts, features], standardised."""
-    return torch.from_numpy((rows - centre) / spread).float()
+def _episode_loss(space: torch.nn.Module, table: torch.Tensor, drawn: Sequence[NDArray[np.int64]]) -> torch.Tensor:
+    """Return cross-entropy of the queries by squared distance to the class means, plus the bottleneck loss."""
+    support = [members[: len(members) // 2] for members in drawn]
+    query = [members[len(members) // 2 :] for members in drawn]
+    points = torch.stack([space(table[members]).mean(0) for members in support])
+    vectors = space(table[np.concatenate(query)])
+    classes = torch.tensor([label for label, members in enumerate(query) for _ in members])
+    bottleneck = torch.log1p(vectors.var(0)).sum()
+    return cross_entropy(-(torch.cdist(vectors, points) ** 2), classes) + BOTTLENECK * bottleneck
+
+
+def _tensor(rows: Rows, significant: NDArray[np.bool_]) -> torch.Tensor:
+    """Return float32 [texts, features], 0 where a feature does not count."""
+    return torch.from_numpy(np.where(significant, rows, 0.0)).float()

@@ -21,7 +21,8 @@ from numpy.typing import ArrayLike
 
 from assay.errors import DataError
 from assay.evaluation.arrays import Booleans, Floats, Indices, group_codes, labels
-from assay.evaluation.bootstrap import LEVEL, RESAMPLES, SEED
+from assay.evaluation.bootstrap import RESAMPLES, SEED
+from assay.evaluation.interval import LEVEL
 from assay.evaluation.ranking_result import Ranking, rank, rank_all
 from assay.evaluation.shape import lexical_shape
 

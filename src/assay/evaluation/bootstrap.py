@@ -1,4 +1,4 @@
-"""Intervals by resampling groups: samples of one project, task or book stand or fall together.
+"""How far a value varies over groups: samples of one project, task or book stand or fall together.
 
 A resample draws as many groups as there are, with replacement (Efron and Tibshirani 1993, ch. 8; Davison and
 Hinkley 1997, section 3.8, resampling of clusters), and a group drawn twice counts its samples twice. So a
@@ -8,11 +8,11 @@ resample is a vector of integer weights, and a statistic is a function of a bloc
 Strata. Classes may live in different groups (a project is a member or is not) or in the same (a task with a
 leaked and a fresh form). Groups with the same set of classes form a stratum and are drawn from that stratum,
 so a resample keeps the design of the study. A stratum of a single group would never vary and would claim too
-much: such strata are pooled. Where a resample still lacks a class, the statistic is NaN there; the interval
-ignores those resamples and says how many there were (`ignored`).
+much: such strata are pooled. Where a resample still lacks a class, the statistic is NaN there; such resamples are
+ignored and counted.
 
-No interval is given (NaN bounds) where a class comes from a single group: nothing there says how another
-group would differ.
+The resamples give the standard error and its degrees of freedom; `interval` makes the interval. Percentiles of the
+resamples are not used: with few groups they are too narrow (`benchmarks/bench_interval_coverage.py`).
 """
 
 from collections.abc import Callable, Hashable, Iterator, Sequence
@@ -21,18 +21,22 @@ from typing import Self
 
 import numpy as np
 from numpy.typing import ArrayLike
+from scipy.special import stdtr
 
 from assay.errors import DataError
 from assay.evaluation.arrays import Booleans, Floats, Indices, both_classes, group_codes, labels, scorable
 from assay.evaluation.estimate import Estimate
+from assay.evaluation.interval import LEVEL, RATE, Range, Support, Uncertainty, interval, pseudo_error
 from assay.evaluation.ranking import Sweep
 
 RESAMPLES = 1000
 SEED = 0
-LEVEL = 0.95
 
 BLOCK = 1 << 19
 """Weights held at a time: 4 MiB of float64, whatever the number of resamples."""
+
+FEWEST_FREEDOM = 5.0
+"""Degrees of freedom below which their own estimate means nothing."""
 
 Statistic = Callable[[Floats], Floats]
 """Weights [r, n] to values [r, k]."""
@@ -81,6 +85,36 @@ class Resamples:
 
     def weights(self) -> Iterator[Floats]:
         """Sample weights in blocks [r, n], R rows in all."""
+        for drawn in self._draws():
+            yield drawn[:, self.group]
+
+    def spread(self, statistic: Statistic) -> "Spread":
+        """Values, standard errors and degrees of freedom of the k values of a statistic."""
+        values = statistic(np.ones((1, len(self.group))))[0]
+        blocks, groups = [], int(self.group.max()) + 1
+        joint, picked = np.zeros((groups, len(values))), np.zeros(groups)
+        for drawn in self._draws():
+            deviations = statistic(drawn[:, self.group]) - values
+            joint += (drawn - 1).T @ np.nan_to_num(deviations)
+            picked += (drawn - 1).sum(0)
+            blocks.append(deviations)
+        replicates = np.concatenate(blocks)
+        # what a group adds to the value is the covariance of its count with the replicates (Efron 2014)
+        influence = (joint - picked[:, None] * np.nan_to_num(replicates).mean(0)) / self.size
+        lost = np.isnan(replicates).sum(0)
+        enough = (2 * lost < self.size) & (self.size - lost > 1)
+        variance = np.array([np.nanvar(r, ddof=1) if e else np.nan for r, e in zip(replicates.T, enough, strict=True)])
+        errors, freedom = _error(variance, influence, self.strata, self.size)
+        return Spread(values, errors, freedom, lost)
+
+    def support(self, *classes: Booleans) -> Support:
+        """Groups and samples of each class, a mask [n] a class."""
+        return Support(
+            tuple(len(np.unique(self.group[mask])) for mask in classes), min(int(mask.sum()) for mask in classes)
+        )
+
+    def _draws(self) -> Iterator[Floats]:
+        """How often each group was drawn, in blocks [r, groups]."""
         rng = np.random.default_rng(self.seed)
         groups = int(self.group.max()) + 1
         rows = max(1, BLOCK // len(self.group))
@@ -91,46 +125,63 @@ class Resamples:
                 picks = rng.integers(len(stratum), size=(count, len(stratum)))
                 flat = (picks + np.arange(count)[:, None] * len(stratum)).ravel()
                 drawn[:, stratum] = np.bincount(flat, minlength=count * len(stratum)).reshape(count, -1)
-            yield drawn[:, self.group]
-
-    def replicates(self, statistic: Statistic) -> Floats:
-        """[R, k]: the statistic of every resample."""
-        return np.concatenate([statistic(block) for block in self.weights()])
-
-    def independent(self, classes: ArrayLike, used: Booleans) -> int:
-        """The fewest groups that any class of the `used` samples comes from."""
-        kinds = np.asarray(classes)
-        return min((len(np.unique(self.group[used & (kinds == kind)])) for kind in np.unique(kinds)), default=0)
+            yield drawn
 
 
-def interval(
-    value: float, replicates: Floats, *, independent: int, rate: bool = False, level: float = LEVEL
-) -> Estimate:
-    """The percentile interval of `replicates` [R] around `value`.
+@dataclass(frozen=True, slots=True, eq=False)
+class Spread:
+    """How far the k values of a statistic vary over resamples of groups.
 
-    NaN replicates (a resample without one of the classes) are ignored; where more than half are NaN, or fewer
-    than two independent groups stand behind a class, there is no interval. Where a `rate` (AUROC, TPR,
-    accuracy: within 0 and 1) of exactly 0 or 1 never varies, the percentiles would claim certainty: the bound
-    is then Clopper and Pearson's for that many independent trials, (alpha / 2) ** (1 / independent) from the
-    other end. That is exact for a share of groups, and conservative for an AUROC, which contains that many
-    independent pairs.
+    Attributes:
+        values: float64 [k], on all the data.
+        errors: float64 [k], standard errors; NaN where more than half of the resamples have no value.
+        freedom: float64 [k], degrees of freedom of each error.
+        lost: intp [k], resamples without a value because a class was missing from them.
     """
-    valid = replicates[~np.isnan(replicates)]
-    # a spread needs two groups
-    if np.isnan(value) or independent < 2 or 2 * len(valid) < len(replicates):  # noqa: PLR2004  as said above
-        return Estimate(value, np.nan, np.nan, level)
-    tail = (1 - level) / 2
-    if rate and value in (0.0, 1.0) and (valid == value).all():
-        bound = tail ** (1 / independent)
-        low, high = (bound, 1.0) if value else (0.0, 1 - bound)
-        return Estimate(value, low, high, level)
-    low, high = np.quantile(valid, (tail, 1 - tail))
-    return Estimate(value, float(low), float(high), level)
+
+    values: Floats
+    errors: Floats
+    freedom: Floats
+    lost: Indices
+
+    def uncertainty(self, column: int) -> Uncertainty:
+        """Of one of the k values."""
+        return Uncertainty(float(self.errors[column]), float(self.freedom[column]))
+
+    def estimate(
+        self, column: int, support: Support, *, within: Range | None = RATE, level: float = LEVEL
+    ) -> Estimate:
+        """One of the k values with its interval; arguments as `interval`."""
+        return interval(float(self.values[column]), self.uncertainty(column), support, within=within, level=level)
 
 
-def ignored(replicates: Floats) -> int:
-    """How many resamples gave no value because a class was missing from them."""
-    return int(np.isnan(replicates).sum())
+def _error(variance: Floats, influence: Floats, strata: Sequence[Indices], size: int) -> tuple[Floats, Floats]:
+    """Standard errors [k] and their degrees of freedom from the variance [k] over `size` resamples.
+
+    Resampling G groups underestimates a variance by (G - 1) / G; each stratum is corrected by its share in it. The
+    degrees of freedom are Satterthwaite's (1946), and fewer where a few groups make up most of the variance: the
+    variance of the sum of squared influences [groups, k] is then itself estimated from their fourth powers.
+    """
+    noise = np.nan_to_num(variance) / size  # of each influence, since there are only so many resamples
+    part, uncertain, capped = [], [], []
+    for stratum in strata:
+        of, count = influence[stratum], len(stratum)
+        squares = np.maximum((of**2).sum(0) - count * noise, 0)
+        fourths = (of**4).sum(0) - 6 * noise * squares - 3 * count * noise**2
+        bias = count / max(count - 1, 1)
+        part.append(squares * bias)
+        uncertain.append(np.maximum(fourths - squares**2 / count, 0) * bias**3)
+        capped.append((squares * bias) ** 2 / max(count - 1, 1))
+    total, raw = np.sum(part, 0), np.sum([p * (len(s) - 1) / len(s) for p, s in zip(part, strata, strict=True)], 0)
+    varies = total > 0
+    safe = np.where(varies, total, 1)
+    inflated = np.where(varies, variance * safe / np.where(raw > 0, raw, 1), variance)
+    fewest = float(min(len(stratum) for stratum in strata) - 1)
+    satterthwaite = np.where(varies, safe**2 / np.where(varies, np.sum(capped, 0), 1), fewest)
+    kurtosis = np.sum(uncertain, 0)
+    heavy = np.where(kurtosis > 0, 2 * safe**2 / np.where(kurtosis > 0, kurtosis, 1), np.inf)
+    freedom = np.minimum(satterthwaite, np.maximum(heavy, FEWEST_FREEDOM))
+    return np.sqrt(inflated), np.maximum(freedom, 1.0)
 
 
 def grouped_bootstrap(
@@ -140,7 +191,7 @@ def grouped_bootstrap(
     *,
     resamples: int = RESAMPLES,
     seed: int = SEED,
-    rate: bool = False,
+    within: Range | None = None,
     level: float = LEVEL,
 ) -> tuple[Estimate, ...]:
     """Estimates of the k values of `statistic`, which takes weights [r, n] and returns [r, k].
@@ -151,19 +202,14 @@ def grouped_bootstrap(
         classes: [n], what every resample has to keep; one class where None.
         resamples: R.
         seed: of the draws.
-        rate: whether the values are rates within 0 and 1 (see `interval`).
+        within: the range that the values cannot leave (see `interval`); None for means without one.
         level: of the interval.
     """
     kinds = np.zeros(len(groups), np.bool_) if classes is None else np.asarray(classes)
     draws = Resamples.of(groups, kinds, resamples=resamples, seed=seed)
-    everything = np.ones(len(kinds))
-    values = statistic(everything[None, :])[0]
-    replicates = draws.replicates(statistic)
-    independent = draws.independent(kinds, np.ones(len(kinds), np.bool_))
-    return tuple(
-        interval(float(v), r, independent=independent, rate=rate, level=level)
-        for v, r in zip(values, replicates.T, strict=True)
-    )
+    spread = draws.spread(statistic)
+    support = draws.support(*(kinds == kind for kind in np.unique(kinds)[::-1]))
+    return tuple(spread.estimate(i, support, within=within, level=level) for i in range(len(spread.values)))
 
 
 @dataclass(frozen=True, slots=True)
@@ -172,8 +218,7 @@ class Difference:
 
     Attributes:
         estimate: metric of the first minus metric of the second, with its paired interval.
-        p_value: two-sided, of no difference: twice the smaller share of resamples on either side of zero,
-            (1 + count) / (R + 1). NaN where there is no interval.
+        p_value: two-sided, of no difference, by Student's t; NaN where there is no interval.
         samples: how many samples both scores could score; only these are compared.
     """
 
@@ -200,7 +245,7 @@ def paired_difference(
         scores_b: [n], NaN where unscorable.
         positive: [n].
         groups: [n]; None is a group of its own.
-        metric: the AUROC unless another is given.
+        metric: within 0 and 1; the AUROC unless another is given.
         resamples: R.
         seed: of the draws.
         level: of the interval.
@@ -216,23 +261,48 @@ def paired_difference(
     both_classes(truths[both])
     sweeps = [Sweep.over(scores[both], truths[both]) for scores in (a, b)]
 
-    def difference(weights: Floats) -> Floats:
+    def pair(weights: Floats) -> Floats:
         first, second = (metric(sweep, weights[:, both]) for sweep in sweeps)
-        return (first - second)[:, None]
+        return np.stack([first, second, first - second], axis=-1)
 
     draws = Resamples.of(groups, truths, resamples=resamples, seed=seed)
-    replicates = draws.replicates(difference)[:, 0]
-    value = float(difference(np.ones((1, len(a))))[0, 0])
-    independent = draws.independent(truths, both)
-    estimate = interval(value, replicates, independent=independent, level=level)
-    p_value = _two_sided(replicates) if estimate.has_interval else np.nan
-    return Difference(estimate, p_value, int(both.sum()))
+    spread, support = draws.spread(pair), draws.support(truths & both, ~truths & both)
+    estimate = spread.estimate(2, support, within=None, level=level)
+    samples = int(both.sum())
+    if not estimate.has_interval:
+        return Difference(estimate, np.nan, samples)
+    if (a[both] == b[both]).all():
+        return Difference(estimate, 1.0, samples)
+    low, high = _ends(spread, support, level)
+    return Difference(
+        Estimate(estimate.value, low, high, level, support.groups),
+        _two_sided(estimate.value, low, high, spread.uncertainty(2), level),
+        samples,
+    )
 
 
-def _two_sided(replicates: Floats) -> float:
-    valid = replicates[~np.isnan(replicates)]
-    smaller = min((valid <= 0).sum(), (valid >= 0).sum())
-    return min(1.0, 2 * float(1 + smaller) / (len(valid) + 1))
+def _ends(spread: Spread, support: Support, level: float) -> Range:
+    """The ends of a paired interval: Student's, wider where a metric lies near 0 or 1.
+
+    There the resamples cannot show how far the metric may be from its value, so that part of its own interval (as in
+    Newcombe 1998, for independent proportions) is added that rests on the pseudo-error alone.
+    """
+    first, second = (spread.estimate(i, support, level=level) for i in (0, 1))
+    added = pseudo_error(support)
+    a, b = (added / (one.value * (1 - one.value) + added) for one in (first, second))
+    half = spread.uncertainty(2).quantile(level) * float(spread.errors[2])
+    below = np.hypot(a * (first.value - first.low), b * (second.high - second.value))
+    above = np.hypot(a * (first.high - first.value), b * (second.value - second.low))
+    value = float(spread.values[2])
+    return float(value - np.hypot(half, below)), float(value + np.hypot(half, above))
+
+
+def _two_sided(value: float, low: float, high: float, uncertainty: Uncertainty, level: float) -> float:
+    """The p-value that the interval stands for: below 1 - level exactly where zero lies outside."""
+    half = value - low if value > 0 else high - value
+    if half <= 0:
+        return 1.0 if value == 0 else 0.0
+    return float(2 * stdtr(uncertainty.freedom, -abs(value) / half * uncertainty.quantile(level)))
 
 
 def _strata(group: Indices, classes: Booleans) -> tuple[Indices, ...]:

@@ -19,8 +19,8 @@ from scipy.special import betainc, betaincinv, betaln, gammaln, ndtri
 
 from assay.errors import AssayError, DataError
 from assay.evaluation.arrays import Floats, scorable
-from assay.evaluation.bootstrap import LEVEL
 from assay.evaluation.estimate import Estimate, unknown
+from assay.evaluation.interval import LEVEL
 
 MINIMUM_UNSEEN = 20
 """Below this the smallest possible p-value is above 1/21 = .048: nothing could be flagged at 5 %."""

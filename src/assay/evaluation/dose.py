@@ -1,6 +1,6 @@
 """Dose and response: how often must a model see a sample before a score can tell?
 
-Dose = how many times the text stood in the training data; dose 0 = never seen. Each dose is held against dose
+Dose = how many times the text stood in the training data; dose 0 = never seen. Each dose is compared with dose
 0 on the same resamples, so the curve's points can be compared with one another.
 """
 
@@ -12,10 +12,12 @@ from numpy.typing import ArrayLike
 
 from assay.errors import DataError
 from assay.evaluation.arrays import Floats, finite, scorable
-from assay.evaluation.bootstrap import LEVEL, RESAMPLES, SEED, Resamples, interval
+from assay.evaluation.bootstrap import RESAMPLES, SEED, Resamples
 from assay.evaluation.correlation import weighted_spearman
 from assay.evaluation.estimate import Estimate, unknown
+from assay.evaluation.interval import CORRELATION, LEVEL
 from assay.evaluation.ranking import Sweep
+from assay.evaluation.ranking_result import tpr_estimate
 
 FALSE_POSITIVE_RATE = 0.05
 
@@ -101,9 +103,7 @@ def dose_correlation(
     def correlation(weights: Floats) -> Floats:
         return weighted_spearman(values[used], amounts[used], weights[:, used])[:, None]
 
-    value = float(correlation(np.ones((1, len(values))))[0, 0])
-    independent = len(np.unique(draws.group[used]))
-    return interval(value, draws.replicates(correlation)[:, 0], independent=independent, level=level)
+    return draws.spread(correlation).estimate(0, draws.support(used), within=CORRELATION, level=level)
 
 
 def _point(
@@ -131,19 +131,12 @@ def _point(
         counts = sweep.counts(weights[:, judged])
         return np.stack([mean, counts.auroc(), counts.tpr_at_fpr(FALSE_POSITIVE_RATE)], axis=-1)
 
-    point = statistic(np.ones((1, len(values))))[0]
-    replicates = draws.replicates(statistic)
-    groups_of_dose = len(np.unique(draws.group[dosed]))
-    independent = min(groups_of_dose, len(np.unique(draws.group[judged & ~dosed])))
-    mean, auroc, tpr = (
-        interval(float(v), r, independent=n, rate=is_rate, level=level)
-        for v, r, n, is_rate in zip(
-            point,
-            replicates.T,
-            (groups_of_dose, independent, independent),
-            (False, True, True),
-            strict=True,
-        )
+    spread, unseen = draws.spread(statistic), judged & ~dosed
+    support = draws.support(dosed, unseen)
+    mean = spread.estimate(0, draws.support(dosed), within=None, level=level)
+    auroc = spread.estimate(1, support, level=level)
+    tpr = tpr_estimate(
+        spread, 2, support, fpr=FALSE_POSITIVE_RATE, negatives=int(unseen.sum()), level=level
     )
     return DosePoint(name, dose, samples, unscorable, mean, auroc, tpr)
 

@@ -7,6 +7,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from assay.evaluation.bootstrap import grouped_bootstrap
 from assay.evaluation.estimate import Estimate
+from assay.evaluation.interval import RATE, Range
 
 Floats = NDArray[np.float64]
 
@@ -35,7 +36,7 @@ def retrieval_quality(ranks: ArrayLike, groups: Sequence[Hashable], *, seed: int
         seed: of the resampling.
     """
     columns = gains(ranks)
-    estimates = _means(np.stack(list(columns.values()), axis=1), groups, seed=seed, rate=True)
+    estimates = _means(np.stack(list(columns.values()), axis=1), groups, seed=seed, within=RATE)
     return dict(zip(columns, estimates, strict=True))
 
 
@@ -45,12 +46,12 @@ def reciprocal_rank_gain(
     """How much more mean reciprocal rank one way has than each other one on the same queries, paired."""
     own = gains(ranks)["mrr"]
     differences = np.stack([own - gains(other)["mrr"] for other in others.values()], axis=1)
-    return dict(zip(others, _means(differences, groups, seed=seed, rate=False), strict=True))
+    return dict(zip(others, _means(differences, groups, seed=seed, within=None), strict=True))
 
 
-def _means(columns: Floats, groups: Sequence[Hashable], *, seed: int, rate: bool) -> tuple[Estimate, ...]:
+def _means(columns: Floats, groups: Sequence[Hashable], *, seed: int, within: Range | None) -> tuple[Estimate, ...]:
     def means(weights: Floats) -> Floats:
         result: Floats = weights @ columns / weights.sum(axis=1, keepdims=True)
         return result
 
-    return grouped_bootstrap(means, groups, seed=seed, rate=rate)
+    return grouped_bootstrap(means, groups, seed=seed, within=within)

@@ -13,8 +13,9 @@ from numpy.typing import ArrayLike
 
 from assay.errors import DataError
 from assay.evaluation.arrays import Floats, both_classes, finite, labels, scorable
-from assay.evaluation.bootstrap import LEVEL, RESAMPLES, SEED, Resamples, interval
+from assay.evaluation.bootstrap import RESAMPLES, SEED, Resamples
 from assay.evaluation.estimate import Estimate
+from assay.evaluation.interval import LEVEL
 from assay.evaluation.ranking import ROUNDING, Sweep
 
 
@@ -60,7 +61,7 @@ def at_threshold(
     seed: int = SEED,
     level: float = LEVEL,
 ) -> Threshold:
-    """The decisions `score >= threshold`, held against the truth.
+    """The decisions `score >= threshold`, compared with the truth.
 
     The threshold has to come from elsewhere (a paper, known-unseen text, a calibration split): one chosen on
     these very samples flatters every number here.
@@ -88,12 +89,9 @@ def at_threshold(
     cells = np.stack([truths & above, ~truths & above, ~truths & ~above, truths & ~above], axis=-1) & used[:, None]
     counts = cells.sum(0)
     draws = Resamples.of(groups, truths, resamples=resamples, seed=seed)
-    replicates = draws.replicates(lambda weights: decision_metrics(weights @ cells))
-    independent = draws.independent(truths, used)
-    accuracy, precision, recall, f1 = (
-        interval(float(v), r, independent=independent, rate=True, level=level)
-        for v, r in zip(decision_metrics(counts.astype(np.float64)), replicates.T, strict=True)
-    )
+    spread = draws.spread(lambda weights: decision_metrics(weights @ cells))
+    support = draws.support(truths & used, ~truths & used)
+    accuracy, precision, recall, f1 = (spread.estimate(i, support, level=level) for i in range(4))
     tp, fp, tn, fn = (int(c) for c in counts)
     return Threshold(threshold, tp, fp, tn, fn, int((~used).sum()), accuracy, precision, recall, f1)
 

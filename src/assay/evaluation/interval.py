@@ -1,0 +1,109 @@
+"""Intervals that hold for few groups: Wilson's, with the sample size and the quantile that the groups support.
+
+Wilson's interval (1927) of a share p of n independent trials holds all shares within z standard errors of p, where the
+standard error is that of the share in question. Here n is the *effective* sample size p (1 - p) / V with V the
+variance over resamples of groups (Kish 1965; Korn and Graubard 1998 for surveys of few clusters), and z is Student's
+quantile, because V itself is estimated from few groups. An AUROC, a TPR, an average precision or an accuracy takes the
+place of p: all lie within 0 and 1 and have the same trouble near the ends.
+
+Near the ends V says little: classes that separate perfectly do so in every resample. A quarter of a sample's worth of
+errors, p (1 - p) = 1 / (4 n), is therefore added to what was observed, as uncertain as if each group were one trial. It
+vanishes beside any real spread. With G groups in the smaller class, a perfect AUROC has the lower bound G / (G + t²).
+"""
+
+import math
+from dataclasses import dataclass
+
+from scipy.special import stdtrit
+
+from assay.evaluation.estimate import MINIMUM_GROUPS, Estimate, counted
+
+LEVEL = 0.95
+
+Range = tuple[float, float]
+RATE: Range = (0.0, 1.0)
+CORRELATION: Range = (-1.0, 1.0)
+
+
+@dataclass(frozen=True, slots=True)
+class Support:
+    """What stands behind a value.
+
+    Attributes:
+        groups: number of independent groups of each class.
+        samples: number of samples of the smallest class.
+    """
+
+    groups: tuple[int, ...]
+    samples: int
+
+    @property
+    def fewest(self) -> int:
+        """Groups of the class that has the fewest."""
+        return min(self.groups, default=0)
+
+
+@dataclass(frozen=True, slots=True)
+class Uncertainty:
+    """How far a value varies over resamples of groups.
+
+    Attributes:
+        error: standard error; NaN where it could not be computed.
+        freedom: degrees of freedom of that error.
+    """
+
+    error: float
+    freedom: float
+
+    def quantile(self, level: float) -> float:
+        """Student's quantile of a two-sided interval."""
+        return float(stdtrit(self.freedom, (1 + level) / 2))
+
+
+def interval(
+    value: float, uncertainty: Uncertainty, support: Support, *, within: Range | None, level: float = LEVEL
+) -> Estimate:
+    """The interval of a value; none where a class has fewer than `MINIMUM_GROUPS` groups.
+
+    Args:
+        value: computed on all the data.
+        uncertainty: of the value.
+        support: groups and samples behind it.
+        within: the range that the value cannot leave; None for a mean without one, whose interval is Student's.
+        level: of the interval.
+    """
+    if math.isnan(value):
+        return Estimate(value, math.nan, math.nan, level, support.groups, "not measured")
+    if support.fewest < MINIMUM_GROUPS:
+        reason = f"too few groups for an interval: {counted(support.groups)}"
+        return without_interval(value, support, reason, level)
+    if math.isnan(uncertainty.error):
+        return without_interval(value, support, "no interval: resamples of the groups lose a class", level)
+    quantile = uncertainty.quantile(level)
+    if within is None:
+        half = quantile * uncertainty.error
+        return Estimate(value, value - half, value + half, level, support.groups)
+    start, end = within
+    width = end - start
+    low, high = _wilson((value - start) / width, (uncertainty.error / width) ** 2, support, quantile)
+    return Estimate(value, start + low * width, start + high * width, level, support.groups)
+
+
+def without_interval(value: float, support: Support, reason: str, level: float = LEVEL) -> Estimate:
+    """A value whose interval the data do not give."""
+    return Estimate(value, math.nan, math.nan, level, support.groups, reason)
+
+
+def pseudo_error(support: Support) -> float:
+    """A quarter of a sample's worth of errors: what is added to a share's p (1 - p)."""
+    return 1 / (4 * support.samples)
+
+
+def _wilson(share: float, variance: float, support: Support, quantile: float) -> Range:
+    added = pseudo_error(support)
+    effective = (share * (1 - share) + added) / (variance + added / support.fewest)
+    spread = quantile**2 / effective
+    centre = (share + spread / 2) / (1 + spread)
+    half = math.sqrt(share * (1 - share) * spread + spread**2 / 4) / (1 + spread)
+    # at 0 and 1 the formula gives the end of the range up to rounding
+    return (0.0 if share <= 0 else centre - half), (1.0 if share >= 1 else centre + half)

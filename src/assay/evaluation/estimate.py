@@ -3,7 +3,7 @@
 import math
 from dataclasses import dataclass
 
-MINIMUM_GROUPS = 10
+GROUPS_FOR_INTERVAL = 10
 """Fewest groups of a class that an interval needs."""
 
 ADVISED_GROUPS = 20

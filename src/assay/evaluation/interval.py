@@ -16,7 +16,7 @@ from dataclasses import dataclass
 
 from scipy.special import stdtrit
 
-from assay.evaluation.estimate import MINIMUM_GROUPS, Estimate, counted
+from assay.evaluation.estimate import GROUPS_FOR_INTERVAL, Estimate, counted
 
 LEVEL = 0.95
 
@@ -63,7 +63,7 @@ class Uncertainty:
 def interval(
     value: float, uncertainty: Uncertainty, support: Support, *, within: Range | None, level: float = LEVEL
 ) -> Estimate:
-    """The interval of a value; none where a class has fewer than `MINIMUM_GROUPS` groups.
+    """The interval of a value; none where a class has fewer than `GROUPS_FOR_INTERVAL` groups.
 
     Args:
         value: computed on all the data.
@@ -74,7 +74,7 @@ def interval(
     """
     if math.isnan(value):
         return Estimate(value, math.nan, math.nan, level, support.groups, "not measured")
-    if support.fewest < MINIMUM_GROUPS:
+    if support.fewest < GROUPS_FOR_INTERVAL:
         reason = f"too few groups for an interval: {counted(support.groups)}"
         return without_interval(value, support, reason, level)
     if math.isnan(uncertainty.error):

@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike
 
 from assay.evaluation.arrays import Booleans, Floats, both_classes, labels, scorable
 from assay.evaluation.bootstrap import RESAMPLES, SEED, Resamples, Spread, Statistic
-from assay.evaluation.estimate import MINIMUM_GROUPS, Estimate, unknown
+from assay.evaluation.estimate import GROUPS_FOR_INTERVAL, Estimate, unknown
 from assay.evaluation.interval import LEVEL, Support, without_interval
 from assay.evaluation.ranking import Sweep, roc_curve
 
@@ -81,7 +81,7 @@ class Ranking:
             if 0 < self.negatives < round(1 / rate)
         )
         if self.positives and self.negatives and not self.auroc.has_interval:
-            notes.append(f"{self.auroc.reason} (members + non-members); it takes {MINIMUM_GROUPS} a class.".capitalize())
+            notes.append(f"{self.auroc.reason} (members + non-members); it takes {GROUPS_FOR_INTERVAL} a class.".capitalize())
         if self.auroc.warning:
             notes.append(self.auroc.warning)
         return tuple(notes)

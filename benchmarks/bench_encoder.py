@@ -162,7 +162,7 @@ def recalls(found: NDArray[np.float64], own: Sequence[int], groups: Sequence[str
     rank = 1 + (found > right).sum(axis=1) + ((found == right).sum(axis=1) - 1) / 2
     values = np.stack([*(rank <= n for n in RANKS), 1 / rank], axis=1).astype(np.float64)
     estimates = grouped_bootstrap(
-        lambda weights: weights @ values / weights.sum(axis=1, keepdims=True), groups, rate=True
+        lambda weights: weights @ values / weights.sum(axis=1, keepdims=True), groups, within=(0.0, 1.0)
     )
     names = [*(f"recall_{n}" for n in RANKS), "mrr"]
     return {

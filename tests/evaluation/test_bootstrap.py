@@ -4,11 +4,12 @@ import math
 
 import numpy as np
 import pytest
+from scipy import stats
 
 from assay.errors import AssayError
 from assay.evaluation import auroc, grouped_bootstrap, paired_difference, rank
 from assay.evaluation import bootstrap as bootstrap_module
-from assay.evaluation.bootstrap import Resamples, auroc_of, interval
+from assay.evaluation.bootstrap import FEWEST_FREEDOM, Resamples, auroc_of
 from assay.evaluation.ranking import Sweep
 
 
@@ -92,35 +93,22 @@ def test_one_group_gives_no_interval():
     assert not estimate.has_interval
 
 
+def test_nine_groups_of_a_class_are_too_few():
+    """The other class has as many as one likes."""
+    scores, positive = np.arange(100.0), np.arange(100) >= 40
+    groups = [i % 9 if i < 40 else i for i in range(100)]
+    estimate = rank("s", scores, positive, groups, resamples=50).auroc
+    assert (estimate.groups, estimate.reason) == ((60, 9), "too few groups for an interval: 60 + 9")
+    assert math.isnan(estimate.low)
+    assert math.isnan(estimate.high)
+    enough = rank("s", scores, positive, [i % 10 if i < 40 else i for i in range(100)], resamples=50).auroc
+    assert enough.has_interval
+
+
 def test_a_class_from_one_group_gives_no_interval():
     ranking = rank("s", [3, 2, 1, 0], [True, True, False, False], ["a", "a", "b", "c"])
     assert ranking.auroc.value == 1
     assert not ranking.auroc.has_interval
-
-
-def test_a_perfect_score_is_not_certain():
-    """Ten of ten: Clopper and Pearson's lower bound is .025 ** (1 / 10)."""
-    estimate = interval(1.0, np.ones(100), independent=10, rate=True)
-    assert (estimate.low, estimate.high) == (pytest.approx(0.025**0.1), 1.0)
-
-
-def test_a_rate_of_zero_is_not_certain():
-    estimate = interval(0.0, np.zeros(100), independent=10, rate=True)
-    assert (estimate.low, estimate.high) == (0.0, pytest.approx(1 - 0.025**0.1))
-
-
-def test_a_mean_of_one_is_no_rate():
-    estimate = interval(1.0, np.ones(100), independent=10)
-    assert (estimate.low, estimate.high) == (1, 1)
-
-
-def test_too_many_resamples_without_a_class_leave_no_interval():
-    assert not interval(0.5, np.array([np.nan, np.nan, 0.4]), independent=5).has_interval
-
-
-def test_few_resamples_without_a_class_are_left_out():
-    estimate = interval(0.5, np.array([np.nan, 0.4, 0.4, 0.4]), independent=5)
-    assert (estimate.low, estimate.high) == (0.4, 0.4)
 
 
 def test_the_interval_of_the_auroc_holds_the_truth_about_as_often_as_it_says():
@@ -142,10 +130,72 @@ def test_the_interval_of_the_auroc_holds_the_truth_about_as_often_as_it_says():
                 resamples=100,
                 seed=study,
                 level=0.9,
+                within=(0.0, 1.0),
             )
             held[unit] += estimate.low <= truth <= estimate.high
-    assert 0.83 < held["group"] / 200 < 0.96
+    assert 0.85 < held["group"] / 200 < 0.96
     assert held["sample"] / 200 < 0.80
+
+
+def grouped_study(groups, seed=5):
+    """Classes that separate by a wide margin, five samples a group."""
+    rng = np.random.default_rng(seed)
+    code = np.repeat(np.arange(2 * groups), 5)
+    positive = code < groups
+    return rng.normal(size=10 * groups) + 20 * positive, positive, code.tolist()
+
+
+def test_a_perfect_auroc_has_an_honest_bound():
+    """Separated groups: G / (G + t²), whatever the resamples."""
+    estimate = rank("s", *grouped_study(20), resamples=50).auroc
+    t = stats.t.ppf(0.975, 19)
+    assert (estimate.value, estimate.high) == (1, 1)
+    assert estimate.low == pytest.approx(20 / (20 + t**2))
+
+
+def test_an_auroc_just_below_one_is_no_more_certain_than_a_perfect_one():
+    scores, positive, groups = grouped_study(20)
+    perfect = rank("s", scores, positive, groups, resamples=100).auroc
+    scores[0] = scores[~positive].max() - 1e-9
+    nearly = rank("s", scores, positive, groups, resamples=100).auroc
+    assert 0.999 < nearly.value < 1
+    assert perfect.low - 0.05 < nearly.low <= perfect.low
+    assert nearly.low < nearly.value <= nearly.high <= 1
+
+
+def test_two_perfect_scores_may_still_differ():
+    scores, positive, groups = grouped_study(20)
+    other = grouped_study(20, seed=6)[0]
+    estimate = paired_difference(scores, other, positive, groups, resamples=50).estimate
+    bound = 1 - rank("s", scores, positive, groups, resamples=50).auroc.low
+    assert (estimate.value, estimate.low, estimate.high) == (0, pytest.approx(-bound), pytest.approx(bound))
+
+
+def test_the_p_value_of_a_difference_agrees_with_its_interval():
+    """At the level at which the interval ends at zero the p-value is what is left of it."""
+    a, b, positive = two_scores(0.15)
+    groups = [None] * 300
+    p_value = paired_difference(a, b, positive, groups).p_value
+    at = paired_difference(a, b, positive, groups, level=1 - p_value).estimate
+    assert at.low == pytest.approx(0, abs=1e-3)
+
+
+def test_few_groups_give_no_p_value():
+    a, b, positive = two_scores(0.5)
+    difference = paired_difference(a, b, positive, [i % 12 for i in range(300)], resamples=50)
+    assert not difference.estimate.has_interval
+    assert math.isnan(difference.p_value)
+
+
+def test_groups_of_unequal_weight_have_fewer_degrees_of_freedom():
+    """Two of thirty groups hold nearly all samples: the error is that of a few, not of thirty."""
+    sizes = [200, 200] + [2] * 28
+    values = np.random.default_rng(8).normal(size=30).repeat(sizes)
+    equal = Resamples.of(np.arange(60).repeat(8).tolist(), np.zeros(480))
+    unequal = Resamples.of(np.arange(30).repeat(sizes).tolist(), np.zeros(sum(sizes)))
+    noise = np.random.default_rng(9).normal(size=60).repeat(8)
+    assert equal.spread(mean_of(noise)).freedom[0] > 30
+    assert unequal.spread(mean_of(values)).freedom[0] == FEWEST_FREEDOM
 
 
 def two_scores(gap, n=300, seed=7):

@@ -9,7 +9,6 @@ from scipy import stats
 from assay.errors import AssayError
 from assay.evaluation import (
     benjamini_hochberg,
-    clopper_pearson,
     conformal_p_values,
     flag_rate,
     null_share,
@@ -164,20 +163,27 @@ def test_flags_that_must_happen_prove_nothing():
 
 
 @pytest.mark.parametrize("successes", [0, 3, 20])
-@pytest.mark.parametrize(("ours", "method"), [(wilson, "wilson"), (clopper_pearson, "exact")])
-def test_intervals_of_a_share_are_scipys(ours, method, successes):
-    theirs = stats.binomtest(successes, 20).proportion_ci(method=method)
-    assert (ours(successes, 20).low, ours(successes, 20).high) == pytest.approx((theirs.low, theirs.high))
+def test_the_interval_of_a_share_is_scipys(successes):
+    theirs = stats.binomtest(successes, 20).proportion_ci(method="wilson")
+    assert (wilson(successes, 20).low, wilson(successes, 20).high) == pytest.approx((theirs.low, theirs.high))
 
 
-def test_the_method_of_the_interval_can_be_chosen():
-    rate = flag_rate([0.01, 0.9], method="clopper-pearson").rate
-    assert rate == clopper_pearson(1, 2)
+def test_the_flag_rate_of_samples_in_groups_is_less_certain():
+    """Copies of a sample in one group say nothing new."""
+    p_values = np.repeat(np.arange(30) % 3 == 0, 4) * 0.9 + 0.01
+    by_group = flag_rate(p_values, groups=np.repeat(np.arange(30), 4).tolist()).rate
+    alone = flag_rate(p_values).rate
+    assert (by_group.groups, alone.groups) == ((30,), (120,))
+    assert by_group.high - by_group.low > 1.7 * (alone.high - alone.low)
 
 
-@pytest.mark.parametrize("bounds", [wilson, clopper_pearson])
-def test_no_trial_says_nothing(bounds):
-    assert np.isnan(bounds(0, 0).value)
+def test_the_flag_rate_of_few_groups_has_no_interval():
+    rate = flag_rate([0.01, 0.9] * 20, groups=["a", "b"] * 20).rate
+    assert (rate.value, rate.has_interval, rate.reason) == (0.5, False, "too few groups for an interval: 2")
+
+
+def test_no_trial_says_nothing():
+    assert np.isnan(wilson(0, 0).value)
 
 
 @pytest.mark.parametrize(

@@ -16,8 +16,18 @@ from assay.evaluation import Estimate
         (Estimate(10.5, 10.0, 11.0), "10.500 [10.000, 11.000]"),
         (Estimate(-0.0001, -0.1, 0.1), ".000 [-.100, .100]"),
         (Estimate(0.5, math.nan, math.nan), ".500 [no interval]"),
+        (Estimate(0.842, 0.801, 0.879, groups=(31, 28)), ".842 [.801, .879; 31 + 28]"),
+        (
+            Estimate(0.5, math.nan, math.nan, groups=(4, 5), reason="too few groups for an interval: 4 + 5"),
+            ".500 [too few groups for an interval: 4 + 5]",
+        ),
         (Estimate(math.nan, math.nan, math.nan), "nan"),
     ],
 )
 def test_an_estimate_prints_as_tables_do(estimate, printed):
     assert str(estimate) == printed
+
+
+@pytest.mark.parametrize(("groups", "warns"), [((), False), ((20, 20), False), ((19, 40), True)])
+def test_fewer_than_twenty_groups_of_a_class_are_warned_of(groups, warns):
+    assert (Estimate(0.8, 0.7, 0.9, groups=groups).warning is not None) == warns

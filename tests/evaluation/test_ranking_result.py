@@ -30,8 +30,8 @@ def test_an_unscorable_sample_is_counted_and_changes_no_metric():
 
 
 def test_the_value_lies_within_its_interval():
-    scores, positive = study()
-    ranking = rank("s", scores, positive, [None] * 200)
+    scores, positive = study(1000)
+    ranking = rank("s", scores, positive, [None] * 1000, resamples=100)
     for estimate in (ranking.auroc, ranking.auprc, *ranking.tpr_at_fpr.values()):
         assert estimate.low <= estimate.value <= estimate.high
 
@@ -73,6 +73,22 @@ def test_too_few_negatives_for_one_percent_are_pointed_out():
     assert ranking.notes == (
         "TPR at 1% FPR allows no false positive at all with 50 negatives (it takes 100 to allow one).",
     )
+
+
+def test_a_rate_that_allows_few_false_positives_has_no_interval():
+    scores, positive = study(n=200)
+    rates = rank("s", scores, positive, [None] * 200, resamples=50).tpr_at_fpr
+    assert rates[0.01].reason == "too few non-members for an interval: 100, expected 500"
+    assert rates[0.05].has_interval
+
+
+def test_few_groups_are_pointed_out():
+    scores, positive = study(n=400)
+    few = rank("s", scores, positive, [i % 14 for i in range(400)], resamples=20)
+    assert few.auroc.groups == (7, 7)
+    assert few.notes[0] == "Too few groups for an interval: 7 + 7 (members + non-members); it takes 10 a class."
+    some = rank("s", scores, positive, [i % 30 for i in range(400)], resamples=20)
+    assert some.notes == ("The interval rests on 15 + 15 groups only; 20 a class are advised.",)
 
 
 def test_enough_data_need_no_note():

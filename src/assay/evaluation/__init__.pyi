@@ -11,7 +11,6 @@ from .calibration import ADVISED_UNSEEN as ADVISED_UNSEEN
 from .calibration import MINIMUM_UNSEEN as MINIMUM_UNSEEN
 from .calibration import FlagRate as FlagRate
 from .calibration import benjamini_hochberg as benjamini_hochberg
-from .calibration import clopper_pearson as clopper_pearson
 from .calibration import conformal_p_values as conformal_p_values
 from .calibration import flag_rate as flag_rate
 from .calibration import null_share as null_share
@@ -21,6 +20,8 @@ from .correlation import spearman as spearman
 from .dose import DosePoint as DosePoint
 from .dose import dose_correlation as dose_correlation
 from .dose import dose_response as dose_response
+from .estimate import ADVISED_GROUPS as ADVISED_GROUPS
+from .estimate import GROUPS_FOR_INTERVAL as GROUPS_FOR_INTERVAL
 from .estimate import Estimate as Estimate
 from .estimate import unknown as unknown
 from .near_duplicates import ShingleIndex as ShingleIndex
@@ -37,6 +38,7 @@ from .ranking_result import rank as rank
 from .ranking_result import rank_all as rank_all
 from .retrieval import reciprocal_rank_gain as reciprocal_rank_gain
 from .retrieval import retrieval_quality as retrieval_quality
+from .shares import grouped_share as grouped_share
 from .thresholds import Threshold as Threshold
 from .thresholds import at_threshold as at_threshold
 from .thresholds import best_threshold as best_threshold

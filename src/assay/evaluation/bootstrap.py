@@ -104,7 +104,7 @@ class Resamples:
         lost = np.isnan(replicates).sum(0)
         enough = (2 * lost < self.size) & (self.size - lost > 1)
         variance = np.array([np.nanvar(r, ddof=1) if e else np.nan for r, e in zip(replicates.T, enough, strict=True)])
-        errors, freedom = _error(variance, influence, self.strata, self.size)
+        errors, freedom = standard_errors(variance, influence, self.strata, self.size)
         return Spread(values, errors, freedom, lost)
 
     def support(self, *classes: Booleans) -> Support:
@@ -148,19 +148,25 @@ class Spread:
         """Of one of the k values."""
         return Uncertainty(float(self.errors[column]), float(self.freedom[column]))
 
-    def estimate(
-        self, column: int, support: Support, *, within: Range | None = RATE, level: float = LEVEL
-    ) -> Estimate:
+    def estimate(self, column: int, support: Support, *, within: Range | None = RATE, level: float = LEVEL) -> Estimate:
         """One of the k values with its interval; arguments as `interval`."""
         return interval(float(self.values[column]), self.uncertainty(column), support, within=within, level=level)
 
 
-def _error(variance: Floats, influence: Floats, strata: Sequence[Indices], size: int) -> tuple[Floats, Floats]:
+def standard_errors(
+    variance: Floats, influence: Floats, strata: Sequence[Indices], size: float
+) -> tuple[Floats, Floats]:
     """Standard errors [k] and their degrees of freedom from the variance [k] over `size` resamples.
 
     Resampling G groups underestimates a variance by (G - 1) / G; each stratum is corrected by its share in it. The
     degrees of freedom are Satterthwaite's (1946), and fewer where a few groups make up most of the variance: the
     variance of the sum of squared influences [groups, k] is then itself estimated from their fourth powers.
+
+    Args:
+        variance: [k], before any correction.
+        influence: [groups, k], what each group adds to the values.
+        strata: the groups of each stratum.
+        size: number of resamples behind variance and influences; infinite where they are exact.
     """
     noise = np.nan_to_num(variance) / size  # of each influence, since there are only so many resamples
     part, uncertain, capped = [], [], []

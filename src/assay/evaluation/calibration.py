@@ -10,17 +10,18 @@ Benjamini-Hochberg still controls the false discovery rate (Bates et al. 2023), 
 Storey's estimate of the null share (Marandon, Lei, Mary and Roquain 2024).
 """
 
+from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
-from typing import Literal
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy.special import betainc, betaincinv, betaln, gammaln, ndtri
+from scipy.special import betainc, betaln, gammaln, ndtri
 
 from assay.errors import AssayError, DataError
 from assay.evaluation.arrays import Floats, scorable
 from assay.evaluation.estimate import Estimate, unknown
-from assay.evaluation.interval import LEVEL
+from assay.evaluation.interval import LEVEL, wilson_ends
+from assay.evaluation.shares import grouped_share
 
 MINIMUM_UNSEEN = 20
 """Below this the smallest possible p-value is above 1/21 = .048: nothing could be flagged at 5 %."""
@@ -108,8 +109,8 @@ class FlagRate:
         samples: samples with a p-value.
         unscorable: samples without one.
         alpha: the nominal level.
-        rate: flagged / samples with its interval. The interval covers the drawing of samples, taken as
-            independent; it does not cover the drawing of the unseen set, which `p_value` does.
+        rate: flagged / samples with its interval. The interval covers the drawing of samples, by group; it does
+            not cover the drawing of the unseen set, which `p_value` does.
         chance: the rate expected where nothing leaked: floor(alpha (m + 1)) / (m + 1) with m unseen samples,
             alpha itself where m was not given.
         p_value: of a rate at least this high where nothing leaked. With m it is exact for scores without
@@ -130,8 +131,8 @@ def flag_rate(
     p_values: ArrayLike,
     alpha: float = 0.05,
     *,
+    groups: Sequence[Hashable] | None = None,
     unseen: int | None = None,
-    method: Literal["wilson", "clopper-pearson"] = "wilson",
     level: float = LEVEL,
 ) -> FlagRate:
     """The share of samples flagged at `alpha`, its interval, and its chance level.
@@ -139,8 +140,8 @@ def flag_rate(
     Args:
         p_values: [n], NaN where unscorable.
         alpha: flag where p <= alpha.
+        groups: [n], what stands or falls together; samples are their own groups where None.
         unseen: m, the size of the calibration set behind conformal p-values.
-        method: of the interval.
         level: of the interval.
 
     Raises:
@@ -149,36 +150,20 @@ def flag_rate(
     values = _p_values(p_values)
     if not 0 <= alpha <= 1:
         raise DataError(f"a level alpha of {alpha}; expected a number from 0 to 1")
-    known = values[~np.isnan(values)]
-    flagged, samples = int((known <= alpha).sum()), len(known)
+    tested = ~np.isnan(values)
+    hits = values[tested] <= alpha
+    flagged, samples = int(hits.sum()), len(hits)
     chance, p_value = _at_chance(flagged, samples, alpha, unseen)
-    bounds = wilson if method == "wilson" else clopper_pearson
-    return FlagRate(
-        flagged, samples, len(values) - samples, alpha, bounds(flagged, samples, level=level), chance, p_value
-    )
+    kept = None if groups is None else [group for group, counts in zip(groups, tested, strict=True) if counts]
+    rate = grouped_share(hits, kept, level=level)
+    return FlagRate(flagged, samples, len(values) - samples, alpha, rate, chance, p_value)
 
 
 def wilson(successes: int, trials: int, *, level: float = LEVEL) -> Estimate:
-    """A proportion with Wilson's score interval (1927): right on average, also near 0 and 1."""
+    """A proportion of independent trials with Wilson's score interval (1927): right on average, also near 0 and 1."""
     if not trials:
         return unknown(level)
-    z = float(ndtri((1 + level) / 2))
-    share = successes / trials
-    centre = (share + z * z / (2 * trials)) / (1 + z * z / trials)
-    half = z * np.sqrt(share * (1 - share) / trials + z * z / (4 * trials**2)) / (1 + z * z / trials)
-    # at 0 and n successes the formula gives the end of the range up to rounding
-    low = 0.0 if successes == 0 else float(centre - half)
-    high = 1.0 if successes == trials else float(centre + half)
-    return Estimate(share, low, high, level)
-
-
-def clopper_pearson(successes: int, trials: int, *, level: float = LEVEL) -> Estimate:
-    """A proportion with Clopper and Pearson's interval (1934): never too narrow."""
-    if not trials:
-        return unknown(level)
-    tail = (1 - level) / 2
-    low = float(betaincinv(successes, trials - successes + 1, tail)) if successes else 0.0
-    high = float(betaincinv(successes + 1, trials - successes, 1 - tail)) if successes < trials else 1.0
+    low, high = wilson_ends(successes / trials, trials, float(ndtri((1 + level) / 2)))
     return Estimate(successes / trials, low, high, level)
 
 

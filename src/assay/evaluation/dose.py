@@ -135,9 +135,7 @@ def _point(
     support = draws.support(dosed, unseen)
     mean = spread.estimate(0, draws.support(dosed), within=None, level=level)
     auroc = spread.estimate(1, support, level=level)
-    tpr = tpr_estimate(
-        spread, 2, support, fpr=FALSE_POSITIVE_RATE, negatives=int(unseen.sum()), level=level
-    )
+    tpr = tpr_estimate(spread, 2, support, fpr=FALSE_POSITIVE_RATE, negatives=int(unseen.sum()), level=level)
     return DosePoint(name, dose, samples, unscorable, mean, auroc, tpr)
 
 

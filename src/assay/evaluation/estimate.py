@@ -41,15 +41,20 @@ class Estimate:
         """What limits the interval: a class of fewer than `ADVISED_GROUPS` groups; None where nothing does."""
         if not self.has_interval or not self.groups or min(self.groups) >= ADVISED_GROUPS:
             return None
-        return f"The interval rests on {counted(self.groups)} groups only; {ADVISED_GROUPS} a class are advised."
+        return f"The interval rests on {self.support} only; {ADVISED_GROUPS} a class are advised."
+
+    @property
+    def support(self) -> str:
+        """What the interval rests on: `31 + 28 groups`; empty where it is not one over groups."""
+        return f"{counted(self.groups)} groups" if self.groups else ""
 
     def __str__(self) -> str:
-        """As tables print it: `.842 [.801, .879; 31 + 28 groups]`."""
+        """As tables print it: `.842 [.801, .879; 31 + 28]`, the number of groups last."""
         if math.isnan(self.value):
             return "nan"
         if not self.has_interval:
             return f"{_short(self.value)} [{self.reason or 'no interval'}]"
-        support = f"; {counted(self.groups)} groups" if self.groups else ""
+        support = f"; {counted(self.groups)}" if self.groups else ""
         return f"{_short(self.value)} [{_short(self.low)}, {_short(self.high)}{support}]"
 
 

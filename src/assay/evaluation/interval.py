@@ -101,8 +101,12 @@ def pseudo_error(support: Support) -> float:
 
 def _wilson(share: float, variance: float, support: Support, quantile: float) -> Range:
     added = pseudo_error(support)
-    effective = (share * (1 - share) + added) / (variance + added / support.fewest)
-    spread = quantile**2 / effective
+    return wilson_ends(share, (share * (1 - share) + added) / (variance + added / support.fewest), quantile)
+
+
+def wilson_ends(share: float, trials: float, quantile: float) -> Range:
+    """Wilson's interval of a share of so many independent trials, which need not be whole."""
+    spread = quantile**2 / trials
     centre = (share + spread / 2) / (1 + spread)
     half = math.sqrt(share * (1 - share) * spread + spread**2 / 4) / (1 + spread)
     # at 0 and 1 the formula gives the end of the range up to rounding

@@ -81,7 +81,9 @@ class Ranking:
             if 0 < self.negatives < round(1 / rate)
         )
         if self.positives and self.negatives and not self.auroc.has_interval:
-            notes.append(f"{self.auroc.reason} (members + non-members); it takes {GROUPS_FOR_INTERVAL} a class.".capitalize())
+            notes.append(
+                f"{self.auroc.reason} (members + non-members); it takes {GROUPS_FOR_INTERVAL} a class.".capitalize()
+            )
         if self.auroc.warning:
             notes.append(self.auroc.warning)
         return tuple(notes)

@@ -114,6 +114,9 @@ def over_seeds(estimates: Sequence[Estimate | None], *, share: bool = False) -> 
         return measured[0] if measured else None
     values = np.array([estimate.value for estimate in measured])
     if np.ptp(values) == 0:
+        without = [estimate.reason for estimate in measured if not estimate.has_interval]
+        if without:
+            return Estimate(measured[0].value, math.nan, math.nan, reason=without[0])
         low, high = min(estimate.low for estimate in measured), max(estimate.high for estimate in measured)
         return Estimate(measured[0].value, low, high)
     half = float(student.ppf(0.975, len(values) - 1) * values.std(ddof=1) / np.sqrt(len(values)))
@@ -125,7 +128,7 @@ def over_seeds(estimates: Sequence[Estimate | None], *, share: bool = False) -> 
 def seeds_note(seeds: Sequence[int]) -> str:
     """Return a sentence that says what the values and the brackets are."""
     if len(seeds) == 1:
-        return f"One seed ({seeds[0]}); in brackets 95 % intervals bootstrapped by group."
+        return f"One seed ({seeds[0]}); in brackets 95 % intervals and the groups behind them."
     return (
         f"Mean over {len(seeds)} seeds (split, order of training); in brackets Student's 95 % interval over them, or, "
         "where all seeds agree exactly, the union of their own intervals."

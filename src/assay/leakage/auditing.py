@@ -1,5 +1,6 @@
 """The audit: scores of every sample, compared with labels, doses and known-unseen text where there are any."""
 
+import math
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from types import MappingProxyType
@@ -20,10 +21,10 @@ from assay.evaluation import (
     dose_correlation,
     dose_response,
     flag_rate,
+    grouped_share,
     null_share,
     rank_all,
     unseen_note,
-    wilson,
 )
 from assay.leakage.calibration_file import UnseenScores
 from assay.leakage.detectors.set_test import whole_benchmark
@@ -145,7 +146,7 @@ def audit(
             *tier_notes(plan),
             *(f"{name} {LEARNED.format(count=detector.labels)}" for name, detector in learned.items()),
             *(verdict_notes(plan, primary) if whole else ()),
-            *rule_notes(plan, audited, values, references, ties),
+            *rule_notes(plan, audited, values, references, ties=ties, fresh=fresh),
             *overlap,
             *calibration_notes(len(references[primary]) if references else 0, calibration),
         ),
@@ -219,7 +220,9 @@ def rule_notes(
     samples: Sequence[Sample],
     values: Mapping[str, Values],
     unseen: Mapping[str, Values],
+    *,
     ties: Ties = "strict",
+    fresh: Sequence[Sample] = (),
 ) -> list[str]:
     """Return what the rule of a score's own paper calls leaked, in the samples and where nothing can have leaked."""
     labels = np.array([sample.label or "" for sample in samples])
@@ -228,11 +231,17 @@ def rule_notes(
         rule = request.definition.rule
         if rule is None:
             continue
-        parts = {words: values[request.name][labels == label] for label, words in LABELLED.items() if label in labels}
-        parts = parts or {"samples": values[request.name]}
+        column, groups = values[request.name], groups_of(samples)
+        parts = {
+            words: (column[labels == label], [g for g, own in zip(groups, labels, strict=True) if own == label])
+            for label, words in LABELLED.items()
+            if label in labels
+        }
+        parts = parts or {"samples": (column, groups)}
         if unseen:
-            parts["unseen texts"] = unseen[request.name]
-        shares = ", ".join(f"{share_above(rule, column, ties)} {words}" for words, column in parts.items())
+            scores = unseen[request.name]
+            parts["unseen texts"] = (scores, groups_of(fresh) if fresh else [None] * len(scores))
+        shares = ", ".join(f"{share_above(rule, *part, ties)} {words}" for words, part in parts.items())
         chance = (
             f"; if names meant nothing it would be {100 / (request.variants + 1):.0f} %" if request.variants else ""
         )
@@ -240,7 +249,7 @@ def rule_notes(
         notes.append(
             f"{request.name}: the rule of its paper, a value {'above' if ties == 'strict' else 'of at least'} "
             f"{rule:g}, calls leaked {shares}{chance}. That rule is not calibrated."
-            f"{ties_note(rule, parts.values(), ties)}{unmeasured}"
+            f"{ties_note(rule, [part for part, _ in parts.values()], ties)}{unmeasured}"
         )
     return notes
 
@@ -252,11 +261,15 @@ def ties_note(rule: float, columns: Iterable[Values], ties: Ties) -> str:
     return f" {equal} equal their best variant and are {how}." if equal else ""
 
 
-def share_above(rule: float, column: Values, ties: Ties) -> str:
-    """Return the share of the scorable values above the rule: `45 % [40, 50] of 394`, with Wilson's interval."""
-    scored = column[~np.isnan(column)]
-    share = wilson(int((scored > rule).sum() if ties == "strict" else (scored >= rule).sum()), len(scored))
-    return f"{100 * share.value:.0f} % [{100 * share.low:.0f}, {100 * share.high:.0f}] of {len(scored)}"
+def share_above(rule: float, column: Values, groups: Sequence[Hashable], ties: Ties) -> str:
+    """The share of the scorable values that exceeds the rule: `45 % [40, 50; 31 groups] of 394`."""
+    scored = ~np.isnan(column)
+    above = column[scored] > rule if ties == "strict" else column[scored] >= rule
+    share = grouped_share(above, [group for group, counts in zip(groups, scored, strict=True) if counts])
+    if math.isnan(share.value):
+        return "none of 0"
+    ends = f"{100 * share.low:.0f}, {100 * share.high:.0f}; {share.support}" if share.has_interval else share.reason
+    return f"{100 * share.value:.0f} % [{ends}] of {len(above)}"
 
 
 def groups_of(samples: Sequence[Sample]) -> list[Hashable]:
@@ -354,10 +367,11 @@ def calibration_of(column: Values, unseen: Values, samples: Sequence[Sample], al
     exceeding = int(
         np.floor(alpha * (len(references) + 1) * (1 + 1e-12))
     )  # flagged: fewer than this many unseen reach it
-    doses = doses_of(samples)
+    doses, groups = doses_of(samples), groups_of(samples)
 
     def rate(chosen: NDArray[np.bool_]) -> FlagRate:
-        return flag_rate(p_values[chosen], alpha, unseen=len(references))
+        chosen_groups = [group for group, included in zip(groups, chosen, strict=True) if included]
+        return flag_rate(p_values[chosen], alpha, groups=chosen_groups, unseen=len(references))
 
     labels = np.array([sample.label or "" for sample in samples])
     by_label = {label: rate(labels == label) for label in (MEMBER, NONMEMBER) if (labels == label).any()}

@@ -11,7 +11,7 @@ from typing import Literal
 
 import numpy as np
 
-from assay.evaluation import Estimate, wilson
+from assay.evaluation import Estimate, grouped_share
 from assay.languages import lexical_rules
 from assay.provenance.candidates import Method
 from assay.provenance.document import Origin
@@ -42,6 +42,7 @@ class SampleTrace:
         match: the document; None where there is none. Of an absent sample the nearest one, if any shares something.
         origins: all places of that document.
         reason: why there is no match; None where there is one.
+        group: of the sample; None where it is its own.
     """
 
     sample_id: str
@@ -49,6 +50,7 @@ class SampleTrace:
     match: Match | None
     origins: tuple[Origin, ...]
     reason: str | None
+    group: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,8 +85,9 @@ class BenchmarkTrace:
         return len(self.samples) - self.counts["too short"]
 
     def rate(self, *kinds: Kind) -> Estimate:
-        """Share of the judged samples that are of one of these kinds, with Wilson's interval."""
-        return wilson(sum(self.counts[kind] for kind in kinds), self.judged)
+        """Share of the judged samples that are of one of these kinds, with an interval over their groups."""
+        judged = [one for one in self.samples if one.kind != "too short"]
+        return grouped_share([one.kind in kinds for one in judged], [one.group for one in judged])
 
 
 def trace_benchmark(
@@ -124,7 +127,7 @@ def trace_benchmark(
 
 def _judged(sample: Sample, traced: Trace, index: Searchable, near: float, sure: float) -> SampleTrace:
     if traced.too_short is not None:
-        return SampleTrace(sample.id, "too short", None, (), traced.too_short)
+        return SampleTrace(sample.id, "too short", None, (), traced.too_short, sample.group)
     texts = {one.id: one for one in index.documents([match.document_id for match in traced.matches])}
     kinds: dict[Kind, Match] = {}
     for match in traced.matches:
@@ -138,10 +141,11 @@ def _judged(sample: Sample, traced: Trace, index: Searchable, near: float, sure:
             kinds.setdefault("near-duplicate", match)
     for kind in LIES_THERE:
         if kind in kinds:
-            return SampleTrace(sample.id, kind, kinds[kind], traced.origins[kinds[kind].document_id], None)
+            match = kinds[kind]
+            return SampleTrace(sample.id, kind, match, traced.origins[match.document_id], None, sample.group)
     nearest = traced.matches[0] if traced.matches else None
     origins = traced.origins[nearest.document_id] if nearest else ()
-    return SampleTrace(sample.id, "absent", nearest, origins, traced.why_none)
+    return SampleTrace(sample.id, "absent", nearest, origins, traced.why_none, sample.group)
 
 
 def stands_in(text: str, document: str, form: Form, language: str | None, other: str | None) -> bool:

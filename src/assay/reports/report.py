@@ -42,6 +42,14 @@ class Measured(Protocol):
     def has_interval(self) -> bool:
         """True where the data gave an interval."""
 
+    @property
+    def support(self) -> str:
+        """Groups that the interval rests on: "31 + 28 groups"; empty where it is not one over groups."""
+
+    @property
+    def reason(self) -> str | None:
+        """Why there is no interval; None where there is one."""
+
 
 @dataclass(frozen=True, slots=True)
 class Missing:

@@ -24,17 +24,20 @@ def percent(share: float) -> str:
 
 
 def percent_interval(measured: Measured) -> str:
-    """Return `79 % to 87 %`, or `no interval`."""
+    """Return `79 % to 87 % over 31 + 28 groups`, or why there is no interval."""
     if not measured.has_interval:
-        return "no interval"
-    return f"{percent(measured.low)} to {percent(measured.high)}"
+        return measured.reason or "no interval"
+    over = f" over {measured.support}" if measured.support else ""
+    return f"{percent(measured.low)} to {percent(measured.high)}{over}"
 
 
 def percent_with_interval(measured: Measured) -> str:
-    """Return `41 % [33, 50]`, or the bare share where the data give no interval."""
+    """Return `41 % [33, 50; 31 + 28]`, the number of groups last, or why there is no interval in the brackets."""
     if not measured.has_interval:
-        return percent(measured.value)
-    return f"{percent(measured.value)} [{_hundredths(measured.low)}, {_hundredths(measured.high)}]"
+        reason = f" [{measured.reason}]" if measured.reason and not math.isnan(measured.value) else ""
+        return f"{percent(measured.value)}{reason}"
+    groups = f"; {measured.support.removesuffix(' groups')}" if measured.support else ""
+    return f"{percent(measured.value)} [{_hundredths(measured.low)}, {_hundredths(measured.high)}{groups}]"
 
 
 def in_cases(p: float) -> str:
@@ -61,11 +64,12 @@ def three_decimals(value: float) -> str:
 
 
 def area_with_interval(measured: Measured) -> str:
-    """Return `.842 [.801, .879]`, `.842 [no interval]`, or `–` where it could not be measured."""
+    """Return `.842 [.801, .879; 31 + 28]`, why there is no interval, or `–` where it could not be measured."""
     if math.isnan(measured.value):
         return NOTHING
-    bounds = f"{three_decimals(measured.low)}, {three_decimals(measured.high)}"
-    return f"{three_decimals(measured.value)} [{bounds if measured.has_interval else 'no interval'}]"
+    groups = f"; {measured.support.removesuffix(' groups')}" if measured.support else ""
+    bounds = f"{three_decimals(measured.low)}, {three_decimals(measured.high)}{groups}"
+    return f"{three_decimals(measured.value)} [{bounds if measured.has_interval else measured.reason or 'no interval'}]"
 
 
 def decimal(value: float) -> str:

@@ -15,9 +15,9 @@ from assay.evaluation import (
     blind_baseline,
     conformal_p_values,
     flag_rate,
+    grouped_share,
     paired_difference,
     rank_all,
-    wilson,
 )
 from assay.scores import flagged
 from assay.testbed.detectors import ComparedDetector
@@ -81,10 +81,10 @@ def cells(
                 quality.macro_recall,
                 quality.macro_f1,
             )
-        clean = column[kept & np.isin(part, ("nonmember", "unseen"))]
+        is_clean, is_member = kept & np.isin(part, ("nonmember", "unseen")), kept & (part == "member")
         if one.rule is not None and threshold is not None:
-            on_unseen = wilson(int((clean >= threshold).sum()), int((~np.isnan(clean)).sum()))
-        members = column[kept & (part == "member")]
+            scored = is_clean & ~np.isnan(column)
+            on_unseen = grouped_share(column[scored] >= threshold, groups_of(planted.samples, scored))
         known = column[kept & (part == "calibration-nonmember")]
         yield Cell(
             detector=one.name,
@@ -97,23 +97,22 @@ def cells(
             tpr_at_fpr=found.tpr_at_fpr,
             decided=decided,
             rule_on_unseen=on_unseen,
-            nulls=tuple(nulls(clean, members, known)),
+            nulls=tuple(nulls(planted, column, known, is_clean, is_member)),
         )
 
 
-def nulls(clean: Values, members: Values, known: Values) -> Iterator[Null]:
+def nulls(planted: Planted, column: Values, known: Values, is_clean: Chosen, is_member: Chosen) -> Iterator[Null]:
     """Conformal decisions at each level of `ALPHAS`; none where fewer than 20 texts calibrate."""
     calibrated_on = int((~np.isnan(known)).sum())
     if calibrated_on < MINIMUM_UNSEEN:
         return
-    p_clean, p_members = conformal_p_values(clean, known), conformal_p_values(members, known)
+    p_values = conformal_p_values(column, known)
     for alpha in ALPHAS:
-        yield Null(
-            alpha,
-            calibrated_on,
-            flag_rate(p_clean, alpha, unseen=calibrated_on),
-            flag_rate(p_members, alpha, unseen=calibrated_on),
+        clean, members = (
+            flag_rate(p_values[part], alpha, groups=groups_of(planted.samples, part), unseen=calibrated_on)
+            for part in (is_clean, is_member)
         )
+        yield Null(alpha, calibrated_on, clean, members)
 
 
 def contests(

@@ -156,7 +156,7 @@ def notes(trials: Sequence[TracingTrial]) -> list[str]:
         if kind != "type 1"
     }
     brackets = (
-        "In brackets: 95 % intervals, bootstrapped by module."
+        "In brackets: 95 % intervals over modules, and their number."
         if len(trials) == 1
         else f"Mean over {len(trials)} seeds; in brackets Student's 95 % interval over them."
     )

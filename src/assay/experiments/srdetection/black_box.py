@@ -4,6 +4,7 @@ They have runs of their own: the same configuration, judged by what each checkpo
 a CPU, twelve texts for each one that is judged, and so gets fewer to judge; how many stands below every table.
 """
 
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -12,7 +13,7 @@ from numpy.typing import NDArray
 
 from assay import __version__
 from assay.datasets import load
-from assay.evaluation import Estimate, wilson
+from assay.evaluation import Estimate, grouped_share
 from assay.experiments.bench import Bench
 from assay.experiments.declaration import Experiment
 from assay.experiments.finding import Finding, Value, ValueRow, ValueTable, over_seeds
@@ -226,7 +227,9 @@ def rule_rates(bench: Bench, configuration: Configuration, epoch: int) -> tuple[
     values = read_scores(folder / SCORES / f"epoch-{epoch}.parquet", [sample.id for sample in planted.samples])
     column = values[rule_of(configuration)]
     parts = np.array([sample.metadata["part"] for sample in planted.samples])
-    return share(column[parts == "member"]), share(column[parts == "nonmember"])
+    groups = np.array([sample.group for sample in planted.samples], object)
+    members, others = parts == "member", parts == "nonmember"
+    return share(column[members], groups[members]), share(column[others], groups[others])
 
 
 def null_of(run: Evaluation, epoch: int) -> Null | None:
@@ -256,7 +259,7 @@ def benchmark_rate(bench: Bench, configuration: Configuration, epoch: int, name:
             values = dict(score_samples(samples, work, progress=bench.watchers.scoring).values)
         write_scores(path, ids, values, origins)
         (folder / STATISTICS).unlink(missing_ok=True)
-    return share(values[own])
+    return share(values[own], [sample.group for sample in samples])
 
 
 def rule_of(configuration: Configuration) -> str:
@@ -265,10 +268,12 @@ def rule_of(configuration: Configuration) -> str:
     return rule("black") if most >= max(NUMBERS) else f"{rule('black')}:n={most}"
 
 
-def share(column: NDArray[np.float64]) -> Estimate | None:
+def share(column: NDArray[np.float64], groups: Sequence[str | None]) -> Estimate | None:
     """Return the share above 0 of the values; None where there is none."""
-    values = column[~np.isnan(column)]
-    return wilson(int((values > 0).sum()), len(values)) if len(values) else None
+    scored = ~np.isnan(column)
+    if not scored.any():
+        return None
+    return grouped_share(column[scored] > 0, [group for group, keep in zip(groups, scored, strict=True) if keep])
 
 
 EXPERIMENTS = (

@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 
 from assay.datasets import load
-from assay.evaluation import Estimate, wilson
+from assay.evaluation import Estimate, grouped_share
 from assay.experiments.bench import Bench
 from assay.experiments.declaration import Experiment
 from assay.experiments.finding import Finding, ValueRow, ValueTable, over_seeds, seeds_note
@@ -105,9 +105,10 @@ def without_label(sample: Sample) -> Sample:
 def called_leaked(result: Audit, configuration: Configuration) -> tuple[Estimate | None, Estimate | None]:
     """Return the shares that SrDetection's rule and the calibrated decision call leaked."""
     column = result.values[rule_of(configuration)]
-    values = column[~np.isnan(column)]
+    scored = ~np.isnan(column)
     calibrated = result.summary(CALIBRATED).calibration
-    by_rule = wilson(int((values > 0).sum()), len(values)) if len(values) else None
+    groups = [sample.group for sample, keep in zip(result.samples, scored, strict=True) if keep]
+    by_rule = grouped_share(column[scored] > 0, groups) if scored.any() else None
     return by_rule, calibrated.flagged.rate if calibrated else None
 
 

@@ -76,7 +76,7 @@ def in_pairs(estimate: Estimate) -> str:
         f"in {percent(estimate.value)} of pairs ({percent(estimate.level)} interval {percent_interval(estimate)}; "
         f"chance is 50 %)"
         if estimate.has_interval
-        else f"in {percent(estimate.value)} of pairs (chance is 50 %; too few groups for an interval)"
+        else f"in {percent(estimate.value)} of pairs (chance is 50 %; {estimate.reason})"
     )
 
 
@@ -93,7 +93,9 @@ def _by_dose(audit: Audit, summary: ScoreSummary) -> Statement:
     points = sorted(summary.doses, key=lambda p: p.dose)
     first, last = sufficient_dose(points), points[-1]
     never = "from what it never saw"
-    if first is None:
+    if not last.auroc.has_interval:
+        statement = f"No verdict: too few groups of samples to bound what {titled(audit.primary)} achieves."
+    elif first is None:
         statement = f"Not even what {audit.model} saw {_times(last.dose)} can be told {never} better than by chance."
     elif first == points[0].dose:
         statement = f"What {audit.model} saw even {_times(first)} can be told {never}, better than by chance."
@@ -114,7 +116,7 @@ def _by_dose(audit: Audit, summary: ScoreSummary) -> Statement:
         )
         + "."
     ]
-    if before and first is not None:
+    if before and first is not None and before[-1].auroc.has_interval:
         nearest = before[-1]
         details.append(
             f"Seen {_times(nearest.dose)}, it does {_pairs_again(nearest.auroc)}, which chance explains: leaks that "
@@ -170,16 +172,18 @@ def _calibrated(audit: Audit, calibration: Calibration) -> Statement:
             "kind is no yardstick. Give --unseen text of the benchmark's own kind."
         )
         return Statement(statement, (difference, *_calibration_details(calibration)))
-    if surprising and rate.low > flags.chance:
+    if not rate.has_interval:
+        statement = f"No verdict: {looks}, and there are {rate.reason} of that share."
+    elif surprising and rate.low > flags.chance:
         statement = f"{looks}, where {percent(flags.chance)} would by chance."
     elif rate.high < flags.chance:
         statement = f"Only {looks}, where {percent(flags.chance)} would by chance."
     else:
         statement = f"{looks}, no more than chance explains ({percent(flags.chance)})."
+    bounds = f"a {percent(rate.level)} interval of {percent_interval(rate)}" if rate.has_interval else "no interval"
     familiar = (
         f"Familiar: {titled(audit.primary)} as high as in the top {percent(flags.chance)} of unseen text. The share "
-        f"has a {percent(rate.level)} interval of {percent_interval(rate)}; had nothing leaked, a share this high "
-        f"would come up {in_cases(flags.p_value)}."
+        f"has {bounds}; had nothing leaked, a share this high would come up {in_cases(flags.p_value)}."
     )
     whole = () if calibration.whole is None else (_as_a_whole(calibration.whole),)
     return Statement(statement, (familiar, *whole, *_calibration_details(calibration)))

@@ -28,7 +28,7 @@ from assay.evaluation.ranking import Sweep, auprc, auroc, tpr_at_fpr
 Floats = NDArray[np.float64]
 
 AUROCS, GROUPS = (0.5, 0.7, 0.9), (4, 10, 20, 50)
-STUDIES, RESAMPLES, TRUTH = 500, 200, 100_000
+STUDIES, RESAMPLES, TRUTH = 300, 200, 100_000
 LEVEL, TAIL = 0.95, 0.025
 RATES = (0.01, 0.05)
 
@@ -58,7 +58,7 @@ FAMILIES = (
     Family("confirmation", "heavy-tailed", 0.15, 0.6, 101),
     Family("confirmation", "lognormal", 0.4, 0.9, 102),
 )
-MEDIAN_SIZE = 4
+MEDIAN_SIZE = 3
 SLOPE = 0.5
 """Of groups with both classes: standard deviation of the members' lead between groups, in units of the effect's."""
 SECOND_NOISE = 0.6
@@ -138,7 +138,7 @@ def truth(family: Family, target: float, size: int, *, shared: bool) -> tuple[fl
         )
 
     low, high = (0.0, 0.0) if target == min(AUROCS) and family.law == "normal" else (-2.0, 12.0)
-    for _ in range(20 if high else 0):
+    for _ in range(16 if high else 0):
         middle = (low + high) / 2
         at = drawn(middle)
         low, high = (middle, high) if auroc(at.first, at.positive) < target else (low, middle)

@@ -16,6 +16,18 @@ def bare():
     return audit([Sample("a", "some text"), Sample("b", "")], todo, benchmark="two")
 
 
+@pytest.fixture(scope="module")
+def few_groups():
+    """Two groups of each class."""
+    todo = plan(requests("loss"), {"target": TableModel.uniform(256)})
+    samples = [
+        Sample(f"{label}-{i}", "x" * (i + 1), label=label, group=f"{label}-{i % 2}")
+        for label in ("member", "nonmember")
+        for i in range(6)
+    ]
+    return audit(samples, todo, benchmark="few", resamples=20)
+
+
 @pytest.mark.parametrize(
     ("text", "fires"),
     [
@@ -50,6 +62,16 @@ def test_what_is_no_rule_is_refused_before_anything_runs(text):
 def test_a_figure_that_was_not_measured_is_an_error_not_a_pass(bare, text, message):
     with pytest.raises(DataError, match=message):
         rule(text).fires(bare)
+
+
+@pytest.mark.parametrize("text", ["auroc.low>0.5", "auroc.high<0.6"])
+def test_an_interval_that_few_groups_do_not_give_is_an_error_not_a_pass(few_groups, text):
+    with pytest.raises(DataError, match="too few groups for an interval: 2 \\+ 2"):
+        rule(text).fires(few_groups)
+
+
+def test_the_value_can_be_asked_for_without_an_interval(few_groups):
+    assert rule("auroc>0.1").fires(few_groups)
 
 
 def test_the_end_of_the_interval_can_be_asked_for():

@@ -90,7 +90,8 @@ def test_a_document_holds_title_warning_statement_details_and_notes(render):
 
 def test_json_is_the_data_with_null_for_nan():
     content = json.loads(render_json(REPORT), parse_constant=pytest.fail)
-    assert content == {"value": None, "estimate": {"value": 0.842, "low": 0.801, "high": 0.879, "level": 0.95}}
+    estimate = {"value": 0.842, "low": 0.801, "high": 0.879, "level": 0.95, "groups": [], "reason": None}
+    assert content == {"value": None, "estimate": estimate}
 
 
 def test_a_wide_terminal_shows_the_table_whole():

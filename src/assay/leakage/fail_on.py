@@ -2,7 +2,7 @@
 
 A rule is [SCORE.]FIGURE[.low|.high] then > or < and a number. Without a score it is about that of the headline.
 `low` and `high` are the ends of the figure's interval: `flagged.low>0.05` holds only where the whole interval is above
-.05.
+.05. Where the data give no interval, such a rule is an error and never passes.
 """
 
 import math
@@ -77,12 +77,15 @@ class Rule:
         measured = figure(audit.summary(score))
         if measured is None:
             raise DataError(f"--fail-on {self.text!r}: {self.figure} needs {needs}; this run has none")
-        if self.end and not isinstance(measured, Estimate):
-            raise DataError(f"--fail-on {self.text!r}: {self.figure} has no interval, so no .{self.end}")
-        value = getattr(measured, self.end or "value") if isinstance(measured, Estimate) else measured
+        if not isinstance(measured, Estimate):
+            if self.end:
+                raise DataError(f"--fail-on {self.text!r}: {self.figure} has no interval, so no .{self.end}")
+            return float(measured)
+        value = float(getattr(measured, self.end or "value"))
         if math.isnan(value):
-            raise DataError(f"--fail-on {self.text!r}: {self.figure} could not be measured on this data")
-        return float(value)
+            reason = measured.reason or "not measured on this data"
+            raise DataError(f"--fail-on {self.text!r}: {self.figure} cannot be judged: {reason}")
+        return value
 
 
 def rule(text: str) -> Rule:

@@ -543,6 +543,34 @@ def set_power(file: File) -> str:
     return table(["functions in the set", "seen once", "clean", "sets of each kind"], rows)
 
 
+def interval_methods(file: File) -> str:
+    """Coverage of the AUROC's interval by method and number of groups: the lowest cell, the mean, the mean width."""
+    return _coverage(file, "choice", "method", "auroc")
+
+
+def interval_figures(file: File) -> str:
+    """Coverage of the chosen method by figure, on laws and seeds that it was not chosen on."""
+    return _coverage(file, "confirmation", "figure", None)
+
+
+def _coverage(file: File, part: str, by: str, figure: str | None) -> str:
+    rows = [one for one in file["results"] if one["part"] == part and figure in (None, one["figure"])]
+    groups = sorted({one["groups"] for one in rows})
+    lines = []
+    for name in dict.fromkeys(one[by] for one in rows):
+        cells = []
+        for count in groups:
+            at = [one for one in rows if one[by] == name and one["groups"] == count and one["intervals"]]
+            shares, widths = ([one[key] for one in at] for key in ("coverage", "width"))
+            cells.append(
+                f"{min(shares):.1%}, {sum(shares) / len(at):.1%}; {sum(widths) / len(at):.3f}" if at else "no interval"
+            )
+        lines.append([str(name), *cells])
+    studies = max(one["studies"] for one in rows)
+    heads = [f"{count} groups a class" for count in groups]
+    return f"{table([by, *heads], lines)}\n{studies} studies a cell.\n"
+
+
 def provenance_peers(file: File) -> str:
     """Quality over the largest search space, every way on the same fragments."""
     largest = [one for one in file["results"] if one["space"] == file["results"][-1]["space"]]
@@ -684,6 +712,8 @@ TABLES: Mapping[str, tuple[str, Callable[[File], str]]] = {
     "detector-ideas": ("detector_ideas", detector_ideas),
     "set-null": ("detector_ideas", set_null),
     "set-power": ("detector_ideas", set_power),
+    "interval-methods": ("interval_coverage", interval_methods),
+    "interval-figures": ("interval_coverage", interval_figures),
     "variants": ("variants", variants),
     "index_build": ("index_build", index_build),
     "points": ("points", points),

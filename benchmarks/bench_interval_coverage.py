@@ -1,4 +1,4 @@
-"""How often does a 95 % interval hold the truth where samples come in groups? Ten minutes on two cores.
+"""How often does a 95 % interval hold the truth where samples come in groups? Some minutes on two idle cores.
 
     python benchmarks/bench_interval_coverage.py
 

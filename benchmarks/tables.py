@@ -560,7 +560,11 @@ def _coverage(file: File, part: str, by: str, figure: str | None) -> str:
     for name in dict.fromkeys(one[by] for one in rows):
         cells = []
         for count in groups:
-            at = [one for one in rows if one[by] == name and one["groups"] == count and one["intervals"]]
+            at = [
+                one
+                for one in rows
+                if one[by] == name and one["groups"] == count and 2 * one["intervals"] > one["studies"]
+            ]
             shares, widths = ([one[key] for one in at] for key in ("coverage", "width"))
             cells.append(
                 f"{min(shares):.1%}, {sum(shares) / len(at):.1%}; {sum(widths) / len(at):.3f}" if at else "no interval"

@@ -19,7 +19,7 @@ CURVE_POINTS = 200
 
 ALLOWED_FALSE_POSITIVES = 5
 """Fewest false positives that a rate has to allow for an interval of the TPR there: with fewer the highest negatives
-decide the threshold, and the interval held the truth in 83 to 90 % of studies only."""
+alone decide the threshold, and resampling them cannot show how far it may be off."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)

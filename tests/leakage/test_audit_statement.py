@@ -85,22 +85,22 @@ def test_without_an_interval_no_verdict_clears_or_condemns():
     dosed = replace(dose(8, 0.9, 0.8, 0.95), auroc=FEW)
     held = calibration(0.06, 0.01, 0.1, 0.4)
     flagged = replace(held, flagged=replace(held.flagged, rate=replace(FEW, value=0.06)))
-    for found in (audit(ranking=unbounded), audit(doses=(dosed,)), audit(calibration=flagged)):
-        told = headline(found)
-        assert told.statement.startswith("No verdict")
-        assert "too few groups for an interval: 4 + 5" in " ".join((told.statement, *told.details))
+    for unclear in (audit(ranking=unbounded), audit(doses=(dosed,)), audit(calibration=flagged)):
+        statement = statement_of(unclear)
+        assert statement.text.startswith("No verdict")
+        assert "too few groups for an interval: 4 + 5" in " ".join((statement.text, *statement.details))
 
 
 def test_the_number_of_groups_stands_beside_the_interval():
     held = replace(ranking(0.83, 0.79, 0.87), auroc=Estimate(0.83, 0.79, 0.87, groups=(31, 28)))
-    assert "95 % interval 79 % to 87 % over 31 + 28 groups;" in plain(headline(audit(ranking=held)).details[0])
+    assert "95 % interval 79 % to 87 % over 31 + 28 groups;" in plain(statement_of(audit(ranking=held)).details[0])
 
 
 def test_a_blind_baseline_of_few_groups_clears_nothing():
     few = replace(ranking(0.55, 0.5, 0.6), auroc=replace(FEW, value=0.55))
     blind = BlindBaseline(few, "bag of words", False, (few,))
-    found = replace(audit(), blind=blind, blind_compares="members and non-members")
-    assert "cannot be decided from so few groups" in baseline_note(found)
+    unclear = replace(audit(), blind=blind, blind_compares="members and non-members")
+    assert "cannot be decided from so few groups" in baseline_note(unclear)
 
 
 def test_doses_are_told_by_the_lowest_that_suffices():

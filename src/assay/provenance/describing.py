@@ -64,7 +64,8 @@ def describe_benchmark(traced: BenchmarkTrace) -> Report:
     tables = [_rate_table(traced, len(present), rate)]
     if present:
         tables.append(_sample_table(present[:MOST_SAMPLES]))
-    interval = f" (95 % interval {percent_interval(rate)})" if rate.has_interval else ""
+    bounds = f"95 % interval {percent_interval(rate)}" if rate.has_interval else rate.reason
+    interval = "" if math.isnan(rate.value) else f" ({bounds})"
     return Report(
         title=f"Does {traced.benchmark} occur in this corpus?",
         statement=f"{percent(rate.value)} of {traced.judged:,} judged samples of {traced.benchmark} occur in the "
@@ -133,7 +134,7 @@ def _rate(traced: BenchmarkTrace, kind: str) -> Cell:
     if kind not in KINDS or kind == "too short":
         return Missing("not judged")
     rate = traced.rate(kind)
-    return rate if rate.has_interval else Missing("no sample was judged")
+    return Missing("no sample was judged") if math.isnan(rate.value) else rate
 
 
 def _sample_table(samples: Sequence[SampleTrace]) -> Table:
@@ -229,5 +230,7 @@ def _benchmark_data(traced: BenchmarkTrace) -> dict[str, object]:
     }
 
 
-def _estimate(rate: Estimate) -> Mapping[str, float | None]:
-    return {name: value if rate.has_interval else None for name, value in asdict(rate).items()}
+def _estimate(rate: Estimate) -> Mapping[str, object]:
+    return {
+        name: None if isinstance(value, float) and math.isnan(value) else value for name, value in asdict(rate).items()
+    }

@@ -8,7 +8,7 @@ from assay.reports import Column, Missing, Row, Table, percent
 from assay.testbed.evaluation_result import Cell, Evaluation, View
 
 VIEWS: Mapping[View, str] = {"all": "", "filtered": ", samples that pass the paper's filter"}
-INTERVALS = "In brackets: 95 % intervals, bootstrapped by group."
+INTERVALS = "In brackets: 95 % intervals, and the groups behind them (members + non-members)."
 NOT_SCORED = Missing("the detector was not run on that checkpoint")
 NOT_CALIBRATED = Missing("too few texts calibrate")
 NO_RULE = Missing("its paper states no rule")

@@ -125,7 +125,7 @@ def table_9(bench: Bench) -> Finding:
         ),
         notes=(
             *black_setting(black, runs),
-            "Shares are of all texts, filtered or not; of one seed the brackets are Wilson's 95 % intervals.",
+            "Shares are of all texts, filtered or not; of one seed the brackets are 95 % intervals over groups.",
             (
                 "Held out: what the same decision calls leaked of texts that no model here saw. The paper has no such "
                 "column, and so no measure of how much of its figures is leakage; nor has its table the baselines "

@@ -51,6 +51,11 @@ def baseline_note(audit: Audit) -> str | None:
             f"{subject} may tell {audit.blind_compares} apart: {reached} The data are too few to be sure, so a "
             "difference of the texts themselves cannot be ruled out."
         )
+    if not area.has_interval:
+        return (
+            f"{subject} reaches {reached} Whether {audit.blind_compares} differ in their texts cannot be decided from "
+            "so few groups."
+        )
     if area.low > CHANCE:
         return (
             f"{subject} tells {audit.blind_compares} apart a little: {reached} That is below the "

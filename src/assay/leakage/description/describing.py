@@ -108,7 +108,7 @@ def _calibration_facts(summary: ScoreSummary) -> list[Fact]:
 
 
 def _interval(estimate: Estimate, bounds: str) -> str:
-    return f"{percent(estimate.level)} interval {bounds}" if estimate.has_interval else "no interval"
+    return f"{percent(estimate.level)} interval {bounds}" if estimate.has_interval else estimate.reason or "no interval"
 
 
 def _score_notes(audit: Audit) -> list[str]:

@@ -43,10 +43,10 @@ def evaluation_methods(audit: Audit) -> tuple[Method, ...]:
                 formula="AUROC = P(s⁺ > s⁻) + P(s⁺ = s⁻) / 2; TPR at f = max {TPR(t) : FPR(t) ≤ f}",
                 summary="s⁺ and s⁻ are the scores of a random member and a random non-member. The AUROC of a score "
                 "that knows nothing is .5, its TPR equals the FPR. Intervals "
-                f"({percent(summary.ranking.auroc.level)}) are bootstrapped over {summary.ranking.groups:,} groups (a "
-                "module, a project, a task), never over single samples of one group; all scores share the same "
-                "resamples.",
-                reference="Hanley and McNeil 1982; Efron and Tibshirani 1993, ch. 8",
+                f"({percent(summary.ranking.auroc.level)}) are over {summary.ranking.groups:,} groups (a module, a "
+                "project, a task), never over single samples of one group: Wilson's, with the effective sample size "
+                "from resampled groups and Student's quantile.",
+                reference="Hanley and McNeil 1982; Wilson 1927; Korn and Graubard 1998",
             )
         )
     if summary.calibration is not None:
@@ -74,7 +74,7 @@ def _calibration_methods(unseen: int, alpha: float) -> tuple[Method, ...]:
             formula="p = (1 + #{unseen scores ≥ s}) / (m + 1)",
             summary=f"m = {unseen:,} texts that the model has certainly not seen. Nothing is assumed of the score's "
             "distribution; if sample and unseen texts are of one kind, an unseen sample has p ≤ α with probability α "
-            "at most. Intervals of a share of flagged samples are Wilson's.",
+            "at most. Intervals of a share of flagged samples are over groups too.",
             reference="Vovk et al. 2005; Bates et al. 2023, arXiv:2104.08279",
             link="https://arxiv.org/abs/2104.08279",
         ),

@@ -144,6 +144,8 @@ def _labelled(audit: Audit, ranking: Ranking) -> Statement:
     details = [
         f"By {titled(audit.primary)}, a random member scores higher than a random non-member {in_pairs(area)}.",
     ]
+    if area.warning:
+        details.append(area.warning)
     members = f"members of {audit.benchmark}"
     if not area.has_interval:
         statement = f"No verdict: too few groups of samples to bound what {titled(audit.primary)} achieves."

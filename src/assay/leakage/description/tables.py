@@ -47,8 +47,7 @@ def score_table(audit: Audit) -> Table | None:
         ),
         rows=tuple(rows),
         caption=(
-            f"In brackets: {percent(ranked[0][1].auroc.level)} intervals, and the groups behind them (members + "
-            "non-members).",
+            f"In brackets: {percent(ranked[0][1].auroc.level)} intervals; groups of members + non-members.",
             *([ranked[0][1].auroc.warning] if ranked[0][1].auroc.warning else []),
             f"Chance: .5 for AUROC, {chance}.",
             "Coverage: share of samples that have a value; n: members + non-members with one.",

@@ -14,6 +14,7 @@ those files.
 import argparse
 import gzip
 import json
+import math
 import shutil
 from collections.abc import Iterator
 from pathlib import Path
@@ -138,13 +139,14 @@ def read_finding(path: Path) -> Finding:
 
 def read_row(row: dict[str, Any]) -> ValueRow:
     """Return a row; null in an estimate is NaN."""
-    values = [
-        Estimate(**{key: float("nan") if number is None else number for key, number in value.items()})
-        if isinstance(value, dict)
-        else value
-        for value in row["values"]
-    ]
+    values = [read_estimate(value) if isinstance(value, dict) else value for value in row["values"]]
     return ValueRow(row["name"], tuple(values))
+
+
+def read_estimate(content: dict[str, Any]) -> Estimate:
+    """Return an estimate; a number that is null is NaN."""
+    numbers = {key: math.nan if content[key] is None else content[key] for key in ("value", "low", "high", "level")}
+    return Estimate(**numbers, groups=tuple(content.get("groups", ())), reason=content.get("reason"))
 
 
 if __name__ == "__main__":

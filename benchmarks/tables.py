@@ -7,7 +7,7 @@ python benchmarks/tables.py --check    exit with 1 where the page says something
 import json
 import re
 import sys
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -17,13 +17,27 @@ MARKED = re.compile(r"(<!-- table: ([\w-]+) -->\n).*?(<!-- end -->)", re.DOTALL)
 UNMEASURED = "Not measured yet.\n"
 
 File = Mapping[str, Any]
-"""What one script wrote."""
+"""The content of a result file."""
 
 
 def table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
     """A Markdown table; every column but the first is flush right."""
     rule = ["---", *["---:"] * (len(head) - 1)]
     return "".join(f"| {' | '.join(row)} |\n" for row in (head, rule, *rows))
+
+
+def pivot(head: str, cells: Iterable[tuple[str, str, str]]) -> str:
+    """Return a table of (row, column, text); what was not measured stays empty."""
+    texts = {(row, column): text for row, column, text in cells}
+    columns = list(dict.fromkeys(column for _, column in texts))
+    rows = dict.fromkeys(row for row, _ in texts)
+    return table([head, *columns], [[row, *(texts.get((row, column), "") for column in columns)] for row in rows])
+
+
+def transposed(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+    """Return a table whose columns are the rows; for few rows of many quantities."""
+    first, *rest = zip(head, *rows, strict=True)
+    return table(first, rest)
 
 
 def number(value: float) -> str:
@@ -49,14 +63,14 @@ def one_pass(file: File) -> str:
         head,
         [
             [
-                f"{one['model']}, V = {one['vocabulary']:,}",
-                f"{one['tokens']:,}",
-                seconds(one["seconds"]["bare"]),
-                seconds(one["seconds"]["scores"]),
-                number(one["tokens_per_second"]["scores"]),
-                times(one["ratio_to_bare"]["scores"]),
+                f"{entry['model']}, V = {entry['vocabulary']:,}",
+                f"{entry['tokens']:,}",
+                seconds(entry["seconds"]["bare"]),
+                seconds(entry["seconds"]["scores"]),
+                number(entry["tokens_per_second"]["scores"]),
+                times(entry["ratio_to_bare"]["scores"]),
             ]
-            for one in file["results"]
+            for entry in file["results"]
         ],
     )
 
@@ -66,14 +80,14 @@ def srdetection(file: File) -> str:
     head = ["model", "texts, tokens", "n + 1 bare passes", "SrDetection", "ratio", "of which variants"]
     rows = [
         [
-            f"{one['model']}, V = {one['vocabulary']:,}",
-            f"{one['texts']}, {one['tokens']:,}",
-            seconds(one["seconds"]["floor"]),
-            seconds(one["seconds"]["srdetection"]),
-            times(one["ratio_to_floor"]["srdetection"]),
-            seconds(one["seconds"]["variants"]),
+            f"{entry['model']}, V = {entry['vocabulary']:,}",
+            f"{entry['texts']}, {entry['tokens']:,}",
+            seconds(entry["seconds"]["floor"]),
+            seconds(entry["seconds"]["srdetection"]),
+            times(entry["ratio_to_floor"]["srdetection"]),
+            seconds(entry["seconds"]["variants"]),
         ]
-        for one in file["results"]
+        for entry in file["results"]
     ]
     return table(head, rows)
 
@@ -85,25 +99,27 @@ def peers(file: File) -> str:
         head,
         [
             [
-                f"{one['model']}, V = {one['vocabulary']:,}",
-                str(one["texts"]),
-                f"{one['tokens']:,}",
-                seconds(one["seconds"]["peers"]),
-                seconds(one["seconds"]["assay"]),
-                times(one["ratio"]),
-                f"{max(one['largest_relative_difference'].values()):.0e}",
+                f"{entry['model']}, V = {entry['vocabulary']:,}",
+                str(entry["texts"]),
+                f"{entry['tokens']:,}",
+                seconds(entry["seconds"]["peers"]),
+                seconds(entry["seconds"]["assay"]),
+                times(entry["ratio"]),
+                f"{max(entry['largest_relative_difference'].values()):.0e}",
             ]
-            for one in file["results"]
+            for entry in file["results"]
         ],
     )
 
 
 def programs(file: File) -> str:
     """What each of the peers' programs costs, and assay with all scores."""
-    columns = [one["model"] for one in file["results"]]
+    columns = [entry["model"] for entry in file["results"]]
     names = list(file["results"][0]["seconds_of_each_program"])
-    rows = [[name, *(f"{number(one['seconds_of_each_program'][name])} s" for one in file["results"])] for name in names]
-    rows.append(["assay, all of their scores", *(seconds(one["seconds"]["assay"]) for one in file["results"])])
+    rows = [
+        [name, *(f"{number(entry['seconds_of_each_program'][name])} s" for entry in file["results"])] for name in names
+    ]
+    rows.append(["assay, all of their scores", *(seconds(entry["seconds"]["assay"]) for entry in file["results"])])
     return table(["program", *columns], rows)
 
 
@@ -123,16 +139,16 @@ def ngram(file: File) -> str:
         head,
         [
             [
-                one["model"],
-                one["starts"],
-                number(one["tokens"] / one["texts"]),
-                f"{one['prompts']:,}",
-                number(one["mean_accuracy"]),
-                seconds(one["seconds"]["assay"]),
-                times(one["ratio"]["batched"]),
-                times(one["ratio"]["one by one"]) if "one by one" in one["ratio"] else "",
+                entry["model"],
+                entry["starts"],
+                number(entry["tokens"] / entry["texts"]),
+                f"{entry['prompts']:,}",
+                number(entry["mean_accuracy"]),
+                seconds(entry["seconds"]["assay"]),
+                times(entry["ratio"]["batched"]),
+                times(entry["ratio"]["one by one"]) if "one by one" in entry["ratio"] else "",
             ]
-            for one in file["results"]
+            for entry in file["results"]
         ],
     )
 
@@ -153,17 +169,17 @@ def generation(file: File) -> str:
     ]
     rows = [
         [
-            one["model"],
-            f"`{one['workload']}`",
-            f"{one['prompts']:,}, {one['prompt_tokens']:,}",
-            *(f"{one['positions'][way]:,}" for way in ("whole", "shared", "floor")),
-            " → ".join(f"{one['passes'][way]:,}" for way in ("whole", "shared")),
-            *(seconds(one["seconds"][way]) for way in ("whole", "shared")),
-            times(one["ratio"]),
+            entry["model"],
+            f"`{entry['workload']}`",
+            f"{entry['prompts']:,}, {entry['prompt_tokens']:,}",
+            *(f"{entry['positions'][way]:,}" for way in ("whole", "shared", "floor")),
+            " → ".join(f"{entry['passes'][way]:,}" for way in ("whole", "shared")),
+            *(seconds(entry["seconds"][way]) for way in ("whole", "shared")),
+            times(entry["ratio"]),
         ]
-        for one in file["results"]
+        for entry in file["results"]
     ]
-    return table(head, rows)
+    return transposed(head, rows)
 
 
 def memory(file: File) -> str:
@@ -172,30 +188,30 @@ def memory(file: File) -> str:
     return table(
         ["vocabulary", *ways],
         [
-            [f"{one['vocabulary']:,}", *(f"{number(one['ways'][way]['mebibytes'])} MiB" for way in ways)]
-            for one in file["results"]
+            [f"{entry['vocabulary']:,}", *(f"{number(entry['ways'][way]['mebibytes'])} MiB" for way in ways)]
+            for entry in file["results"]
         ],
     )
 
 
 def growth(file: File) -> str:
     """Cost by number of samples."""
-    (found,) = file["results"]
+    (result,) = file["results"]
     rows = [
         [
-            f"{one['samples']:,}",
-            f"{one['tokens']:,.0f}",
-            seconds(one["seconds"]),
-            number(one["tokens"] / one["seconds"]["median"]),
-            f"{number(one['mebibytes']['median'])} MiB",
+            f"{entry['samples']:,}",
+            f"{entry['tokens']:,.0f}",
+            seconds(entry["seconds"]),
+            number(entry["tokens"] / entry["seconds"]["median"]),
+            f"{number(entry['mebibytes']['median'])} MiB",
         ]
-        for one in found["sizes"]
+        for entry in result["sizes"]
     ]
-    cache = found["cache"]
+    cache = result["cache"]
     return (
         table(["samples", "tokens", "seconds", "tokens/s", "peak above the loaded model"], rows)
-        + f"\nSeconds grow as samples to the power of **{found['exponent_by_samples']:.2f}**, as tokens to the power "
-        f"of {found['exponent_by_tokens']:.2f}.\n\n"
+        + f"\nSeconds grow as samples to the power of **{result['exponent_by_samples']:.2f}**, as tokens to the power "
+        f"of {result['exponent_by_tokens']:.2f}.\n\n"
         f"{cache['samples']:,.0f} samples without the cache: {number(cache['without'])} s; filling it: "
         f"{number(cache['filling'])} s; from it: **{number(cache['reading'])} s**; {number(cache['mebibytes_on_disk'])}"
         " MiB on disk.\n"
@@ -204,39 +220,46 @@ def growth(file: File) -> str:
 
 def calibration(file: File) -> str:
     """False positives over many splits of unseen text."""
-    nominal = [one["alpha"] for one in file["results"][0]["rates"]]
+    nominal = [entry["alpha"] for entry in file["results"][0]["rates"]]
     head = ["score", *(f"at {alpha:.0%}: mean, 90 % of splits" for alpha in nominal)]
     rows = [
         [
-            f"`{one['score']}`",
-            *(f"{rate['mean']:.1%}, {rate['quantiles'][0]:.1%} to {rate['quantiles'][1]:.1%}" for rate in one["rates"]),
+            f"`{entry['score']}`",
+            *(
+                f"{rate['mean']:.1%}, {rate['quantiles'][0]:.1%} to {rate['quantiles'][1]:.1%}"
+                for rate in entry["rates"]
+            ),
         ]
-        for one in file["results"]
+        for entry in file["results"]
     ]
     first = file["results"][0]
     return table(head, rows) + f"\n{first['splits']} splits of {first['functions']} never-seen functions.\n"
 
 
 def confidence(file: File) -> str:
-    """Shares of texts with a match of at least each confidence."""
-    levels = list(file["results"][0]["at_least"])
-    head = ["code traced", "lines", "found by", "texts", *(f"confidence ≥ {level}" for level in levels)]
-    rows = [
-        [
-            one["queries"],
-            str(one["lines"]),
-            one["by"],
-            f"{one['n']:,}",
-            *(
-                f"{share['value']:.1%} [{share['low']:.1%}, {share['high']:.1%}]"
-                for share in (one["at_least"][level] for level in levels)
-            ),
-        ]
-        for one in file["results"]
-    ]
+    """Return the shares of texts with a match of at least .95, and of unrelated code at the other levels."""
+
+    def cells(level: str, kinds: Sequence[str]) -> Iterable[tuple[str, str, str]]:
+        for row in file["results"]:
+            if row["queries"] in kinds and level in row["at_least"]:
+                share = row["at_least"][level]
+                text = f"{share['value']:.1%} [{share['low']:.1%}, {share['high']:.1%}]"
+                yield f"{row['queries']}, {row['by']}", f"{row['lines']} line{'s' * (row['lines'] > 1)}", text
+
     first = file["results"][0]
-    told = f"{first['documents']:,} documents; calibrated on {first['calibrated_on']:,} functions.\n"
-    return f"{table(head, rows)}\n{told}"
+    kinds = list(dict.fromkeys(row["queries"] for row in file["results"]))
+    parts = [f"Share with a match of confidence ≥ 0.95:\n\n{pivot('code traced, found by', cells('0.95', kinds))}"]
+    for level in first["at_least"]:
+        if level != "0.95":
+            own = pivot("code traced, found by", cells(level, kinds[:1]))
+            parts.append(f"The same at confidence ≥ {level}, {kinds[0]} code alone:\n\n{own}")
+    sizes = {row["lines"]: row["n"] for row in reversed(file["results"])}
+    texts = ", ".join(f"{sizes[lines]:,} of {lines}" for lines in sorted(sizes))
+    parts.append(
+        f"{first['documents']:,} documents; calibrated on {first['calibrated_on']:,} functions. Texts of {kinds[0]} "
+        f"code by lines: {texts}. The other levels of copied and renamed code are in the JSON file.\n"
+    )
+    return "\n".join(parts)
 
 
 def variants(file: File) -> str:
@@ -251,15 +274,15 @@ def variants(file: File) -> str:
         "the same under tests",
     ]
     rows = []
-    for one in file["results"]:
-        compared, tested = one.get("bytecode", {}).get("compared"), one.get("tests", {}).get("variants")
+    for entry in file["results"]:
+        compared, tested = entry.get("bytecode", {}).get("compared"), entry.get("tests", {}).get("variants")
         rows.append(
             [
-                one["texts"],
-                f"{one['samples']:,}",
-                f"{one['with_ten']:,} ({one['with_ten'] / one['samples']:.1%})",
-                f"{one['variants']:,}",
-                number(one["variants_per_second"]["median"]),
+                entry["texts"],
+                f"{entry['samples']:,}",
+                f"{entry['with_ten']:,} ({entry['with_ten'] / entry['samples']:.1%})",
+                f"{entry['variants']:,}",
+                number(entry["variants_per_second"]["median"]),
                 f"{compared:,} of {compared:,}" if compared else "",
                 f"{tested:,} of {tested:,}" if tested else "",
             ]
@@ -271,19 +294,19 @@ def test_cases(file: File) -> str:
     """Yield of other test cases, and why the rest has none."""
     rows = [
         [
-            one["texts"],
-            f"{one['samples']:,}",
-            f"{one['with_ten']:,} ({one['with_ten'] / one['samples']:.1%})",
-            f"{one['with_some']:,}",
-            "; ".join(f"{count} {why}" for why, count in one["fewer_because"].items()),
-            f"{one['replaced']:,} of {one['stated_tests']:,}",
-            f"{one['confirmed']['tests']:,} of {one['confirmed']['tests']:,}",
-            f"{number(one['samples'] / one['seconds'])}",
+            entry["texts"],
+            f"{entry['samples']:,}",
+            f"{entry['with_ten']:,} ({entry['with_ten'] / entry['samples']:.1%})",
+            f"{entry['with_some']:,}",
+            "; ".join(f"{count} {why}" for why, count in entry["fewer_because"].items()),
+            f"{entry['replaced']:,} of {entry['stated_tests']:,}",
+            f"{entry['confirmed']['tests']:,} of {entry['confirmed']['tests']:,}",
+            f"{number(entry['samples'] / entry['seconds'])}",
         ]
-        for one in file["results"]
+        for entry in file["results"]
     ]
     head = ["texts", "tasks", "with ten", "with some", "fewer because", "stated tests replaced"]
-    return table([*head, "new tests confirmed", "tasks a second"], rows)
+    return transposed([*head, "new tests confirmed", "tasks a second"], rows)
 
 
 def variant_kinds(file: File) -> str:
@@ -294,15 +317,15 @@ def variant_kinds(file: File) -> str:
 
     rows = [
         [
-            f"{one['epoch']}, {one['view']}",
-            one["kind"],
-            f"{one['members']} + {one['nonmembers']}",
-            points(one["auroc"]),
-            points(one.get("auroc_over_names")),
-            f"{one['macro_f1'][0]:.0%} [{one['macro_f1'][1]:.0%}, {one['macro_f1'][2]:.0%}]",
-            f"{one['rule_on_nonmembers']:.0%}",
+            f"{entry['epoch']}, {entry['view']}",
+            entry["kind"],
+            f"{entry['members']} + {entry['nonmembers']}",
+            points(entry["auroc"]),
+            points(entry.get("auroc_over_names")),
+            f"{entry['macro_f1'][0]:.0%} [{entry['macro_f1'][1]:.0%}, {entry['macro_f1'][2]:.0%}]",
+            f"{entry['rule_on_nonmembers']:.0%}",
         ]
-        for one in file["results"]
+        for entry in file["results"]
     ]
     head = [
         "epochs, texts",
@@ -319,12 +342,12 @@ def fingerprints(file: File) -> str:
     """Speed of fingerprinting, beside the peer where it was there."""
     rows = [
         [
-            one["way"],
-            f"{one['megabytes']:.1f} MB",
-            f"{number(one['megabytes_per_second']['median'])} MB/s",
-            times(one["times_as_fast_as_scanoss"]) if one["times_as_fast_as_scanoss"] else "",
+            entry["way"],
+            f"{entry['megabytes']:.1f} MB",
+            f"{number(entry['megabytes_per_second']['median'])} MB/s",
+            times(entry["times_as_fast_as_scanoss"]) if entry["times_as_fast_as_scanoss"] else "",
         ]
-        for one in file["results"]
+        for entry in file["results"]
     ]
     return table(["way", "read", "speed, one core", "× scanoss_winnowing"], rows)
 
@@ -347,24 +370,24 @@ def index_build(file: File) -> str:
     ]
     rows = [
         [
-            one["corpus"],
-            {"both": "files and functions", "file": "files", "function": "functions"}[one["granularity"]],
-            f"`{one['encoder']}`" if one["encoder"] else "none",
-            f"{one['files_read']:,}",
-            f"{one['megabytes']:.1f} MB",
-            number(one["files_per_second"]),
-            str(one["processes"]),
-            f"{number(one['megabytes_per_second'])} MB/s",
-            f"{one['documents']:,}",
-            number(one["bytes"]["postings"] / one["postings"]),
-            f"{sum(one['bytes'].values()) / 1e6:.1f} MB",
-            f"{number(one['again']['seconds'])} s, {one['again']['bytes_read']:,} bytes read",
+            entry["corpus"],
+            {"both": "files and functions", "file": "files", "function": "functions"}[entry["granularity"]],
+            f"`{entry['encoder']}`" if entry["encoder"] else "none",
+            f"{entry['files_read']:,}",
+            f"{entry['megabytes']:.1f} MB",
+            number(entry["files_per_second"]),
+            str(entry["processes"]),
+            f"{number(entry['megabytes_per_second'])} MB/s",
+            f"{entry['documents']:,}",
+            number(entry["bytes"]["postings"] / entry["postings"]),
+            f"{sum(entry['bytes'].values()) / 1e6:.1f} MB",
+            f"{number(entry['again']['seconds'])} s, {entry['again']['bytes_read']:,} bytes read",
         ]
-        for one in file["results"]
+        for entry in file["results"]
     ]
     skipped = file["results"][-1]["skipped"]
     passed = ", ".join(f"{count:,} {reason}" for reason, count in sorted(skipped.items(), key=lambda pair: -pair[1]))
-    return table(head, rows) + f"\nPassed over in the last row's corpus: {passed or 'nothing'}.\n"
+    return transposed(head, rows) + f"\nPassed over in the last column's corpus: {passed or 'nothing'}.\n"
 
 
 def points(file: File) -> str:
@@ -387,22 +410,22 @@ def points(file: File) -> str:
     ]
     rows = [
         [
-            {"both": "files and functions", "function": "functions"}[one["granularity"]],
-            f"{one['files']:,}",
-            f"{one['megabytes']:.1f} MB",
-            f"{one['documents']:,}",
-            number(one["postings"] / one["documents"]),
-            f"{one['bytes']['point'] / one['documents']:,.0f} bytes",
-            *(f"{one['bytes'][part] / one['documents']:,.0f}" for part in ("text", "hashes", "dense")),
-            f"{number(one['documents'] / one['reading_seconds'])} documents/s",
-            f"{number(one['documents'] / one['making_seconds'])} documents/s",
-            f"{one['distinct_fingerprints']:,}",
-            f"{one['foreign_fingerprints']:,}",
-            number(one["foreign_by_chance"]),
+            {"both": "files and functions", "function": "functions"}[entry["granularity"]],
+            f"{entry['files']:,}",
+            f"{entry['megabytes']:.1f} MB",
+            f"{entry['documents']:,}",
+            number(entry["postings"] / entry["documents"]),
+            f"{entry['bytes']['point'] / entry['documents']:,.0f} bytes",
+            *(f"{entry['bytes'][part] / entry['documents']:,.0f}" for part in ("text", "hashes", "dense")),
+            f"{number(entry['documents'] / entry['reading_seconds'])} documents/s",
+            f"{number(entry['documents'] / entry['making_seconds'])} documents/s",
+            f"{entry['distinct_fingerprints']:,}",
+            f"{entry['foreign_fingerprints']:,}",
+            number(entry["foreign_by_chance"]),
         ]
-        for one in file["results"]
+        for entry in file["results"]
     ]
-    return table(head, rows)
+    return transposed(head, rows)
 
 
 def vectors(file: File) -> str:
@@ -410,40 +433,37 @@ def vectors(file: File) -> str:
     head = ["asked for", "vectors", "looked at", "source in 100", "in 400", "of the nearest 100 found", "p50 / p95"]
     rows = [
         [
-            one["queries"],
-            f"{one['documents']:,}",
-            "all" if one["in_sight"] is None else f"graph, {one['in_sight']:,} in sight",
-            f"{one['source_in_100']:.3f}",
-            "" if one["source_in_400"] is None else f"{one['source_in_400']:.3f}",
-            f"{one['share_of_nearest_100']:.0%}",
-            f"{number(one['p50_ms'])} / {number(one['p95_ms'])} ms",
+            entry["queries"],
+            f"{entry['documents']:,}",
+            "all" if entry["in_sight"] is None else f"graph, ef_search {entry['in_sight']:,}",
+            f"{entry['source_in_100']:.3f}",
+            "" if entry["source_in_400"] is None else f"{entry['source_in_400']:.3f}",
+            f"{entry['share_of_nearest_100']:.0%}",
+            f"{number(entry['p50_ms'])} / {number(entry['p95_ms'])} ms",
         ]
-        for one in file["results"]
+        for entry in file["results"]
     ]
     return table(head, rows)
 
 
 def encoder(file: File) -> str:
-    """Mean reciprocal ranks of vector search, every way on the same fragments."""
-    cells = [one for one in file["results"] if "copy" in one]
-    ways = list(dict.fromkeys(one["way"] for one in cells))
-    by_cell: dict[tuple[str, int], list[str]] = {}
-    for one in cells:
-        mrr = one["mrr"]
-        told = f"{mrr['value']:.3f} ({mrr['low']:.3f}–{mrr['high']:.3f}); {one['recall_100']['value']:.3f}"
-        by_cell.setdefault((one["copy"], one["tokens"]), []).append(told)
-    rows = [[copy, str(tokens), *told] for (copy, tokens), told in by_cell.items()]
-    rows.sort(key=lambda row: [one["copy"] for one in cells].index(row[0]))
+    """Return mean reciprocal ranks of vector search, every way on the same fragments."""
+    cells = [row for row in file["results"] if "copy" in row]
+    tables = []
+    for copy in dict.fromkeys(row["copy"] for row in cells):
+        own = [(row["way"], f"{row['tokens']} tokens", estimate(row["mrr"])) for row in cells if row["copy"] == copy]
+        tables.append(f"Fragments *{copy}*:\n\n{pivot('way', own)}")
     first = file["results"][0]
-    return table(["copy", "tokens", *ways], rows) + (
-        f"\nMRR, its interval; recall@100. {first['functions']:,} functions, {cells[0]['queries']} fragments a row.\n"
+    return "\n".join(tables) + (
+        f"\nMean reciprocal rank and its interval; {first['functions']:,} functions, {cells[0]['queries']} fragments a "
+        "cell. Recall@100 is in the JSON file.\n"
     )
 
 
 def encoder_speed(file: File) -> str:
     """Texts a second."""
     first = file["results"][0]
-    rows = [[name, number(one["median"])] for name, one in first["per_second"].items()]
+    rows = [[name, number(entry["median"])] for name, entry in first["per_second"].items()]
     return table(["texts", "a second, one core"], rows) + (
         f"\n{first['dimensions']} dimensions, {first['weights_bytes'] / 1e6:.1f} MB of weights.\n"
     )
@@ -452,79 +472,91 @@ def encoder_speed(file: File) -> str:
 def index(file: File) -> str:
     """The index of code by size: building, bytes, queries."""
 
-    def latency(found: Mapping[str, float] | None) -> str:
-        return f"{number(found['p50'])} / {number(found['p95'])} ms" if found else ""
+    def latency(spread: Mapping[str, float] | None) -> str:
+        return f"{number(spread['p50'])} / {number(spread['p95'])} ms" if spread else ""
 
     head = ["documents", "copies", "built a second", "peak memory", "bytes a posting", "in all", "segments"]
     rows = [
         [
-            f"{one['documents']:,}",
-            f"{one['copies'] / one['documents']:.0%}",
-            number(one["documents_per_second"]),
-            f"{number(one['peak_mebibytes'])} MiB",
-            number(one["bytes_a_posting"]),
-            f"{number(sum(one['bytes'].values()) / 1e6)} MB",
-            str(one["segments"]),
+            f"{entry['documents']:,}",
+            f"{entry['copies'] / entry['documents']:.0%}",
+            number(entry["documents_per_second"]),
+            f"{number(entry['peak_mebibytes'])} MiB",
+            number(entry["bytes_a_posting"]),
+            f"{number(sum(entry['bytes'].values()) / 1e6)} MB",
+            str(entry["segments"]),
         ]
-        for one in file["results"]
+        for entry in file["results"]
     ]
-    asked = ["documents", "postings met, p50 / p95", "lookup", "from text", "trace, with vectors", "snippet in first"]
+    headings = [
+        "documents",
+        "postings met, p50 / p95",
+        "lookup",
+        "from text",
+        "trace, with vectors",
+        "snippet in first",
+    ]
     answers = [
         [
-            f"{one['documents']:,}",
-            f"{one['postings_met']['p50']:,.0f} / {one['postings_met']['p95']:,.0f}",
-            latency(one["lookup"]),
-            latency(one["fingerprints"]),
-            latency(one.get("trace")),
-            f"{one['snippet_in_first']:.1%}",
+            f"{entry['documents']:,}",
+            f"{entry['postings_met']['p50']:,.0f} / {entry['postings_met']['p95']:,.0f}",
+            latency(entry["lookup"]),
+            latency(entry["fingerprints"]),
+            latency(entry.get("trace")),
+            f"{entry['snippet_in_first']:.1%}",
         ]
-        for one in file["results"]
+        for entry in file["results"]
     ]
     vectors = [
         [
-            f"{one['documents']:,}",
-            number(one["with_vectors"]["documents_per_second"]),
-            f"{number(one['with_vectors']['peak_mebibytes'])} MiB",
-            f"{number(one['with_vectors']['bytes'] / 1e6)} MB",
+            f"{entry['documents']:,}",
+            number(entry["with_vectors"]["documents_per_second"]),
+            f"{number(entry['with_vectors']['peak_mebibytes'])} MiB",
+            f"{number(entry['with_vectors']['bytes'] / 1e6)} MB",
         ]
-        for one in file["results"]
-        if "with_vectors" in one
+        for entry in file["results"]
+        if "with_vectors" in entry
     ]
     with_vectors = table(["documents, with vectors", "built a second", "peak memory", "vectors"], vectors)
-    return f"{table(head, rows)}\n{with_vectors}\n{table(asked, answers)}"
+    return f"{table(head, rows)}\n{with_vectors}\n{table(headings, answers)}"
 
 
 def detector_ideas(file: File) -> str:
-    """Every idea on every seed, best first within its family, with its distance from Mid-PIT."""
-    found = file["results"][0]
-    seeds = [one["seed"] for one in found["table"][0]["cells"]]
-    rows = []
-    for one in sorted(found["table"], key=lambda one: (one["family"], -one["cells"][0]["auroc"])):
-        told = []
-        for at in one["cells"]:
-            over = at.get("over_mid_pit")
-            told.append(f"{at['auroc']:.3f}" + (f" ({over[0]:+.3f}; {over[1]:+.3f} to {over[2]:+.3f})" if over else ""))
-        rows.append([one["family"], one["idea"], *told])
-    picked = "".join(
-        f"- {one['family']}: {one['idea']}. Above Mid-PIT, Min-K%++ and `sr_gray` on every other seed: "
-        f"{'yes' if one['above_all_rivals_on_every_other_seed'] else 'no'}.\n"
-        for one in found["chosen"]
+    """Return the best idea of each family and the known scores on every seed, with the distance from Mid-PIT."""
+    result = file["results"][0]
+    picked = {(row["family"], row["idea"]) for row in result["chosen"]}
+    known = result["table"][0]["family"]
+    shown = [row for row in result["table"] if row["family"] == known or (row["family"], row["idea"]) in picked]
+    shown.sort(key=lambda row: (row["family"] == known, -row["cells"][0]["auroc"]))
+    names = {id(row): row["idea"] if row["family"] == known else f"{row['idea']} ({row['family']})" for row in shown}
+    seeds = {id(row): [(f"seed {cell['seed']}", cell) for cell in row["cells"]] for row in shown}
+    areas = [(names[id(row)], seed, f"{cell['auroc']:.3f}") for row in shown for seed, cell in seeds[id(row)]]
+    over = [
+        (names[id(row)], seed, "{:+.3f} ({:+.3f} to {:+.3f})".format(*cell["over_mid_pit"]))
+        for row in shown
+        for seed, cell in seeds[id(row)]
+        if cell.get("over_mid_pit")
+    ]
+    beaten = [row["idea"] for row in result["chosen"] if row["above_all_rivals_on_every_other_seed"]]
+    return (
+        f"AUROC:\n\n{pivot('score', areas)}\nAUROC minus that of Mid-PIT:\n\n{pivot('score', over)}\n"
+        f"{len(result['table'])} scores were measured; shown are the known ones and the best of each family of "
+        f"ideas on the first seed, the others are in the JSON file. Above Mid-PIT, Min-K%++ and `sr_gray` on every other seed: "
+        f"{', '.join(beaten) or 'none'}.\n"
     )
-    head = ["family", "idea", *(f"seed {seed}" for seed in seeds)]
-    return f"{table(head, rows)}\nThe best of each family on the first seed:\n\n{picked}"
 
 
 def set_null(file: File) -> str:
     """How often clean sets are called leaked."""
     rows = [
         [
-            one["model"],
-            f"{one['texts']:,}",
-            str(one["groups"]),
-            str(one["splits"]),
-            *(f"{share:.1%}" for way in ("by group", "Wilcoxon by sample") for share in one["flagged"][way]),
+            entry["model"],
+            f"{entry['texts']:,}",
+            str(entry["groups"]),
+            str(entry["splits"]),
+            *(f"{share:.1%}" for way in ("by group", "Wilcoxon by sample") for share in entry["flagged"][way]),
         ]
-        for one in file["results"][1]["null"]
+        for entry in file["results"][1]["null"]
     ]
     ways = [f"{way}, at {level}" for way in ("by group", "by sample") for level in ("5%", "10%")]
     return table(["model", "clean texts", "packages", "splits", *ways], rows)
@@ -533,12 +565,12 @@ def set_null(file: File) -> str:
 def set_power(file: File) -> str:
     """How often sets that were seen once, and clean ones, are called leaked at 5 %."""
 
-    def told(found: Sequence[float]) -> str:
-        return f"{found[0]:.1%} [{found[1]:.1%}, {found[2]:.1%}]"
+    def share(values: Sequence[float]) -> str:
+        return "{:.1%} [{:.1%}, {:.1%}]".format(*values)
 
     rows = [
-        [str(one["size"]), told(one["members"]), told(one["clean"]), str(one["sets"])]
-        for one in file["results"][1]["sets"]
+        [str(entry["size"]), share(entry["members"]), share(entry["clean"]), str(entry["sets"])]
+        for entry in file["results"][1]["sets"]
     ]
     return table(["functions in the set", "seen once", "clean", "sets of each kind"], rows)
 
@@ -576,41 +608,34 @@ def _coverage(file: File, part: str, by: str, figure: str | None) -> str:
 
 
 def provenance_peers(file: File) -> str:
-    """Quality over the largest search space, every way on the same fragments."""
-    largest = [one for one in file["results"] if one["space"] == file["results"][-1]["space"]]
-    by_cell = [(one["way"], cell) for one in largest for cell in one["cells"]]
-    by_cell.sort(key=lambda pair: (list(COPIES).index(pair[1]["kind"]), pair[1]["window"]))
-    figures = ("mrr", "recall@1", "recall@10")
-    rows = [
-        [
-            COPIES[cell["kind"]],
-            str(cell["window"]),
-            str(cell["queries"]),
-            way,
-            *(estimate(cell[one]) for one in figures),
-        ]
-        for way, cell in by_cell
-    ]
-    told = f"\n{largest[0]['space']:,} functions.\n"
-    tried = next((one["tried"] for one in largest if one["tried"]), None)
+    """Return the mean reciprocal ranks over the largest search space, every way on the same fragments."""
+    largest = [row for row in file["results"] if row["space"] == file["results"][-1]["space"]]
+    measured = [(row["way"], cell) for row in largest for cell in row["cells"]]
+    measured.sort(key=lambda pair: (list(COPIES).index(pair[1]["kind"]), pair[1]["window"]))
+    parts = []
+    for kind, words in COPIES.items():
+        own = [(way, f"{c['window']} tokens", estimate(c["mrr"])) for way, c in measured if c["kind"] == kind]
+        if own:
+            parts.append(f"{words[0].upper()}{words[1:]}:\n\n{pivot('way', own)}")
+    fragments = {cell["window"]: cell["queries"] for _, cell in measured}
+    sizes = ", ".join(f"{count} of {window} tokens" for window, count in fragments.items())
+    parts.append(
+        f"Mean reciprocal rank and its interval among {largest[0]['space']:,} functions; fragments: {sizes}. Recall@1 "
+        "and recall@10 are in the JSON file.\n"
+    )
+    tried = next((row["tried"] for row in largest if row["tried"]), None)
     if tried:
-        settings = table(
-            ["copydetect: noise_threshold", "guarantee_threshold", "names become one symbol", "MRR"],
-            [
-                [
-                    str(one["noise"]),
-                    str(one["guarantee"]),
-                    "yes" if one["is_filtered"] else "no",
-                    f"**{one['mrr']:.3f}**" if one["best"] else f"{one['mrr']:.3f}",
-                ]
-                for one in tried
-            ],
+        first, best = tried[0], next(row for row in tried if row["best"])
+        ranks = [row["mrr"] for row in tried]
+        parts.append(
+            f"copydetect has the best of {len(tried)} settings, tried on {first['queries']} fragments and "
+            f"{first['documents']:,} functions: noise_threshold {best['noise']}, guarantee_threshold "
+            f"{best['guarantee']}, names {'become one symbol' if best['is_filtered'] else 'are kept'}; MRR "
+            f"{best['mrr']:.3f}, of all settings {min(ranks):.3f} to {max(ranks):.3f}.\n"
         )
-        first = tried[0]
-        told += f"\nSettings tried, {first['queries']} fragments, {first['documents']:,} functions:\n\n{settings}"
     else:
-        told += "\ncopydetect was not installed: not measured.\n"
-    return table(["copy", "tokens", "fragments", "way", "MRR", "recall@1", "recall@10"], rows) + told
+        parts.append("copydetect was not installed: not measured.\n")
+    return "\n".join(parts)
 
 
 COPIES = {
@@ -621,48 +646,48 @@ COPIES = {
 }
 
 
-def estimate(found: Mapping[str, float]) -> str:
+def estimate(values: Mapping[str, float]) -> str:
     """A share and its interval."""
-    return f"{found['value']:.3f} ({found['low']:.3f}–{found['high']:.3f})"
+    return f"{values['value']:.3f} ({values['low']:.3f}–{values['high']:.3f})"
 
 
 def provenance_peers_cost(file: File) -> str:
     """Time and memory by search space."""
     rows = [
         [
-            f"{one['space']:,}",
-            one["way"],
-            f"{number(one['build_seconds'])} s",
-            f"{number(one['query_ms']['p50'])} / {number(one['query_ms']['p95'])} ms",
-            f"{number(one['query_ms']['mean'])} ms",
-            f"{number(one['mebibytes'])} MiB",
+            f"{entry['space']:,}",
+            entry["way"],
+            f"{number(entry['build_seconds'])} s",
+            f"{number(entry['query_ms']['p50'])} / {number(entry['query_ms']['p95'])} ms",
+            f"{number(entry['query_ms']['mean'])} ms",
+            f"{number(entry['mebibytes'])} MiB",
         ]
-        for one in file["results"]
+        for entry in file["results"]
     ]
     return table(["functions", "way", "built", "a query, p50 / p95", "mean", "memory"], rows)
 
 
 def dose_power(file: File) -> str:
     """How often sets are called leaked, by dose and size."""
-    found = file["results"][0]["rows"]
+    measured = file["results"][0]["rows"]
     rows: dict[int, list[str]] = {}
-    for one in found:
-        value, low, high = one["found"]
-        rows.setdefault(one["dose"], []).append(f"{value:.0%} [{low:.0%}, {high:.0%}]")
-    sizes = dict.fromkeys(one["size"] for one in found)
-    lines = [[f"{dose} ×" if dose else "never", *told] for dose, told in rows.items()]
-    return f"{table(['seen', *(f'{size} functions' for size in sizes)], lines)}\n{found[0]['sets']} sets a cell.\n"
+    for entry in measured:
+        value, low, high = entry["found"]
+        rows.setdefault(entry["dose"], []).append(f"{value:.0%} [{low:.0%}, {high:.0%}]")
+    sizes = dict.fromkeys(entry["size"] for entry in measured)
+    lines = [[f"{dose} ×" if dose else "never", *shares] for dose, shares in rows.items()]
+    return f"{table(['seen', *(f'{size} functions' for size in sizes)], lines)}\n{measured[0]['sets']} sets a cell.\n"
 
 
 def strict_min(file: File) -> str:
     """What the strict rule flags of never-seen functions."""
-    found = file["results"][1]["rows"]
+    measured = file["results"][1]["rows"]
     rows = []
-    for one in found:
-        value, low, high = one["flagged"]
-        rows.append([str(one["made"]), f"{value:.0%} [{low:.0%}, {high:.0%}]", f"{one['chance']:.1%}"])
+    for entry in measured:
+        value, low, high = entry["flagged"]
+        rows.append([str(entry["made"]), f"{value:.0%} [{low:.0%}, {high:.0%}]", f"{entry['chance']:.1%}"])
     head = ["variants", "never-seen functions flagged", "if names meant nothing"]
-    return f"{table(head, rows)}\n{found[0]['functions']} functions.\n"
+    return f"{table(head, rows)}\n{measured[0]['functions']} functions.\n"
 
 
 def service(file: File) -> str:
@@ -670,14 +695,14 @@ def service(file: File) -> str:
     head = ["documents", "clients", "answers a second", "p50", "p95", "p99", "errors", "memory before and after"]
     rows = [
         [
-            f"{one['documents']:,}",
-            str(one["clients"]),
-            number(one["answers_per_second"]),
-            *(f"{number(one[f'{name}_ms'])} ms" for name in ("p50", "p95", "p99")),
-            f"{one['errors']} of {one['answers'] + one['errors']:,}",
-            f"{one['memory_before_mib']:.0f}, {one['memory_after_mib']:.0f} MiB",
+            f"{entry['documents']:,}",
+            str(entry["clients"]),
+            number(entry["answers_per_second"]),
+            *(f"{number(entry[f'{name}_ms'])} ms" for name in ("p50", "p95", "p99")),
+            f"{entry['errors']} of {entry['answers'] + entry['errors']:,}",
+            f"{entry['memory_before_mib']:.0f}, {entry['memory_after_mib']:.0f} MiB",
         ]
-        for one in file["results"]
+        for entry in file["results"]
     ]
     return table(head, rows)
 
@@ -744,7 +769,7 @@ def rendered(page: str, folder: Path) -> str:
             parts.append(f"\nOn a GPU:\n\n{make(files[f'{stem}-cuda'])}")
         return "".join(parts)
 
-    return MARKED.sub(lambda found: f"{found[1]}\n{of(found[2])}\n{found[3]}", page)
+    return MARKED.sub(lambda mark: f"{mark[1]}\n{of(mark[2])}\n{mark[3]}", page)
 
 
 def main() -> int:

@@ -541,8 +541,8 @@ def detector_ideas(file: File) -> str:
     return (
         f"AUROC:\n\n{pivot('score', areas)}\nAUROC minus that of Mid-PIT:\n\n{pivot('score', over)}\n"
         f"{len(result['table'])} scores were measured; shown are the known ones and the best of each family of "
-        f"ideas on the first seed, the others are in the JSON file. Above Mid-PIT, Min-K%++ and `sr_gray` on every other seed: "
-        f"{', '.join(beaten) or 'none'}.\n"
+        "ideas on the first seed, the others are in the JSON file. Above Mid-PIT, Min-K%++ and `sr_gray` on every "
+        f"other seed: {', '.join(beaten) or 'none'}.\n"
     )
 
 

@@ -15,6 +15,7 @@ import argparse
 import gzip
 import json
 import math
+import re
 import shutil
 from collections.abc import Iterator
 from pathlib import Path
@@ -24,16 +25,35 @@ from assay.cli.testbed_runs import benchmarks_at
 from assay.evaluation import Estimate
 from assay.experiments import Bench, Finding, ValueTable, all_experiments, describe, write_finding
 from assay.experiments.finding import ValueRow
+from assay.experiments.srdetection.detectors import gray_rows
 from assay.files import write_json, write_text
-from assay.reports import markdown_table
+from assay.reports import Axes, Figure, Series, line_chart, markdown_table
+from assay.reports.drawing import svg
+from assay.scores import flagged
 from assay.testbed import CONFIGURATION, SCORES, manifest_of, read_configuration
 
 HERE = Path(__file__).parent
 RESULTS = HERE / "results" / "testbed"
 PAGE = HERE.parent / "docs" / "testbed-results.md"
 SMALL = "small"
-JSON_ALONE = ("accuracy", "precision", "recall")
-"""Measures that the page leaves to the JSON files: macro-F1 stands for them."""
+JSON_ALONE = ("accuracy-", "precision-", "recall-", "flagged-5-filtered", "flagged-10-filtered")
+"""Beginnings of the names of tables that the page leaves to the JSON files."""
+PICTURES = HERE.parent / "docs" / "images"
+DRAWN = {
+    "assay/every-cell": "auroc-all",
+    "assay/every-cell, weak": "auroc-all",
+    "srdetection/table-1": "macro-f1-filtered",
+}
+"""Heading → the table that a figure shows."""
+COLOURS = {
+    "--series-1": "#0b6fb8",
+    "--series-2": "#c2410c",
+    "--series-3": "#15803d",
+    "--series-4": "#7e3aa8",
+    "--rule": "#80808040",
+}
+"""Of lines and grid; every other colour of a figure becomes a grey that reads on white and on black."""
+GREY = "#808080"
 HEAD = """# Results of the testbed
 
 Made by `python benchmarks/testbed_results.py --page-only` from the files in `benchmarks/results/testbed/`, which the
@@ -64,6 +84,9 @@ def main() -> None:
     if not options.page_only:
         seeds = tuple(int(seed) for seed in options.seeds.split(","))
         run(Bench.of_scale(options.scale, options.out, seeds, benchmarks_at(options.data)), options.only.split(","))
+    for title, finding in stored():
+        if title in DRAWN:
+            draw(title, finding)
     write_text(PAGE, page())
     print(PAGE)
 
@@ -109,11 +132,37 @@ def section(title: str, finding: Finding) -> str:
     """Return the section of one experiment: its tables, then what was measured on what."""
     tables = [table for table in describe(finding).tables if not table.name.startswith(JSON_ALONE)]
     file = f"benchmarks/results/testbed/{title.replace(', ', '-')}.json"
-    left_out = sorted({table.name.partition("-")[0] for table in finding.tables if table.name.startswith(JSON_ALONE)})
-    rest = f" {', '.join(left_out).capitalize()}: in the same file." if left_out else ""
-    parts = [f"## {title}", f"{finding.title}.", *map(markdown_table, tables)]
+    left_out = [table.title for table in finding.tables if table.name.startswith(JSON_ALONE)]
+    rest = f" It also has: {'; '.join(left_out)}." if left_out else ""
+    words = f"{finding.table(DRAWN[title]).title}, by epochs of training" if title in DRAWN else ""
+    shown = [f"![{words}; the numbers are in the table](images/{picture_of(title).name})"] if words else []
+    parts = [f"## {title}", f"{finding.title}.", *shown, *map(markdown_table, tables)]
     notes = "\n".join(f"- {note}" for note in finding.notes)
     return "\n\n".join(["", *parts, f"{notes}\n- All digits: `{file}`.{rest}", ""])
+
+
+def picture_of(title: str) -> Path:
+    """Return the path of the picture of a section."""
+    return PICTURES / f"{title.replace('/', '-').replace(', ', '-')}.svg"
+
+
+def draw(title: str, finding: Finding) -> None:
+    """Write the picture of a section."""
+    table = finding.table(DRAWN[title])
+    ours = [place for place, column in enumerate(table.columns) if "(paper)" not in column]
+    labels = gray_rows()
+    lines = []
+    for row in table.rows:
+        if labels.get(row.name, row.name) in flagged("figure"):
+            points = {float(table.columns[place].rpartition(" ")[2]): row.values[place] for place in ours}
+            lines.append(Series(row.name, {x: v for x, v in points.items() if isinstance(v, Estimate)}))
+    axes = Axes("epochs of training", table.title.partition(",")[0], percent=table.unit == "percent")
+    numbers = "; ".join(f"{line.name} " + ", ".join(map(str, line.points.values())) for line in lines)
+    words = f"{table.title}, by epochs of training. {numbers}"
+    path = picture_of(title)
+    drawn = svg(Figure(path.stem, table.title, words, lambda: line_chart(lines, axes)))
+    drawn = re.sub(r"var\((--[\w-]+)\)", lambda match: COLOURS.get(match[1], GREY), drawn)
+    write_text(path, drawn.replace("<svg ", '<svg xmlns="http://www.w3.org/2000/svg" width="560" ', 1) + "\n")
 
 
 def anchor(title: str) -> str:

@@ -61,6 +61,12 @@ def test_the_page_is_what_the_tables_script_makes_of_the_committed_results(scrip
     assert page == tables.rendered(page, FOLDER / "results")
 
 
+def test_the_page_of_the_testbed_is_what_its_script_makes_of_the_committed_results(script):
+    results = script("testbed_results")
+    assert results.PAGE.read_text("utf-8") == results.page()
+    assert all(results.picture_of(title).exists() for title in results.DRAWN)
+
+
 def test_every_table_stands_in_the_page_once(script):
     tables = script("tables")
     marked = [found[2] for found in tables.MARKED.finditer(tables.PAGE.read_text("utf-8"))]

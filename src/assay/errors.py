@@ -73,7 +73,7 @@ class CorpusIndexError(AssayError):
 
 
 class SandboxUnavailable(AssayError):  # noqa: N818  see UnknownBenchmark
-    """Bubblewrap is absent, or the kernel or a container forbids what it needs. Nothing was run unprotected."""
+    """Bubblewrap or libseccomp is absent, or the kernel or a container forbids what they need. Nothing was run."""
 
 
 class PlugInError(AssayError):

@@ -249,7 +249,7 @@ for act in (lambda: os.setuid(0), lambda: os.setgroups([0]), lambda: os.chroot("
 print(os.getuid() != 0, os.getgroups() in ([], [os.getgid()]))
 """
     *refused, last = run_python(program, limits=SHORT).stdout.splitlines()
-    assert set(refused) == {"PermissionError"}
+    assert set(refused) <= {"PermissionError", "OSError"}  # EINVAL where root has no number in the namespace of users
     assert last == "True True"
 
 

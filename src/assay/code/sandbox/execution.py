@@ -1,8 +1,9 @@
-"""Runs other people's code where it can do no harm: bubblewrap for what it sees, rlimits for what it uses.
+"""Runs other people's code where it can do no harm.
 
-Inside there is a read-only root with the interpreter, its libraries and the given files, a private /tmp of limited
-size, no network, no home directory, no variable of the caller's environment and no process but its own. Where that
-cannot be had, nothing runs: `SandboxUnavailable`.
+Bubblewrap decides what it sees, resource limits and a bound on memory what it uses, a seccomp filter what it may ask of
+the kernel. Inside there is a read-only root with the interpreter, its libraries and the given files, a private /tmp of
+limited size, no network, no home directory, no variable of the caller's environment and no process but its own. Where
+any of this is missing, nothing runs: `SandboxUnavailable`.
 """
 
 import functools
@@ -19,11 +20,14 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from assay.code.sandbox.memory import Watchdog, limited
 from assay.code.sandbox.streams import Captured, capture
+from assay.code.sandbox.system_calls import filter_program
 from assay.errors import SandboxUnavailable
 
 MIB = 1 << 20
 WORK = "/sandbox"
+_SCRATCH = ("/tmp", "/dev/shm")  # noqa: S108  the sandbox's own
 _FIRST_UID, _LAST_UID = 61184, 65519  # the range that systemd takes its dynamic users from: no account lives there
 _NOBODY = "65534"
 _LIBRARIES = ("/usr/lib", "/usr/lib32", "/usr/lib64", "/lib", "/lib32", "/lib64", "/etc/ld.so.cache")
@@ -33,14 +37,17 @@ _LAST_SIGNAL = 64
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """What one run may use.
+    """The resources of one run.
 
     Attributes:
         wall_seconds: until the whole sandbox is killed.
         cpu_seconds: of each process; then it gets SIGXCPU, and one second later SIGKILL.
-        memory: bytes of address space of EACH process; all together at most `processes` times that.
+        memory: bytes of memory of all processes together, with what lies in /tmp and /dev/shm. Where systemd does not
+            enforce it, it is sampled every 30 ms: a program may hold more for as long.
+        address_space: bytes that each process may reserve; None means as many as `memory`.
         processes: and threads at any one time, of this sandbox alone (before Linux 5.14, without root: of the user).
         file_size: bytes of each file written.
+        open_files: of each process, pipes and sockets included: each holds memory of the kernel's.
         scratch: bytes of /tmp and of /dev/shm, each.
         output: bytes of stdout and of stderr that are kept, each; what comes after is thrown away.
     """
@@ -48,7 +55,9 @@ class Limits:
     wall_seconds: float = 10.0
     cpu_seconds: int = 5
     memory: int = 1024 * MIB
+    address_space: int | None = None
     processes: int = 32
+    open_files: int = 256
     file_size: int = 16 * MIB
     scratch: int = 64 * MIB
     output: int = MIB
@@ -59,13 +68,15 @@ DEFAULT_LIMITS = Limits()
 
 @dataclass(frozen=True, slots=True)
 class Execution:
-    """How one program ended.
+    """The end and the output of one program.
 
     Attributes:
         exit_code: None where a signal ended it. A program that exits with 128 + s cannot be told from one that
             signal s killed, as in a shell.
         signal: number of the signal that ended it; SIGKILL where the time was up.
         timed_out: the wall time was up.
+        out_of_memory: its processes held more than `Limits.memory`, and were killed. Where systemd enforces the limit,
+            the kernel kills a process instead, and only `signal` says so.
         stdout: at most `Limits.output` bytes of it, decoded as UTF-8 with replacement characters.
         stderr: likewise.
         output_truncated: it wrote more than is kept.
@@ -75,6 +86,7 @@ class Execution:
     exit_code: int | None
     signal: int | None
     timed_out: bool
+    out_of_memory: bool
     stdout: str
     stderr: str
     output_truncated: bool
@@ -82,7 +94,7 @@ class Execution:
 
     @property
     def succeeded(self) -> bool:
-        """It ended by itself, with exit code 0."""
+        """Return whether it ended by itself, with exit code 0."""
         return self.exit_code == 0
 
 
@@ -95,7 +107,7 @@ def run_python(
     packages: Sequence[Path] = (),
     limits: Limits = DEFAULT_LIMITS,
 ) -> Execution:
-    """One Python program under this interpreter, isolated from the caller's site packages.
+    """Run a Python program under this interpreter, isolated from the caller's site packages.
 
     Args:
         program: the text of the main module.
@@ -112,7 +124,7 @@ def run_python(
     start = (
         "import runpy, site, sys\n"
         "site.setquit()\n"  # without site packages (-S) there would be no exit() either
-        f"sys.path[1:1] = {[str(one.resolve()) for one in packages]!r}\n"
+        f"sys.path[1:1] = {[str(folder.resolve()) for folder in packages]!r}\n"
         "del sys.argv[0]\n"
         "runpy.run_path(sys.argv[0], run_name='__main__')\n"
     )
@@ -133,7 +145,7 @@ def run(
     visible: Sequence[Path] = (),
     limits: Limits = DEFAULT_LIMITS,
 ) -> Execution:
-    """One command in a fresh sandbox.
+    """Run a command in a fresh sandbox.
 
     Args:
         command: program and arguments; the program has to be visible inside.
@@ -152,13 +164,13 @@ def run(
 
 @functools.cache
 def require_sandbox() -> None:
-    """Raises SandboxUnavailable where the sandbox does not work: it is asked once, by running something in it."""
+    """Raise SandboxUnavailable where the sandbox does not work: tried once, by running something in it."""
     if sys.platform != "linux":
         raise SandboxUnavailable(f"the sandbox needs bubblewrap on Linux, this is {sys.platform}: nothing was run")
     probe = [str(_interpreter()), "-I", "-S", "-c", "print('inside')"]
-    found = _run(probe, files={}, stdin="", visible=(), limits=DEFAULT_LIMITS)
-    if found.stdout != "inside\n":
-        raise SandboxUnavailable(_refusal(found.stderr or f"the interpreter ended with {found.exit_code} inside"))
+    probed = _run(probe, files={}, stdin="", visible=(), limits=DEFAULT_LIMITS)
+    if probed.stdout != "inside\n":
+        raise SandboxUnavailable(_refusal(probed.stderr or f"the interpreter ended with {probed.exit_code} inside"))
 
 
 def _run(
@@ -180,7 +192,7 @@ def _run(
             limits,
         )
         seconds = time.monotonic() - started
-    if captured.timed_out:
+    if captured.timed_out or captured.out_of_memory:
         return _execution(captured, None, 9, seconds)
     if status is None:  # bubblewrap reports an exit code only of what it has started
         raise SandboxUnavailable(_refusal(captured.stderr.decode("utf-8", "replace")))
@@ -194,6 +206,7 @@ def _execution(captured: Captured, exit_code: int | None, signal: int | None, se
         exit_code,
         signal,
         captured.timed_out,
+        captured.out_of_memory,
         captured.stdout.decode("utf-8", "replace"),
         captured.stderr.decode("utf-8", "replace"),
         captured.truncated,
@@ -202,34 +215,52 @@ def _execution(captured: Captured, exit_code: int | None, signal: int | None, se
 
 
 def _supervised(command: Sequence[str], stdin: Path, limits: Limits) -> tuple[Captured, int | None]:
-    """What the command wrote, and its exit code as bubblewrap saw it."""
-    report, reported = os.pipe()
+    """Return what the command wrote, and its exit code as bubblewrap saw it.
+
+    Args:
+        command: bubblewrap, its options and the command inside.
+        stdin: the file that the command reads.
+        limits: what it may use.
+    """
+    rules, report, reported = _pipe_of(filter_program()), *os.pipe()
     try:
-        inserted = [command[0], "--json-status-fd", str(reported), *command[1:]]
+        options = ("--json-status-fd", str(reported), "--seccomp", str(rules))
+        outer, environment = limited([command[0], *options, *command[1:]], limits.memory)
         with stdin.open("rb") as source:
             process = subprocess.Popen(  # noqa: S603  the command is built here; what it runs is what the sandbox is for
-                inserted,
+                outer,
                 stdin=source,
                 stdout=subprocess.PIPE,
                 stderr=subprocess.PIPE,
-                pass_fds=[reported],
-                env={},
+                pass_fds=[reported, rules],
+                env=environment,
             )
-        os.close(reported)
-        reported = -1
-        captured = capture(process, seconds=limits.wall_seconds, limit=limits.output)
-        with os.fdopen(report, "rb") as lines:
-            report = -1
-            status = [json.loads(line) for line in lines]
     finally:
-        for left in (report, reported):
-            if left >= 0:
-                os.close(left)
-    return captured, next((one["exit-code"] for one in status if "exit-code" in one), None)
+        os.close(reported)
+        os.close(rules)
+        lines = os.fdopen(report, "rb")
+    with lines:
+        first = lines.readline()  # bubblewrap writes it before it starts the command
+        exceeded = _watchdog(json.loads(first), limits).exceeded if first else bool
+        captured = capture(process, seconds=limits.wall_seconds, limit=limits.output, exceeded=exceeded)
+        status = [json.loads(line) for line in lines]
+    return captured, next((entry["exit-code"] for entry in status if "exit-code" in entry), None)
+
+
+def _watchdog(sandbox: Mapping[str, int], limits: Limits) -> Watchdog:
+    return Watchdog(sandbox["child-pid"], sandbox["pid-namespace"], _SCRATCH, limits.memory)
+
+
+def _pipe_of(content: bytes) -> int:
+    """Return the reading end of a pipe that holds the content, which is smaller than a pipe."""
+    reader, writer = os.pipe()
+    with os.fdopen(writer, "wb") as sink:
+        sink.write(content)
+    return reader
 
 
 def _walls(folder: Path, visible: Sequence[Path], limits: Limits) -> Iterator[str]:
-    """What the sandbox sees."""
+    """Yield bubblewrap and its options: what the sandbox sees."""
     yield _tool("bwrap")
     yield from ("--unshare-pid", "--unshare-net", "--unshare-ipc", "--unshare-uts", "--unshare-cgroup-try")
     yield from ("--die-with-parent", "--new-session", "--cap-drop", "ALL")
@@ -238,25 +269,34 @@ def _walls(folder: Path, visible: Sequence[Path], limits: Limits) -> Iterator[st
         yield from ("--cap-add", "CAP_SETUID", "--cap-add", "CAP_SETGID")
     else:
         yield from ("--unshare-user", "--uid", _NOBODY, "--gid", _NOBODY)
+        if _can_disable_namespaces():
+            yield "--disable-userns"
     for name, value in (("PATH", "/usr/bin:/bin"), ("HOME", "/tmp"), ("LANG", "C.UTF-8"), ("PYTHONHASHSEED", "0")):  # noqa: S108  the sandbox's own /tmp
         yield from ("--setenv", name, value)
     yield from ("--dev", "/dev")
-    for place in ("/tmp", "/dev/shm"):  # noqa: S108  the sandbox's own
+    for place in _SCRATCH:
         yield from ("--perms", "1777", "--size", str(limits.scratch), "--tmpfs", place)
     shown = [*map(Path, _LIBRARIES), *_of_interpreter(), Path(_tool("prlimit")), Path(_tool("setpriv"))]
-    yield from _shown(dict.fromkeys([*shown, *(one.resolve() for one in visible)]))
+    yield from _shown(dict.fromkeys([*shown, *(path.resolve() for path in visible)]))
     yield from ("--ro-bind", str(folder), WORK)
     # both are file systems in memory that bubblewrap would leave writable, without a limit
     yield from ("--remount-ro", "/dev", "--remount-ro", "/", "--chdir", WORK, "--")
 
 
+@functools.cache
+def _can_disable_namespaces() -> bool:
+    """Return whether bubblewrap has --disable-userns (0.8.0): a second lock, for the filter refuses them anyway."""
+    usage = subprocess.run([_tool("bwrap"), "--help"], capture_output=True, text=True, check=False, env={})  # noqa: S603
+    return "--disable-userns" in usage.stdout + usage.stderr
+
+
 def _shown(paths: Mapping[Path, None]) -> Iterator[str]:
-    made = set()
+    created = set()
     for path in paths:
         for folder in reversed(path.parents[:-1]):
-            if folder not in made and not any(one in paths for one in (folder, *folder.parents)):
+            if folder not in created and not any(parent in paths for parent in (folder, *folder.parents)):
                 yield from ("--perms", "0755", "--dir", str(folder))  # else 0700, closed to the user inside
-            made.add(folder)
+            created.add(folder)
         if path.is_symlink():
             yield from ("--symlink", str(path.readlink()), str(path))
         else:
@@ -264,18 +304,14 @@ def _shown(paths: Mapping[Path, None]) -> Iterator[str]:
 
 
 def _limits(limits: Limits) -> Iterator[str]:
-    """What the sandbox may use: set from inside, where neither bubblewrap nor the caller's processes count."""
-    yield from (
-        _tool("prlimit"),
-        "--core=0",
-        f"--cpu={limits.cpu_seconds}:{limits.cpu_seconds + 1}",
-        f"--as={limits.memory}",
-    )
-    yield from (f"--fsize={limits.file_size}", f"--nproc={limits.processes}", "--")
+    """Yield the programs that set the limits inside, where neither bubblewrap nor the caller's processes count."""
+    address_space = limits.memory if limits.address_space is None else limits.address_space
+    yield from (_tool("prlimit"), "--core=0", f"--cpu={limits.cpu_seconds}:{limits.cpu_seconds + 1}")
+    yield from (f"--as={address_space}", f"--nofile={limits.open_files}", f"--fsize={limits.file_size}")
+    yield from (f"--nproc={limits.processes}", "--")
     if os.geteuid() == 0:
-        user = str(
-            random.SystemRandom().randint(_FIRST_UID, _LAST_UID)
-        )  # its own, so that its processes are counted alone
+        # its own, so that its processes are counted alone
+        user = str(random.SystemRandom().randint(_FIRST_UID, _LAST_UID))
         yield from (_tool("setpriv"), "--reuid", user, "--regid", user, "--clear-groups", "--inh-caps", "-all", "--")
 
 
@@ -283,7 +319,7 @@ def _of_interpreter() -> tuple[Path, ...]:
     paths = sysconfig.get_paths()
     base = Path(sys.base_prefix)
     shared = [base / "lib", base / "lib64"] if base != Path("/usr") else []
-    return (_interpreter(), *(Path(paths[one]).resolve() for one in ("stdlib", "platstdlib")), *shared)
+    return (_interpreter(), *(Path(paths[name]).resolve() for name in ("stdlib", "platstdlib")), *shared)
 
 
 def _interpreter() -> Path:
@@ -292,17 +328,17 @@ def _interpreter() -> Path:
 
 @functools.cache
 def _tool(name: str) -> str:
-    found = shutil.which(name)
-    if found is None:
+    path = shutil.which(name)
+    if path is None:
         package = {"bwrap": "bubblewrap"}.get(name, "util-linux")
         raise SandboxUnavailable(
             f"the sandbox needs {name} (package {package}), which is not installed: nothing was run"
         )
-    return str(Path(found).resolve())
+    return str(Path(path).resolve())
 
 
-def _refusal(said: str) -> str:
-    line = said.strip().splitlines()[-1] if said.strip() else "no reason given"
+def _refusal(output: str) -> str:
+    line = output.strip().splitlines()[-1] if output.strip() else "no reason given"
     return f"bubblewrap cannot make a sandbox here, nothing was run unprotected: {line}"
 
 

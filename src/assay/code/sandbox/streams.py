@@ -1,65 +1,117 @@
-"""The output of a process, up to a limit, until a deadline."""
+"""The output of a process, up to a limit, until a deadline or until it holds too much memory."""
 
 import os
 import selectors
 import subprocess
 import time
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import IO
 
 _CHUNK = 1 << 16
+_INTERVAL = 0.03  # seconds between two looks at the memory, at least
+_SHARE = 10  # and at least this many times what a look takes
 
 
 @dataclass(frozen=True, slots=True)
 class Captured:
-    """What a process wrote."""
+    """The output of a process.
+
+    Attributes:
+        stdout: the first bytes of it.
+        stderr: the first bytes of it.
+        truncated: there was more of one of them.
+        timed_out: the process was killed when its time was up.
+        out_of_memory: the process was killed because it held too much memory.
+    """
 
     stdout: bytes
     stderr: bytes
     truncated: bool
     timed_out: bool
+    out_of_memory: bool
 
 
-def capture(process: subprocess.Popen[bytes], *, seconds: float, limit: int) -> Captured:
-    """Reads both streams to their ends, keeps `limit` bytes of each, and kills the process when `seconds` are over.
+@dataclass(slots=True)
+class _Stop:
+    """The reasons to end a process before it ends by itself.
+
+    Attributes:
+        deadline: on the monotonic clock.
+        exceeded: whether the process holds too much memory; asked at intervals that grow with what an answer takes.
+        due: when it is asked next.
+        timed_out: the deadline has passed.
+        out_of_memory: `exceeded` returned True.
+    """
+
+    deadline: float
+    exceeded: Callable[[], bool]
+    due: float = 0.0
+    timed_out: bool = False
+    out_of_memory: bool = False
+
+    @property
+    def pause(self) -> float:
+        """Seconds until there is something to check."""
+        return max(0.0, min(self.deadline, self.due) - time.monotonic())
+
+    def now(self) -> bool:
+        """Return whether the process has to end; once it has to, that stays so."""
+        if self.timed_out or self.out_of_memory:
+            return True
+        start = time.monotonic()
+        if start >= self.deadline:
+            self.timed_out = True
+        elif start >= self.due:
+            self.out_of_memory = self.exceeded()
+            end = time.monotonic()
+            self.due = end + max(_INTERVAL, (end - start) * _SHARE)
+        return self.timed_out or self.out_of_memory
+
+
+def capture(
+    process: subprocess.Popen[bytes], *, seconds: float, limit: int, exceeded: Callable[[], bool] = lambda: False
+) -> Captured:
+    """Read both streams to their ends, and kill the process when its time is up or it holds too much memory.
 
     What comes after the limit is read and dropped, so a talkative program still ends with its own exit code.
+
+    Args:
+        process: with pipes for stdout and stderr.
+        seconds: until it is killed.
+        limit: bytes to keep of each stream.
+        exceeded: whether it holds too much memory.
     """
-    deadline = time.monotonic() + seconds
+    stop = _Stop(time.monotonic() + seconds, exceeded)
     kept: dict[IO[bytes], bytearray] = {}
-    truncated = timed_out = False
+    truncated = False
     with process, selectors.DefaultSelector() as streams:
         try:
             for stream in (process.stdout, process.stderr):
                 if stream is not None:
                     kept[stream] = bytearray()
                     streams.register(stream, selectors.EVENT_READ)
-            while streams.get_map():
-                ready = streams.select(max(0.0, deadline - time.monotonic()))
-                if time.monotonic() >= deadline:
-                    timed_out = True
-                    break
-                for key, _events in ready:
+            while streams.get_map() and not stop.now():
+                for key, _events in streams.select(stop.pause):
                     chunk = os.read(key.fd, _CHUNK)
                     if not chunk:
                         streams.unregister(key.fileobj)
                         continue
-                    held = kept[key.fileobj]  # type: ignore[index]  # we registered nothing but the two streams
-                    truncated |= len(held) + len(chunk) > limit
-                    held += chunk[: limit - len(held)]
-            if not timed_out:
-                timed_out = not _ended(process, deadline)
+                    output = kept[key.fileobj]  # type: ignore[index]  # we registered nothing but the two streams
+                    truncated |= len(output) + len(chunk) > limit
+                    output += chunk[: limit - len(output)]
+            while not stop.now() and not _ended(process, stop.pause):
+                pass  # a process that has closed its streams may go on
         finally:
             if process.poll() is None:
                 process.kill()
     stdout, stderr = kept.values()
-    return Captured(bytes(stdout), bytes(stderr), truncated, timed_out)
+    return Captured(bytes(stdout), bytes(stderr), truncated, stop.timed_out, stop.out_of_memory)
 
 
-def _ended(process: subprocess.Popen[bytes], deadline: float) -> bool:
-    """Whether a process that has closed its streams also ends in time."""
+def _ended(process: subprocess.Popen[bytes], seconds: float) -> bool:
     try:
-        process.wait(max(0.0, deadline - time.monotonic()))
+        process.wait(seconds)
     except subprocess.TimeoutExpired:
         return False
     return True

@@ -15,8 +15,16 @@ from assay.languages import LANGUAGES
 
 _SYSTEM = Path("/usr")
 _GIB = 1 << 30
-LIMITS = Limits(wall_seconds=300, cpu_seconds=120, memory=64 * _GIB, processes=256, file_size=_GIB // 4, scratch=_GIB)
-"""Address space is wide, for these runtimes reserve far more than they use; the scripts bound what is used."""
+LIMITS = Limits(
+    wall_seconds=300,
+    cpu_seconds=120,
+    memory=4 * _GIB,
+    address_space=64 * _GIB,  # these runtimes reserve far more than they use
+    processes=256,
+    open_files=1024,
+    file_size=_GIB // 4,
+    scratch=_GIB,
+)
 
 _NATIVE = """
 for source in "$@"; do

@@ -1,0 +1,115 @@
+"""A bound on the memory of all processes in a sandbox together.
+
+Resource limits count the address space of each process, so they leave out how many processes there are and what lies
+in /tmp. Where systemd keeps a memory controller for this user, the kernel enforces the bound. Everywhere, a watchdog
+adds up what the sandbox holds and the caller ends a sandbox that holds too much. The watchdog samples: between two
+samples a program can go beyond the bound.
+"""
+
+import functools
+import os
+import re
+import shutil
+import subprocess
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+# Pages that several processes share count once in all: the kernel divides each by the number of its users (Pss).
+# Huge pages stand in no other line.
+_HELD = re.compile(rb"^(?:Pss|SwapPss|Shared_Hugetlb|Private_Hugetlb):\s+(\d+) kB$", re.MULTILINE)
+_KIB = 1 << 10
+_INODE = _KIB  # an empty file takes no block of a tmpfs, but about this much of the kernel's memory
+_BUS = ("XDG_RUNTIME_DIR", "DBUS_SESSION_BUS_ADDRESS")
+_PROBE_LIMIT = 256 << 20
+_PROBE_SECONDS = 10
+
+
+@dataclass(frozen=True, slots=True)
+class Watchdog:
+    """The memory of one running sandbox, compared with its limit.
+
+    Attributes:
+        process: number of the sandbox's first process, outside.
+        namespace: inode of the sandbox's process namespace: every process in it counts, whoever started it.
+        file_systems: paths of the file systems in memory, inside.
+        limit: in bytes.
+    """
+
+    process: int
+    namespace: int
+    file_systems: Sequence[str]
+    limit: int
+
+    def exceeded(self) -> bool:
+        """Return whether the sandbox holds more than its limit now."""
+        return self._files() + sum(map(_resident, self._processes())) > self.limit
+
+    def _processes(self) -> Iterator[Path]:
+        for entry in Path("/proc").glob("[0-9]*"):
+            try:
+                inside = (entry / "ns/pid").stat().st_ino == self.namespace
+            except OSError:  # it has ended, or belongs to another user
+                continue
+            if inside:
+                yield entry
+
+    def _files(self) -> int:
+        root = Path(f"/proc/{self.process}/root")
+        total = 0
+        try:
+            if root.stat().st_dev == Path("/").stat().st_dev:  # the sandbox does not have its own root yet
+                return 0
+            for state in map(os.statvfs, [f"{root}{place}" for place in self.file_systems]):
+                total += (state.f_blocks - state.f_bfree) * state.f_frsize + (state.f_files - state.f_ffree) * _INODE
+        except OSError:  # the sandbox has ended, or is not set up yet
+            return 0
+        return total
+
+
+def limited(command: Sequence[str], limit: int) -> tuple[list[str], Mapping[str, str]]:
+    """Return a command that runs the given command under the kernel's memory limit, and the environment it needs.
+
+    Where systemd offers no such limit here, it is the command itself, in an empty environment.
+
+    Args:
+        command: program and arguments; it gets an empty environment.
+        limit: bytes of memory; swap space is not used.
+    """
+    if not _has_scopes():
+        return list(command), {}
+    return _scope(command, limit), {name: os.environ[name] for name in _BUS if name in os.environ}
+
+
+@functools.cache
+def _has_scopes() -> bool:
+    """Return whether a memory limit of systemd's takes effect: asked once, by setting one and reading it back."""
+    if shutil.which("systemd-run") is None or not Path("/run/systemd/system").is_dir():
+        return False
+    reading = 'cat "/sys/fs/cgroup$(sed -n s/^0:://p /proc/self/cgroup)/memory.max"'
+    try:
+        answer = subprocess.run(  # noqa: S603  our own arguments
+            _scope(["/bin/sh", "-c", reading], _PROBE_LIMIT),
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            timeout=_PROBE_SECONDS,
+            check=False,
+        )
+    except (OSError, subprocess.TimeoutExpired):
+        return False
+    return answer.stdout.strip() == str(_PROBE_LIMIT).encode()
+
+
+def _scope(command: Sequence[str], limit: int) -> list[str]:
+    manager = [] if os.geteuid() == 0 else ["--user"]
+    properties = [f"--property=MemoryMax={limit}", "--property=MemorySwapMax=0"]
+    program = shutil.which("systemd-run") or "systemd-run"
+    return [program, *manager, "--scope", "--quiet", "--collect", *properties, "--", "/usr/bin/env", "-i", *command]
+
+
+def _resident(process: Path) -> int:
+    try:
+        text = (process / "smaps_rollup").read_bytes()
+    except OSError:  # it has ended
+        return 0
+    return sum(map(int, _HELD.findall(text))) * _KIB

@@ -16,16 +16,24 @@ from assay.errors import DataError
 from assay.provenance.sources.entry import Entry, Facts, Found, Skipped
 from assay.provenance.sources.surroundings import LARGEST, Surroundings, tells_of_others
 
-# A repository is somebody else's: none of its settings starts a program, and a partial clone stays partial.
+# A repository is somebody else's: none of its settings starts a program, and a partial clone stays partial. An option
+# overrides the setting of the same name only: a repository's protocol.ext.allow is stronger than our protocol.allow.
+# So what matters most is said in the environment, which no setting overrides.
 _SAFELY = (
     "--no-pager", "--no-optional-locks", "--no-replace-objects",
-    "-c", "protocol.allow=never", "-c", "core.fsmonitor=false", "-c", "core.hooksPath=/dev/null",
-    "-c", "log.showSignature=false", "-c", "core.quotePath=false",
+    "-c", "core.fsmonitor=false", "-c", "core.hooksPath=/dev/null", "-c", "core.alternateRefsCommand=false",
+    "-c", "log.showSignature=false", "-c", "gpg.program=false", "-c", "core.quotePath=false",
 )  # fmt: skip
-# An empty GIT_ALLOW_PROTOCOL allows no transport at all, whatever the repository's own configuration allows.
 _ENVIRONMENT = {
-    "GIT_TERMINAL_PROMPT": "0", "GIT_NO_LAZY_FETCH": "1", "GIT_ALLOW_PROTOCOL": "", "LC_ALL": "C",
-}  # fmt: skip
+    "GIT_ALLOW_PROTOCOL": "none",  # a list of protocols, with nothing in it that git has
+    "GIT_NO_LAZY_FETCH": "1",  # git 2.44 and later
+    "GIT_TERMINAL_PROMPT": "0",
+    "GIT_ASKPASS": "false",
+    "GIT_SSH_COMMAND": "false",
+    "GIT_ATTR_NOSYSTEM": "1",
+    "LC_ALL": "C",
+}
+_OF_THE_USER = ("GIT_CONFIG_", "GIT_EXEC_PATH")  # safe.directory may be set there
 
 _LINK, _SUBMODULE = "120000", "160000"
 _COMMIT = re.compile("\x01[0-9a-f]{40,64}")  # begins a commit in our log format
@@ -259,7 +267,7 @@ class _Reader:
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.DEVNULL,
-            env=os.environ | _ENVIRONMENT,
+            env=_environment(),
         )
 
     def size(self, digest: str) -> int | None:
@@ -331,13 +339,19 @@ def _command(repository: Path, *arguments: str) -> list[str]:
     return [git, "-C", str(repository), *_SAFELY, *arguments]
 
 
+def _environment() -> dict[str, str]:
+    """Return the variables for git, without those that name another repository: a git hook sets GIT_DIR."""
+    kept = {name: v for name, v in os.environ.items() if not name.startswith("GIT_") or name.startswith(_OF_THE_USER)}
+    return kept | _ENVIRONMENT
+
+
 def _start(repository: Path, *arguments: str) -> subprocess.Popen[bytes]:
     return subprocess.Popen(  # noqa: S603  git, with our own arguments
         _command(repository, *arguments),
         stdin=subprocess.DEVNULL,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
-        env=os.environ | _ENVIRONMENT,
+        env=_environment(),
     )
 
 

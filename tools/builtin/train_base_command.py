@@ -8,10 +8,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
-from rich.console import Console
 from rich.table import Table
 
 from assay.cli.options import OUTPUT, AsJson
+from assay.cli.terminal import Terminal
 from assay.errors import DataError
 from builtin.command_options import COMPUTATION, CORPUS, Device, ExportOnly, Hardware, PackageCap, PlanOnly, watched
 
@@ -100,7 +100,7 @@ def show_corpus(header: Mapping[str, object], *, as_json: bool) -> None:
     table = Table("dose", "functions", title="Library functions", title_justify="left")
     for dose, functions in sorted(doses.items(), key=lambda pair: int(pair[0])):
         table.add_row(dose, str(functions))
-    Console().print(table)
+    Terminal().print(table)
     typer.echo(f"{header['tokens_trained']:,} tokens to train on")
 
 
@@ -118,7 +118,7 @@ def show_record(record: "TrainingRecord", folder: Path, *, as_json: bool) -> Non
     for row in record.dose_response:
         shown = f"{row.auroc:.3f}" if row.dose else "-"
         table.add_row(str(row.dose), str(row.functions), f"{row.mean_nll:.3f}", shown)
-    Console().print(table)
+    Terminal().print(table)
     typer.echo(f"Model: {folder}")
 
 

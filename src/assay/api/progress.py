@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 
+from assay.escaping import visible
+
 if TYPE_CHECKING:  # these import numpy and more; a command's --help does not wait for them
     from assay.provenance import BuildCounts, Expected, Reached
     from assay.provenance import Progress as FilesReport
@@ -17,7 +19,7 @@ ERRORS = Console(stderr=True)
 
 def warn(message: str) -> None:
     """Print one line on standard error."""
-    ERRORS.print(f"assay: warning: {message}", markup=False, highlight=False, soft_wrap=True)
+    ERRORS.print(visible(f"assay: warning: {message}"), markup=False, highlight=False, soft_wrap=True)
 
 
 @contextmanager

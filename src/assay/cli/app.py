@@ -22,6 +22,7 @@ from assay.cli.serve import serve_command
 from assay.cli.testbed import testbed_app
 from assay.cli.trace import trace_command
 from assay.errors import EXTRAS, AssayError, MissingExtra
+from assay.escaping import visible
 
 BAD_INPUT = 2
 INTERRUPTED = 130
@@ -87,7 +88,7 @@ def main() -> None:
     except (AssayError, typer.TyperException) as error:
         message = error.format_message() if isinstance(error, typer.TyperException) else str(error)
         if message:  # no arguments at all: typer has printed the help
-            sys.stderr.write(f"assay: error: {' '.join(message.split())}\n")
+            sys.stderr.write(f"assay: error: {visible(' '.join(message.split()))}\n")
         sys.exit(BAD_INPUT)
     except (KeyboardInterrupt, typer.Abort):
         code = INTERRUPTED

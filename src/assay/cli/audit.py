@@ -85,6 +85,7 @@ def audit_command(
     """
     from assay import audit
     from assay.cli.present import chosen_format, present_run
+    from assay.cli.terminal import echo
     from assay.datasets import load
     from assay.leakage import rule
 
@@ -108,7 +109,7 @@ def audit_command(
     present_run(folder, chosen_format(as_json=as_json))
     fired = [rule.text for rule in rules if rule.fires(result)]
     for text in fired:
-        typer.echo(f"assay: finding: {text}", err=True)
+        echo(f"assay: finding: {text}", err=True)
     if fired:
         raise typer.Exit(1)
 

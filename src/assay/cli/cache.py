@@ -6,11 +6,11 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
-from rich.console import Console
 from rich.filesize import decimal
 from rich.table import Table
 
 from assay.cli.options import AsJson
+from assay.cli.terminal import Terminal
 
 cache_app = typer.Typer(
     name="cache", help="The store of token statistics and of what models wrote.", no_args_is_help=True
@@ -37,7 +37,7 @@ def info_command(*, path: At = None, as_json: AsJson = False) -> None:
         table = Table("model", "digest", "texts")
         for model in found.models:
             table.add_row(model.name, model.digest[:12], str(model.entries))
-        Console().print(table)
+        Terminal().print(table)
 
 
 @cache_app.command("clear")

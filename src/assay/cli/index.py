@@ -1,17 +1,16 @@
 """`assay index`: corpora into an index of code."""
 
-import json
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
-from rich.console import Console
 from rich.filesize import decimal
 from rich.table import Table
 
 from assay.cli.groups import grouped
 from assay.cli.options import AsJson, At
+from assay.cli.terminal import Terminal, echo, echo_json
 from assay.errors import DataError
 
 if TYPE_CHECKING:  # these import numpy and more; --help does not wait for them
@@ -233,9 +232,9 @@ def remove_command(
         removed = remove(index, corpora or [], tuple(path or ()))
         index.commit()
     if as_json:
-        typer.echo(json.dumps(asdict(removed), indent=1))
+        echo_json(asdict(removed))
     else:
-        typer.echo(f"{removed.files:,} files and {removed.documents:,} documents removed")
+        echo(f"{removed.files:,} files and {removed.documents:,} documents removed")
 
 
 @index_app.command("info")
@@ -253,7 +252,7 @@ def info_command(*, at: At, as_json: AsJson = False) -> None:
             "licences": index.licences(),
         }
     if as_json:
-        typer.echo(json.dumps(described, indent=1))
+        echo_json(described)
     else:
         _show(described)
 
@@ -271,7 +270,7 @@ def compact_command(*, at: At) -> None:
     with CodeIndex.open(folder, writable=True, encoder=query_encoder(at, required=True)) as index:
         before = sum(index.info().bytes.values())
         index.compact()
-        typer.echo(f"{decimal(before)} before, {decimal(sum(index.info().bytes.values()))} now")
+        echo(f"{decimal(before)} before, {decimal(sum(index.info().bytes.values()))} now")
 
 
 def show_counts(counts: "BuildCounts", at: str, *, as_json: bool) -> None:
@@ -283,7 +282,7 @@ def show_counts(counts: "BuildCounts", at: str, *, as_json: bool) -> None:
     from assay.api import warn
 
     if as_json:
-        typer.echo(json.dumps(asdict(counts), indent=1))
+        echo_json(asdict(counts))
     else:
         _print_counts(counts, at)
     for fault in counts.faults[:-1]:
@@ -294,30 +293,30 @@ def show_counts(counts: "BuildCounts", at: str, *, as_json: bool) -> None:
 
 def _print_counts(counts: "BuildCounts", at: str) -> None:
     rate = f", {counts.bytes / counts.seconds / 1e6:.1f} MB/s" if counts.bytes else ""
-    typer.echo(
+    echo(
         f"{counts.files:,} files: {counts.read:,} read, {counts.unchanged:,} unchanged, {counts.gone:,} gone, "
         f"{sum(counts.skipped.values()):,} passed over; {counts.documents:,} new documents, "
         f"{counts.duplicates:,} known ones; {counts.seconds:.1f} s{rate}"
     )
     for counted in (counts.skipped, counts.notes):
         for reason, number in sorted(counted.items(), key=lambda pair: -pair[1]):
-            typer.echo(f"  {number:,} {reason}")
-    typer.echo(f"Index: {at}")
+            echo(f"  {number:,} {reason}")
+    echo(f"Index: {at}")
 
 
 def _show(described: Mapping[str, object]) -> None:
-    console = Console()
+    console = Terminal()
     sizes = described["bytes"]
     assert isinstance(sizes, dict)  # noqa: S101  made above
     profile = described["profile"]
     assert isinstance(profile, dict)  # noqa: S101
-    typer.echo(
+    echo(
         f"{described['folder']}: {described['documents']:,} documents at {described['origins']:,} places, "
         f"{described['postings']:,} postings in {described['segments']:,} segments, {described['vectors']:,} vectors; "
         f"profile {profile['name']}, encoder {described['encoder'] or 'none'}"
     )
     if sizes:  # a server does not tell them
-        typer.echo(", ".join(f"{part} {decimal(size)}" for part, size in sizes.items()))
+        echo(", ".join(f"{part} {decimal(size)}" for part, size in sizes.items()))
     for title, head, key in (
         ("Sources", "source", "sources"),
         ("Languages", "documents", "languages"),
@@ -333,4 +332,6 @@ def _show(described: Mapping[str, object]) -> None:
                 table.add_row(str(name), f"{number:,}")
             console.print(table)
         elif isinstance(rows, tuple):
-            typer.echo("\n".join([f"{title}:", *(f"  {name}" for name in rows)]))
+            echo(f"{title}:")
+            for name in rows:
+                echo(f"  {name}")

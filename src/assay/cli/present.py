@@ -5,9 +5,8 @@ from pathlib import Path
 from typing import Literal
 
 import typer
-from rich.console import Console
-from rich.text import Text
 
+from assay.cli.terminal import Terminal
 from assay.errors import DataError
 from assay.leakage import Audit, write_run
 from assay.reports import Report, print_report, render_json, render_latex, render_markdown, write_html
@@ -33,10 +32,10 @@ def chosen_format(*, as_json: bool = False, markdown: bool = False, latex: bool 
 def show(report: Report, form: Format, page: Path | None = None) -> None:
     """Print a report on standard output; on a terminal, where its page is too."""
     if form == "terminal":
-        console = Console()
+        console = Terminal()
         print_report(report, console)
         if page is not None:
-            console.print(Text(f"Report: {page}"))
+            console.print(f"Report: {page}", soft_wrap=True)
         return
     render = {"json": render_json, "markdown": render_markdown, "latex": render_latex}[form]
     typer.echo(render(report), nl=False)

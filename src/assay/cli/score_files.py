@@ -4,7 +4,6 @@ A file appears under its name only when it is whole. JSONL is the contract: `{"i
 """
 
 import csv
-import json
 import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -14,6 +13,7 @@ from types import MappingProxyType
 from typing import IO
 
 from assay.errors import DataError
+from assay.escaping import json_text, spreadsheet_cell
 from assay.files import atomic_file
 from assay.types import Score
 
@@ -36,7 +36,7 @@ class Row:
 
     def json(self) -> str:
         """The row as one line, in full precision."""
-        return json.dumps(
+        return json_text(
             {"id": self.id, "scores": dict(self.scores), "unscorable": dict(self.unscorable)}, ensure_ascii=False
         )
 
@@ -48,7 +48,10 @@ def write_jsonl(rows: Iterable[Row], file: IO[bytes], names: Sequence[str]) -> N
 
 
 def write_csv(rows: Iterable[Row], file: IO[bytes], names: Sequence[str]) -> None:
-    """A column per score, empty where unscorable; the reasons as JSON in the last column."""
+    """Write a column per score, empty where unscorable; the reasons as JSON in the last column.
+
+    An id that a spreadsheet would read as a formula has an apostrophe before it.
+    """
     import io
 
     lines = io.TextIOWrapper(file, "utf-8", errors="surrogatepass", newline="", write_through=True)
@@ -57,7 +60,7 @@ def write_csv(rows: Iterable[Row], file: IO[bytes], names: Sequence[str]) -> Non
         table.writerow(["id", *names, "unscorable"])
         for row in rows:
             values = [repr(row.scores[name]) if name in row.scores else "" for name in names]
-            table.writerow([row.id, *values, json.dumps(dict(row.unscorable), ensure_ascii=False)])
+            table.writerow([spreadsheet_cell(row.id), *values, json_text(dict(row.unscorable), ensure_ascii=False)])
     finally:
         lines.detach()  # the file is the caller's to close
 
@@ -73,7 +76,7 @@ def write_parquet(rows: Iterable[Row], file: IO[bytes], names: Sequence[str]) ->
         while group := list(islice(remaining, ROW_GROUP)):
             columns: dict[str, list[object]] = {"id": [row.id for row in group]}
             columns |= {name: [row.scores.get(name) for row in group] for name in names}
-            columns |= {"unscorable": [json.dumps(dict(row.unscorable), ensure_ascii=False) for row in group]}
+            columns |= {"unscorable": [json_text(dict(row.unscorable), ensure_ascii=False) for row in group]}
             table.write_table(pa.table(columns, schema))
 
 

@@ -233,7 +233,6 @@ def list_command(*, as_json: AsJson = False) -> None:
 
     **Example**: `assay testbed list`
     """
-    from rich.console import Console
     from rich.table import Table
 
     from assay.experiments import all_experiments, paper
@@ -251,7 +250,7 @@ def list_command(*, as_json: AsJson = False) -> None:
         for experiment in experiments:
             if experiment.paper == key:
                 table.add_row(experiment.full_name, experiment.summary)
-        Console().print(table)
+        Terminal().print(table)
 
 
 def run_configuration(path: Path, out: Path | None, seeds: tuple[int, ...] | None, *, as_json: bool) -> None:

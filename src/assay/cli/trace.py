@@ -146,6 +146,7 @@ def _show(
     traced: "list[tuple[SourceText, Trace]]", rules: tuple[str, ...], sarif: Path | None, *, as_json: bool
 ) -> None:
     from assay.cli.present import chosen_format, show
+    from assay.cli.terminal import echo
     from assay.provenance import denied_matches, describe_traces
     from assay.provenance import sarif as as_sarif
 
@@ -154,7 +155,7 @@ def _show(
     show(describe_traces(traced), chosen_format(as_json=as_json))
     findings = denied_matches(traced, rules)
     for finding in findings:
-        typer.echo(f"assay: finding: {finding}", err=True)
+        echo(f"assay: finding: {finding}", err=True)
     if findings:
         raise typer.Exit(1)
 

@@ -5,6 +5,7 @@ from typing import Any
 from urllib.parse import quote
 
 from assay._version import __version__
+from assay.escaping import corpus_uri, sarif_message, visible, web_address
 from assay.provenance.licence_rules import denied
 from assay.provenance.texts import SourceText
 from assay.provenance.tracing import Trace
@@ -30,8 +31,12 @@ _RULES = [
 
 
 def sarif(traced: Sequence[tuple[SourceText, Trace]], denied_licences: Sequence[str] = ()) -> dict[str, Any]:
-    """One run with a result for each match: where it stands here, and as related locations where it stands there."""
-    results = [_result(source, one, trace, denied_licences) for source, trace in traced for one in trace.matches]
+    """Return one run with a result for each match: its place here, and as related locations its places there.
+
+    Names of the index are escaped: an address is left out unless it is one of the web, and paths stay inside the
+    corpus.
+    """
+    results = [_result(source, match, trace, denied_licences) for source, trace in traced for match in trace.matches]
     driver = {"name": "assay", "version": __version__, "rules": _RULES}
     return {
         "$schema": SCHEMA,
@@ -41,10 +46,11 @@ def sarif(traced: Sequence[tuple[SourceText, Trace]], denied_licences: Sequence[
 
 
 def _result(source: SourceText, match: Match, trace: Trace, denied_licences: Sequence[str]) -> dict[str, Any]:
+    own = quote(source.path.encode("utf-8", "surrogateescape"))  # a path of this machine, in the bytes of its name
     is_denied = any(denied(origin.licence, denied_licences) for origin in trace.origins[match.document_id])
     sure = "" if match.confidence is None else f", confidence {match.confidence:.4f}"
     of = f" of {match.repository}" if match.repository else ""
-    text = (
+    text = sarif_message(
         f"{match.containment:.0%} of this code stands in {match.path}{of} "
         f"(licence {match.licence}{sure}, by {match.channel})"
     )
@@ -54,37 +60,36 @@ def _result(source: SourceText, match: Match, trace: Trace, denied_licences: Seq
         "level": "error" if is_denied else "note",
         "message": {"text": text},
         "locations": [
-            _location(source.path, span.query_first + source.first_line - 1, span.query_last + source.first_line - 1)
+            _location(own, span.query_first + source.first_line - 1, span.query_last + source.first_line - 1)
             for span in match.spans[:1]
         ]
-        or [_location(source.path, source.first_line, source.first_line)],
-        "partialFingerprints": {"assayMatch/v1": f"{source.name or ''}:{match.path}:{match.name or ''}"},
+        or [_location(own, source.first_line, source.first_line)],
+        "partialFingerprints": {"assayMatch/v1": visible(f"{source.name or ''}:{match.path}:{match.name or ''}")},
         "properties": {
             "similarity": match.similarity,
             "containment": match.containment,
             "confidence": match.confidence,
             "channel": match.channel,
-            "licence": match.licence,
-            "author": match.author,
-            "repository": match.repository,
-            "url": match.url,
+            "licence": visible(match.licence),
+            "author": match.author and visible(match.author),
+            "repository": match.repository and visible(match.repository),
+            "url": web_address(match.url),
             "origins": match.origins,
         },
     }
     if match.spans:
+        there, message = corpus_uri(match.path), sarif_message(f"stands in {match.path}")
         result["relatedLocations"] = [
-            _location(match.path, span.document_first, span.document_last, f"stands in {match.path}", number)
+            _location(there, span.document_first, span.document_last, message, number)
             for number, span in enumerate(match.spans)
         ]
     return result
 
 
-def _location(
-    path: str, first: int, last: int, message: str | None = None, number: int | None = None
-) -> dict[str, Any]:
+def _location(uri: str, first: int, last: int, message: str | None = None, number: int | None = None) -> dict[str, Any]:
     location: dict[str, Any] = {
         "physicalLocation": {
-            "artifactLocation": {"uri": quote(path)},
+            "artifactLocation": {"uri": uri},
             "region": {"startLine": first, "endLine": max(first, last)},
         }
     }

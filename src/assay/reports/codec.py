@@ -5,7 +5,6 @@ annotation says float.
 """
 
 import dataclasses
-import json
 import math
 from collections.abc import Mapping
 from types import NoneType, UnionType
@@ -13,6 +12,7 @@ from typing import Any, Literal, TypeVar, Union, get_args, get_origin, get_type_
 
 import numpy as np
 
+from assay.escaping import json_text
 from assay.reports.report import Report
 
 T = TypeVar("T")
@@ -20,7 +20,7 @@ T = TypeVar("T")
 
 def render_json(report: Report) -> str:
     """Return the data of a report as indented JSON, with a line break at its end."""
-    return json.dumps(encode(report.data), indent=1, ensure_ascii=False, allow_nan=False) + "\n"
+    return json_text(encode(report.data), indent=1, ensure_ascii=False) + "\n"
 
 
 def encode(value: object) -> Any:  # noqa: ANN401  JSON has no narrower type

@@ -1,0 +1,92 @@
+"""Text of others made safe for the place where it is shown.
+
+Paths, ids, licences and authors come from corpora and benchmarks, so whoever made those chose them. Every output
+passes them through here: `visible` for terminals and logs, and on top of it what the format reads as syntax.
+"""
+
+import json
+import posixpath
+import re
+from typing import Any
+from urllib.parse import quote, urlsplit
+
+_JOINERS = "\u200c\u200d"  # invisible, but names in several scripts and emoji are spelled with them
+_SPACES = re.compile(r"[\u00a0\u1680\u2000-\u200a\u202f\u205f\u3000]")  # unprintable to Python, harmless to a reader
+
+# What starts a command in a log of continuous integration: GitHub's ::name at the start of a line, its ##[ and Azure's
+# ##vso[ anywhere, TeamCity's ##teamcity[. Wrapping decides where a line begins, so they are broken wherever they are.
+_COMMAND = re.compile(
+    r":(?=:(?:error|warning|notice|debug|group|endgroup|echo|add-mask|add-matcher|remove-matcher|add-path|set-env"
+    r"|set-output|save-state|stop-commands|internal-)\b)|#(?=#(?:vso|teamcity|)\[)",
+    re.IGNORECASE,
+)
+_NUMBER = re.compile(r"[+-]?\d+(?:\.\d+)?")
+_FORMULA = ("=", "+", "-", "@", "\t", "\r", "\n", "＝", "＋", "－", "＠")
+
+
+def visible(text: str) -> str:
+    """Return a text that stays on its line and shows all of its characters.
+
+    Control characters, line breaks, characters that turn the direction of writing and lone surrogates become
+    backslash escapes; so does the first character of what a build log would run as a command.
+    """
+    if not text.isprintable():
+        text = "".join(
+            character if _shows(character) else character.encode("unicode_escape").decode() for character in text
+        )
+    return _COMMAND.sub(lambda match: f"\\x{ord(match[0]):02x}", text)
+
+
+def json_text(value: Any, *, indent: int | None = None, ensure_ascii: bool = True) -> str:  # noqa: ANN401  whatever JSON can hold
+    """Return a value as JSON whose strings hold no raw character that `visible` would escape.
+
+    A reader of JSON gets the same value: the escapes are JSON's own.
+    """
+    text = json.dumps(value, indent=indent, ensure_ascii=ensure_ascii)
+    lines = text.split("\n")  # JSON's own line breaks; those in strings are escaped already
+    return "\n".join(map(_json_line, lines))
+
+
+def spreadsheet_cell(text: str) -> str:
+    """Return a cell of a CSV file that no spreadsheet reads as a formula: with an apostrophe before what would be one.
+
+    Numbers stay as they are.
+    """
+    return f"'{text}" if text.startswith(_FORMULA) and not _NUMBER.fullmatch(text) else text
+
+
+def markdown_cell(text: str) -> str:
+    """Return a cell of a Markdown table without markup that starts a column, a tag, a link or an image."""
+    return re.sub(r"[|<]|\](?=[(\[])|!(?=\[)", lambda match: f"\\{match[0]}", visible(text))
+
+
+def sarif_message(text: str) -> str:
+    """Return a part of a SARIF message: brackets would make a link of it (SARIF 2.1.0, section 3.11.6)."""
+    return re.sub(r"[\[\]]", lambda match: f"\\{match[0]}", visible(text).replace("\\", "\\\\"))
+
+
+def web_address(address: str | None) -> str | None:
+    """Return an address that a page may link to; None for every other, as `javascript:` and `file:` are."""
+    if address is None or visible(address) != address or " " in address:
+        return None
+    try:
+        parts = urlsplit(address)
+    except ValueError:
+        return None
+    return address if parts.scheme in {"http", "https"} and parts.netloc else None
+
+
+def corpus_uri(path: str) -> str:
+    """Return the relative URI of a path inside a corpus: it names no scheme and no host, and leads out of no folder."""
+    inside = posixpath.normpath(f"/{path.replace(chr(92), '/')}").lstrip("/")
+    return quote(inside, errors="backslashreplace")
+
+
+def _shows(character: str) -> bool:
+    return character.isprintable() or character in _JOINERS or bool(_SPACES.match(character))
+
+
+def _json_line(line: str) -> str:
+    if not line.isprintable():
+        line = "".join(character if _shows(character) else json.dumps(character)[1:-1] for character in line)
+    return _COMMAND.sub(lambda match: f"\\u{ord(match[0]):04x}", line)

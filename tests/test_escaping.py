@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from assay.escaping import (
     corpus_uri,
     json_text,
-    markdown_cell,
+    markdown_text,
     sarif_message,
     spreadsheet_cell,
     visible,
@@ -82,8 +82,8 @@ def test_other_cells_stay_as_they_are(text):
         (".812 [.752, .874]", ".812 [.752, .874]"),
     ],
 )
-def test_a_markdown_cell_has_no_markup_of_others(text, cell):
-    assert markdown_cell(text) == cell
+def test_a_markdown_text_has_no_markup_of_others(text, cell):
+    assert markdown_text(text) == cell
 
 
 def test_a_sarif_message_has_no_link_of_others():

@@ -55,9 +55,9 @@ def spreadsheet_cell(text: str) -> str:
     return f"'{text}" if text.startswith(_FORMULA) and not _NUMBER.fullmatch(text) else text
 
 
-def markdown_cell(text: str) -> str:
-    """Return a cell of a Markdown table without markup that starts a column, a tag, a link or an image."""
-    return re.sub(r"[|<]|\](?=[(\[])|!(?=\[)", lambda match: f"\\{match[0]}", visible(text))
+def markdown_text(text: str) -> str:
+    """Return text for Markdown without markup that starts a column of a table, a tag, a link or an image."""
+    return re.sub(r"\||<(?=[A-Za-z/!?])|\](?=[(\[])|!(?=\[)", lambda match: f"\\{match[0]}", visible(text))
 
 
 def sarif_message(text: str) -> str:

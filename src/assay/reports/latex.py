@@ -3,6 +3,7 @@ r"""A report as LaTeX for a paper's appendix: `\input` it; the tables need the p
 import re
 from collections.abc import Mapping, Sequence
 
+from assay.escaping import visible
 from assay.reports.report import Report, Row, Table
 from assay.reports.wording import as_text, headings
 
@@ -80,7 +81,7 @@ def latex_table(table: Table) -> str:
 
 def escaped(text: str) -> str:
     """Return text whose every character LaTeX prints as it is."""
-    return _SIGN.sub(lambda match: SIGNS[match[0]], text)
+    return _SIGN.sub(lambda match: SIGNS[match[0]], visible(text))
 
 
 def _marked(table: Table, row: Row, texts: Sequence[str]) -> list[str]:

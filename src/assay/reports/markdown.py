@@ -2,23 +2,25 @@
 
 from collections.abc import Sequence
 
+from assay.escaping import markdown_text
 from assay.reports.report import Report, Row, Table
 from assay.reports.wording import as_text, headings
 
 
 def render_markdown(report: Report) -> str:
     """Return the report: title, warning, statement, details, main figures, tables, notes."""
-    parts = [f"# {report.title}"]
+    parts = [f"# {markdown_text(report.title)}"]
     if report.warning:
-        parts.append(f"> **Warning.** {report.warning}")
+        parts.append(f"> **Warning.** {markdown_text(report.warning)}")
     if report.statement:
-        parts.append(f"**{report.statement}**")
-    parts += report.details
+        parts.append(f"**{markdown_text(report.statement)}**")
+    parts += map(markdown_text, report.details)
     if report.facts:
-        parts.append("\n".join(f"- {f.name}: {f.value}{f' ({f.note})' if f.note else ''}" for f in report.facts))
+        facts = [f"{f.name}: {f.value}{f' ({f.note})' if f.note else ''}" for f in report.facts]
+        parts.append("\n".join(f"- {markdown_text(fact)}" for fact in facts))
     parts += [markdown_table(table) for table in report.tables]
     if report.notes:
-        parts.append("\n".join(f"- {note}" for note in report.notes))
+        parts.append("\n".join(f"- {markdown_text(note)}" for note in report.notes))
     return "\n\n".join(parts) + "\n"
 
 
@@ -26,13 +28,13 @@ def markdown_table(table: Table) -> str:
     """Return one table, its title above and its caption below."""
 
     def line(cells: Sequence[str]) -> str:
-        return "| " + " | ".join(cell.replace("|", "\\|").replace("\n", " ") for cell in cells) + " |"
+        return "| " + " | ".join(markdown_text(cell.replace("\n", " ")) for cell in cells) + " |"
 
     text = as_text(table)
     rules = "".join("---|" if column.kind in ("name", "text") else "---:|" for column in table.columns)
-    lines = [f"**{table.title}**", "", line(headings(table, text)), f"|{rules}"]
+    lines = [f"**{markdown_text(table.title)}**", "", line(headings(table, text)), f"|{rules}"]
     lines += [line(_marked(table, row, texts)) for row, texts in zip(table.rows, text.rows, strict=True)]
-    caption = " ".join(text.caption)
+    caption = markdown_text(" ".join(text.caption))
     return "\n".join([*lines, "", caption] if caption else lines)
 
 

@@ -9,6 +9,7 @@ from rich.measure import Measurement
 from rich.table import Table as RichTable
 from rich.text import Text
 
+from assay.escaping import visible
 from assay.reports.report import Column, Report, Table
 from assay.reports.wording import TextTable, as_text, listed
 
@@ -21,21 +22,21 @@ LONGEST_NAME = 28
 def print_report(report: Report, console: Console) -> None:
     """Print a whole report: warning, statement, details, tables, notes."""
     if report.warning:
-        console.print(Text(f"Warning. {report.warning}", style="bold yellow"))
+        console.print(Text(visible(f"Warning. {report.warning}"), style="bold yellow"))
         console.print()
     if report.statement:
-        console.print(Text(report.statement, style="bold"))
+        console.print(Text(visible(report.statement), style="bold"))
     for sentence in report.details:
-        console.print(Text(sentence))
+        console.print(Text(visible(sentence)))
     introductions = dict(report.sections)
     for table in report.tables:
         console.print()
         introduction = introductions.pop(table.section, "")  # above the first table of its section
         if introduction:
-            console.print(Text(f"{table.section}. {introduction}"))
+            console.print(Text(visible(f"{table.section}. {introduction}")))
         print_table(table, console)
     for note in report.notes:
-        console.print(Text(f"Note: {note}", style="dim"))
+        console.print(Text(visible(f"Note: {note}"), style="dim"))
 
 
 def print_table(table: Table, console: Console) -> None:
@@ -46,12 +47,12 @@ def print_table(table: Table, console: Console) -> None:
     """
     text = as_text(table)
     parts, left_out = _fitting(table, text, console)
-    console.print(Text(table.title, style="bold"))
+    console.print(Text(visible(table.title), style="bold"))
     for part in parts:
         console.print(part)
     lines = [*text.caption, *left_out]
     if lines:
-        console.print(Text("\n".join(lines), style="dim italic"))
+        console.print(Text("\n".join(map(visible, lines)), style="dim italic"))
 
 
 def _fitting(table: Table, text: TextTable, console: Console) -> tuple[list[RichTable], list[str]]:
@@ -117,4 +118,5 @@ def _drawing(table: Table, text: TextTable, columns: Sequence[int]) -> RichTable
 
 def _narrow(text: str, column: Column) -> str:
     """A number without the spaces inside its interval or sum."""
+    text = visible(text)
     return text if column.kind in LEFT else text.replace(", ", ",").replace(" + ", "+")

@@ -20,7 +20,7 @@ from typing import Any
 from assay.database import connect
 from assay.errors import CorpusIndexError
 from assay.provenance.document import Document, Origin
-from assay.provenance.stored import SeenFile, StoredDocument, storable, told
+from assay.provenance.stored import SeenFile, StoredDocument, as_index_error, storable
 
 FORMAT = 1
 CACHE_KIB = 64 * 1024
@@ -96,13 +96,13 @@ class Catalogue:
         self.path = path
         self._sources: dict[str, int] = {}
         self._files: dict[tuple[object, ...], int] = {}
-        with told(path):
+        with as_index_error(path):
             self._connection = _connected(path, writable=writable)
             (version,) = self._row("PRAGMA user_version")
         if version != FORMAT:
             self.close()
             raise CorpusIndexError(f"{path}: catalogue of version {version}: this assay reads version {FORMAT}")
-        with told(path):
+        with as_index_error(path):
             if writable and not self._counts_languages:
                 self._connection.executescript(f"BEGIN IMMEDIATE; {_LANGUAGES} COMMIT;")
 
@@ -111,7 +111,7 @@ class Catalogue:
         """Make an empty catalogue in a new file."""
         connection = connect(path)
         try:
-            with told(path):
+            with as_index_error(path):
                 connection.execute("PRAGMA journal_mode = WAL")
                 connection.executescript(f"BEGIN; {_SCHEMA} {_LANGUAGES} PRAGMA user_version = {FORMAT}; COMMIT;")
         finally:
@@ -123,12 +123,12 @@ class Catalogue:
 
     def begin(self, *, write: bool) -> None:
         """From here to `commit` or `roll_back` all that is read is of one state, but for one's own changes."""
-        with told(self.path):
+        with as_index_error(self.path):
             self._connection.execute("BEGIN IMMEDIATE" if write else "BEGIN")
 
     def commit(self, generation: int) -> None:
         """Make everything since `begin` durable, together with the number of the postings that belong to it."""
-        with told(self.path):
+        with as_index_error(self.path):
             self._connection.execute("UPDATE state SET generation = ?", (generation,))
             self._connection.execute("COMMIT")
 
@@ -171,7 +171,7 @@ class Catalogue:
 
     def ids(self) -> list[int]:
         """All documents, ascending."""
-        with told(self.path):
+        with as_index_error(self.path):
             return [i for (i,) in self._connection.execute("SELECT id FROM documents ORDER BY id")]
 
     def next_id(self) -> int:
@@ -185,19 +185,19 @@ class Catalogue:
             (number, digest, one.language, one.kind, storable(one.name), _deflated(one.text))
             for number, digest, one in documents
         )
-        with told(self.path):
+        with as_index_error(self.path):
             self._connection.executemany("INSERT INTO documents VALUES (?, ?, ?, ?, ?, ?)", rows)
 
     def add_origins(self, origins: Iterable[tuple[int, Origin]]) -> int:
         """Add places to documents; gives how many were new."""
-        with told(self.path):
+        with as_index_error(self.path):
             rows = [(document, self._file(origin), origin.first_line) for document, origin in origins]
             return self._connection.executemany("INSERT OR IGNORE INTO origins VALUES (?, ?, ?)", rows).rowcount
 
     def documents(self, ids: Sequence[int]) -> Iterator[StoredDocument]:
         """The documents of these numbers, ascending by number; those that are not there are left out."""
         wanted = json.dumps(list(ids))
-        with told(self.path):
+        with as_index_error(self.path):
             origins: dict[int, list[Origin]] = {}
             for document, *fields in self._connection.execute(_ORIGINS, (wanted,)):
                 origins.setdefault(document, []).append(Origin(*fields))
@@ -212,7 +212,7 @@ class Catalogue:
     def remove_documents(self, ids: Sequence[int]) -> int:
         """Remove documents with their origins; gives how many there were."""
         rows = [(number,) for number in ids]
-        with told(self.path):
+        with as_index_error(self.path):
             self._connection.executemany("DELETE FROM origins WHERE document = ?", rows)
             return self._connection.executemany("DELETE FROM documents WHERE id = ?", rows).rowcount
 
@@ -222,7 +222,7 @@ class Catalogue:
         place = (self._source(source), first, last)
         self._files.clear()
         run = self._connection.execute
-        with told(self.path):
+        with as_index_error(self.path):
             run("CREATE TEMP TABLE IF NOT EXISTS touched (document INTEGER PRIMARY KEY)")
             run("DELETE FROM touched")
             run(
@@ -247,12 +247,12 @@ class Catalogue:
 
     def sources(self) -> list[str]:
         """What the documents came from, in the order of adding."""
-        with told(self.path):
+        with as_index_error(self.path):
             return [name for (name,) in self._connection.execute("SELECT name FROM sources ORDER BY id")]
 
     def paths(self, source: str) -> list[str]:
         """The files of a source that documents were found in, ascending."""
-        with told(self.path):
+        with as_index_error(self.path):
             rows = self._connection.execute(
                 "SELECT DISTINCT path FROM files JOIN sources ON sources.id = source WHERE sources.name = ?"
                 " ORDER BY path",
@@ -262,26 +262,26 @@ class Catalogue:
 
     def languages(self) -> dict[str | None, int]:
         """Documents by language, the most frequent first; takes no longer where there are more documents."""
-        with told(self.path):
+        with as_index_error(self.path):
             query = _COUNTED if self._counts_languages else _COUNTING
             return dict(self._connection.execute(query).fetchall())
 
     def licences(self) -> dict[str, int]:
         """Files by licence, the most frequent first."""
         query = "SELECT licence, count(*) FROM files GROUP BY licence ORDER BY 2 DESC, 1"
-        with told(self.path):
+        with as_index_error(self.path):
             return dict(self._connection.execute(query).fetchall())
 
     def mark_seen(self, source: str, files: Iterable[SeenFile]) -> None:
         """Remember files; the last word on a path counts."""
         number = self._source(source)
         rows = ((number, storable(one.path), *astuple(one)[1:]) for one in files)
-        with told(self.path):
+        with as_index_error(self.path):
             self._connection.executemany("INSERT OR REPLACE INTO seen VALUES (?, ?, ?, ?, ?, ?)", rows)
 
     def seen(self, source: str) -> Iterator[SeenFile]:
         """The files of a source that are remembered, ascending by path."""
-        with told(self.path):
+        with as_index_error(self.path):
             rows = self._connection.execute(
                 "SELECT path, size, modified, seen.digest, skipped FROM seen JOIN sources ON sources.id = source"
                 " WHERE sources.name = ? ORDER BY path",
@@ -291,7 +291,7 @@ class Catalogue:
 
     def skipped(self) -> dict[str, int]:
         """How many of the files seen were skipped, by reason."""
-        with told(self.path):
+        with as_index_error(self.path):
             rows = self._connection.execute(
                 "SELECT skipped, count(*) FROM seen WHERE skipped IS NOT NULL GROUP BY skipped ORDER BY 2 DESC, 1"
             )
@@ -302,12 +302,12 @@ class Catalogue:
         return self._row("SELECT 1 FROM sqlite_schema WHERE name = 'languages'") is not None
 
     def _row(self, query: str) -> Any:  # noqa: ANN401  what a row holds the query says
-        with told(self.path):
+        with as_index_error(self.path):
             return self._connection.execute(query).fetchone()
 
     def _source(self, name: str) -> int:
         if name not in self._sources:
-            with told(self.path):
+            with as_index_error(self.path):
                 self._connection.execute("INSERT OR IGNORE INTO sources (name) VALUES (?)", (storable(name),))
                 found = self._connection.execute("SELECT id FROM sources WHERE name = ?", (storable(name),)).fetchone()
             self._sources[name] = int(found[0])

@@ -1,6 +1,7 @@
 """What an index gives back, and how it talks to SQLite."""
 
 import sqlite3
+import zlib
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -96,19 +97,21 @@ class IndexInfo:
 
 
 @contextmanager
-def told(path: Path) -> Iterator[None]:
-    """Errors of SQLite in one line.
+def as_index_error(path: Path) -> Iterator[None]:
+    """Turn errors of SQLite and of damaged content into one line.
 
     Raises:
-        CorpusIndexError: SQLite raised one.
+        CorpusIndexError: there was one.
     """
     try:
         yield
     except sqlite3.Error as error:
         code = getattr(error, "sqlite_errorname", "")
         full = code.startswith(("SQLITE_FULL", "SQLITE_IOERR_WRITE"))
-        told_ = f"the disk is full ({error}); what was committed before is untouched" if full else str(error)
-        raise CorpusIndexError(f"{path}: {told_}") from error
+        reason = f"the disk is full ({error}); what was committed before is untouched" if full else str(error)
+        raise CorpusIndexError(f"{path}: {reason}") from error
+    except (zlib.error, UnicodeDecodeError) as error:
+        raise CorpusIndexError(f"{path}: damaged: {error}") from error
 
 
 @overload

@@ -26,17 +26,20 @@ def published(folder: Path) -> list[int]:
 
 
 def read_manifest(folder: Path, generation: int) -> dict[str, Any]:
-    """What a manifest says.
+    """Return the content of a manifest.
 
     Raises:
         FileNotFoundError: it is not there; a writer may have replaced it.
         CorpusIndexError: it is damaged.
     """
     path = _path(folder, generation)
-    checksum, _, content = path.read_text("utf-8").partition("\n")
-    if checksum != f"{zlib.crc32(content.encode()):08x}":
+    checksum, _, content = path.read_bytes().partition(b"\n")
+    if checksum != f"{zlib.crc32(content):08x}".encode():
         raise CorpusIndexError(f"{path}: damaged: its checksum is not that of its content")
-    manifest: dict[str, Any] = json.loads(content)
+    try:
+        manifest: dict[str, Any] = json.loads(content)
+    except ValueError as error:
+        raise CorpusIndexError(f"{path}: damaged: {error}") from error
     return manifest
 
 

@@ -271,7 +271,10 @@ def _open_file(folder: Path, entry: dict[str, Any], dimensions: int) -> VectorFi
 
 
 def _restored(path: Path, dimensions: int, *, view: bool) -> Any:  # noqa: ANN401  usearch publishes no types
-    index: Any = Index.restore(str(path), view=view)
+    try:
+        index: Any = Index.restore(str(path), view=view)
+    except (RuntimeError, ValueError) as error:
+        raise CorpusIndexError(f"{path}: vectors are damaged: {error}") from error
     if index is None or index.ndim != dimensions:
         raise CorpusIndexError(f"{path}: vectors are damaged: expected {dimensions} dimensions")
     index.expansion_search = IN_SIGHT  # no file keeps it

@@ -1,37 +1,15 @@
 """What a person meets on the page of the service."""
 
-import socket
-import threading
-from contextlib import contextmanager
-
 import pytest
-import uvicorn
 from selenium.webdriver.common.by import By
 from selenium.webdriver.common.keys import Keys
 from selenium.webdriver.support.ui import WebDriverWait
 
-from assay.service.app import Limits, create_app
 from support.browsing import headless_chromium
+from support.serving import PATIENCE, serving
 from support.snippets import GRAPH, MEDIAN
 
 pytestmark = pytest.mark.browser
-
-PATIENCE = 60
-
-
-@contextmanager
-def serving(folder, **settings):
-    """A service on a free port of this machine."""
-    app = create_app(folder, limits=Limits(seconds=PATIENCE), **settings)
-    with socket.create_server(("127.0.0.1", 0)) as listening:
-        server = uvicorn.Server(uvicorn.Config(app, log_level="error"))
-        thread = threading.Thread(target=server.run, kwargs={"sockets": [listening]})
-        thread.start()
-        try:
-            yield f"http://127.0.0.1:{listening.getsockname()[1]}/"
-        finally:
-            server.should_exit = True
-            thread.join(PATIENCE)
 
 
 @pytest.fixture(scope="module")

@@ -1,6 +1,5 @@
 """`assay cache`: the store of token statistics, and of what models wrote."""
 
-import json
 from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated
@@ -10,7 +9,7 @@ from rich.filesize import decimal
 from rich.table import Table
 
 from assay.cli.options import AsJson
-from assay.cli.terminal import Terminal
+from assay.cli.terminal import Terminal, echo, echo_json
 
 cache_app = typer.Typer(
     name="cache", help="The store of token statistics and of what models wrote.", no_args_is_help=True
@@ -30,9 +29,9 @@ def info_command(*, path: At = None, as_json: AsJson = False) -> None:
     with StatisticsCache(path) as cache:
         found = cache.info()
     if as_json:
-        typer.echo(json.dumps(asdict(found) | {"path": str(found.path)}, indent=1))
+        echo_json(asdict(found) | {"path": str(found.path)})
         return
-    typer.echo(f"{found.path}: {found.entries} texts, {decimal(found.bytes)}")
+    echo(f"{found.path}: {found.entries} texts, {decimal(found.bytes)}")
     if found.models:
         table = Table("model", "digest", "texts")
         for model in found.models:
@@ -57,4 +56,4 @@ def clear_command(
 
     with StatisticsCache(path) as cache:
         removed = cache.clear(model)
-        typer.echo(f"{cache.path}: {removed} texts removed")
+        echo(f"{cache.path}: {removed} texts removed")

@@ -27,6 +27,7 @@ def calibrate_command(
     **Example**: `assay calibrate builtin:small fresh_functions.jsonl -o fresh.json`
     """
     from assay import calibrate
+    from assay.cli.terminal import echo
 
     result = calibrate(
         model,
@@ -36,4 +37,4 @@ def calibrate_command(
         cache=not model_options.no_cache,
         out=output,
     )
-    typer.echo(f"{output}: {result.texts} unseen texts under {model}, {len(result.values)} scores")
+    echo(f"{output}: {result.texts} unseen texts under {model}, {len(result.values)} scores")

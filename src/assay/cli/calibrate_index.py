@@ -42,6 +42,7 @@ def calibrate_index_command(
     **Example**: `assay index calibrate --index corpus.index --unrelated our/own/code`
     """
     from assay.api import open_index, progress_bar, warn
+    from assay.cli.terminal import echo
     from assay.provenance import calibrate, sampled_functions, source_texts
 
     with open_index(at) as index, progress_bar("calibrating") as report:
@@ -59,10 +60,10 @@ def calibrate_index_command(
             found.save(out)
             path = str(out)
     removed = found.provenance["near_duplicates_removed"]
-    typer.echo(f"{path}: {found.provenance['functions']} functions, {removed} near-duplicates taken out")
+    echo(f"{path}: {found.provenance['functions']} functions, {removed} near-duplicates taken out")
     for channel, bins in found.channels.items():
         for one in bins:
             shares = "  ".join(f"{value:.0%}: {one.rate(value):.4f}" for value in (0.1, 0.25, 0.5, 0.75, 1.0))
-            typer.echo(f"{channel:10}  from {one.shortest:4}  n = {one.n:6}  {shares}")
+            echo(f"{channel:10}  from {one.shortest:4}  n = {one.n:6}  {shares}")
     if not found.channels:
         warn("no unrelated function is long enough for a fingerprint: nothing was measured")

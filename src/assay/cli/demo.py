@@ -72,6 +72,7 @@ def live_part(out: Path) -> None:
 
 def show_traced(functions: "Dataset", out: Path) -> None:
     """Trace a function under other names back to its place; print it, and leave the files to repeat it with."""
+    from assay.cli.terminal import echo
     from assay.experiments import traced_function
 
     index = out / "functions.index"
@@ -79,11 +80,12 @@ def show_traced(functions: "Dataset", out: Path) -> None:
     if renamed is None:
         return
     (out / "renamed.py").write_text(renamed.text, "utf-8")
-    typer.echo(
-        f"\nTraced: {renamed.origin}, its {renamed.renamed} names replaced, among {renamed.documents:,} functions. "
+    echo("")
+    echo(
+        f"Traced: {renamed.origin}, its {renamed.renamed} names replaced, among {renamed.documents:,} functions. "
         "Matches:"
     )
     for rank, match in enumerate(renamed.trace.matches, 1):
         confidence = "no confidence measured" if match.confidence is None else f"confidence {match.confidence:.3f}"
-        typer.echo(f"  {rank}. {match.name}: {match.containment:.0%} of it, {confidence}, by {match.channel}")
-    typer.echo(f"Again: assay trace {out / 'renamed.py'} --index {index}")
+        echo(f"  {rank}. {match.name}: {match.containment:.0%} of it, {confidence}, by {match.channel}")
+    echo(f"Again: assay trace {out / 'renamed.py'} --index {index}")

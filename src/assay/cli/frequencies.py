@@ -39,6 +39,7 @@ def build_command(
     **Example**: `assay frequencies build builtin:small my_corpus/ -o frequencies.npz`
     """
     from assay.api import warn
+    from assay.cli.terminal import echo
     from assay.models import open_tokenizer
     from assay.scores import FrequencyTable
 
@@ -57,4 +58,4 @@ def build_command(
     except OSError as error:
         raise DataError(f"-o {output}: cannot be written ({error.strerror})") from error
     seen = int((table.counts > 0).sum())
-    typer.echo(f"{output}: {table.total:,} tokens, {seen:,} of {len(table.counts):,} token ids occur")
+    echo(f"{output}: {table.total:,} tokens, {seen:,} of {len(table.counts):,} token ids occur")

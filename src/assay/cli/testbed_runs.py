@@ -9,6 +9,7 @@ import typer
 
 from assay.api import ERRORS
 from assay.cli.options import DATA, MODEL, OUTPUT, AsJson
+from assay.cli.terminal import Terminal, echo, echo_json
 
 if TYPE_CHECKING:
     from assay.experiments import Experiment
@@ -92,10 +93,10 @@ def plant_command(
     for name in dict.fromkeys(str(sample.metadata["part"]) for sample in planted.samples):
         samples = planted.part(name)
         groups = len({sample.group or sample.id for sample in samples})
-        typer.echo(f"{name}: {len(samples)} texts of {groups} groups")
+        echo(f"{name}: {len(samples)} texts of {groups} groups")
     for reason, count in planted.left_out.items():
-        typer.echo(f"left out, {reason}: {count}")
-    typer.echo(f"Planted in {out}; next: assay testbed train {out}")
+        echo(f"left out, {reason}: {count}")
+    echo(f"Planted in {out}; next: assay testbed train {out}")
 
 
 def train_command(
@@ -157,7 +158,7 @@ def train_command(
     check(configuration, "assay testbed train")
     reconfigure(folder, training=configuration.training, mix=configuration.mix)
     train_in(folder, configuration, read_planted(folder / FOLDER), watchers())
-    typer.echo(f"Trained in {folder}: checkpoints after epochs {', '.join(map(str, training.checkpoints))}")
+    echo(f"Trained in {folder}: checkpoints after epochs {', '.join(map(str, training.checkpoints))}")
 
 
 def evaluate_command(
@@ -243,7 +244,7 @@ def list_command(*, as_json: AsJson = False) -> None:
             {"name": e.full_name, "paper": e.paper, "source": paper(e.paper).title, "summary": e.summary}
             for e in experiments
         ]
-        typer.echo(json.dumps(rows, indent=1, ensure_ascii=False))
+        echo_json(rows)
         return
     for key in dict.fromkeys(experiment.paper for experiment in experiments):
         table = Table("name", "summary", title=paper(key).title, title_justify="left")
@@ -290,7 +291,7 @@ def chosen_experiment(name: str) -> "Experiment":
     experiment = experiment_named(name)
     if experiment.full_name != name:
         note = f"assay: note: {name!r} is now {experiment.full_name!r}; the old name goes with the next release"
-        typer.echo(note, err=True)
+        echo(note, err=True)
     return experiment
 
 

@@ -1,6 +1,7 @@
 """What the index says to a request."""
 
 from assay import __version__
+from assay.errors import AssayError
 from assay.languages import languages_with
 from assay.provenance import Method, Searchable, Trace, language_by_evidence, trace
 from assay.service.schemas import DocumentAnswer, InfoAnswer, TraceAnswer, TraceRequest
@@ -26,8 +27,15 @@ def described(index: Searchable) -> InfoAnswer:
 
 
 def answer(index: Searchable, request: TraceRequest) -> TraceAnswer:
-    """The trace of what was asked for."""
-    method = request.method or methods_of(index)[0]
+    """Return the trace that a request asks for.
+
+    Raises:
+        AssayError: the index cannot serve the method.
+    """
+    methods = methods_of(index)
+    method = request.method or methods[0]
+    if method not in methods:
+        raise AssayError(f"method: received {method!r}, expected {', '.join(methods)}: this index has no vectors")
     with index.snapshot():
         language = request.language or language_by_evidence(request.code, index)
         found = trace(request.code, index, language=language, method=method, top=request.top)

@@ -4,31 +4,36 @@ Every route that reads the index asks for the token, if the service has one. The
 API's description are open. Nothing outside the index is readable: documents go by number.
 """
 
+import logging
 import secrets
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
+from http import HTTPStatus
 from importlib.resources import files
 from pathlib import Path
-from typing import Annotated, TypeVar
+from typing import Annotated, Any, TypeVar
 
 from fastapi import APIRouter, Depends, FastAPI, Header, HTTPException, Request, Response
 from fastapi.exceptions import RequestValidationError
-from fastapi.responses import FileResponse, JSONResponse
+from fastapi.responses import FileResponse, JSONResponse, PlainTextResponse
 from fastapi.staticfiles import StaticFiles
 from starlette.middleware.trustedhost import TrustedHostMiddleware
 
 from assay import __version__
 from assay.errors import AssayError, CorpusIndexError
+from assay.escaping import visible
 from assay.service import answers
 from assay.service.body_limit import BodyLimit
 from assay.service.gate import Busy, Gate
 from assay.service.metrics import Measured, Metrics
 from assay.service.readers import Readers
-from assay.service.schemas import DocumentAnswer, InfoAnswer, TraceAnswer, TraceRequest
+from assay.service.schemas import DocumentAnswer, InfoAnswer, Refusal, TraceAnswer, TraceRequest
 from assay.types import Encoder
 
 R = TypeVar("R")
+
+LOG = logging.getLogger("assay.service")
 
 PAGE = Path(str(files("assay.service") / "page"))
 SECURITY = {
@@ -75,14 +80,14 @@ class Service:
     @property
     def routes(self) -> APIRouter:
         """All of them, those that read the index guarded."""
-        guarded = APIRouter(dependencies=[Depends(self.authorised)])
+        guarded = APIRouter(dependencies=[Depends(self.authorised)], responses=refusals(401, 422, 500, 503, 504))
         guarded.get("/api/info", tags=["provenance"])(self.info)
-        guarded.post("/api/trace", tags=["provenance"])(self.trace)
-        guarded.get("/api/documents/{number}", tags=["provenance"])(self.document)
-        guarded.get("/metrics", tags=["service"])(self.exposition)
+        guarded.post("/api/trace", tags=["provenance"], responses=refusals(400, 413))(self.trace)
+        guarded.get("/api/documents/{number}", tags=["provenance"], responses=refusals(404))(self.document)
+        guarded.get("/metrics", tags=["service"], response_class=PlainTextResponse)(self.exposition)
         everything = APIRouter()
         everything.get("/", include_in_schema=False)(self.page)
-        everything.get("/health", tags=["service"])(self.health)
+        everything.get("/health", tags=["service"], responses=refusals(500, 503, 504))(self.health)
         everything.include_router(guarded)
         return everything
 
@@ -170,7 +175,7 @@ def create_app(
     app.add_middleware(TrustedHostMiddleware, allowed_hosts=list(hosts))
     app.add_middleware(Measured, metrics=service.metrics)
     app.middleware("http")(secured)
-    app.exception_handler(AssayError)(told)
+    app.exception_handler(AssayError)(failed)
     app.exception_handler(RequestValidationError)(refused)
     app.include_router(service.routes)
     app.mount("/static", StaticFiles(directory=PAGE), name="static")
@@ -184,13 +189,21 @@ async def secured(request: Request, following: Callable[[Request], Awaitable[Res
     return response
 
 
-async def told(_: Request, error: AssayError) -> JSONResponse:
-    """One line of ours: the index's fault, or the caller's."""
-    return JSONResponse({"detail": str(error)}, 500 if isinstance(error, CorpusIndexError) else 422)
+def refusals(*statuses: int) -> dict[int | str, dict[str, Any]]:
+    """Describe the answers that are no results, for `/openapi.json`."""
+    return {status: {"model": Refusal, "description": HTTPStatus(status).phrase} for status in statuses}
+
+
+async def failed(_: Request, error: AssayError) -> JSONResponse:
+    """Answer in one line: the caller's fault; or the index's, whose place on this machine only the log says."""
+    if isinstance(error, CorpusIndexError):
+        LOG.error("%s", visible(str(error)))
+        return JSONResponse({"detail": "the index cannot be read; the log of the service says why"}, 500)
+    return JSONResponse({"detail": visible(str(error))}, 422)
 
 
 async def refused(_: Request, error: RequestValidationError) -> JSONResponse:
-    """What a request lacks, in one line."""
-    found = error.errors()[0]
-    where = ".".join(str(one) for one in found["loc"] if one != "body") or "body"
-    return JSONResponse({"detail": f"{where}: {found['msg']}"}, 422)
+    """Answer in one line what a request lacks."""
+    first = error.errors()[0]
+    place = ".".join(str(part) for part in first["loc"] if part != "body") or "body"
+    return JSONResponse({"detail": visible(f"{place}: {first['msg']}")}, 422)

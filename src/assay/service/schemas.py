@@ -24,6 +24,12 @@ class TraceRequest(BaseModel):
     top: int = Field(10, ge=1, le=MOST_MATCHES, description="At most so many sources.")
 
 
+class Refusal(BaseModel):
+    """An answer without a result."""
+
+    detail: str = Field(description="One line: what was received, and what was expected.")
+
+
 class TraceAnswer(BaseModel):
     """Ranked sources, and what the answer rests on."""
 

@@ -11,6 +11,7 @@ import os
 import re
 import shutil
 import subprocess
+import tempfile
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -83,21 +84,28 @@ def limited(command: Sequence[str], limit: int) -> tuple[list[str], Mapping[str,
 
 @functools.cache
 def _has_scopes() -> bool:
-    """Return whether a memory limit of systemd's takes effect: asked once, by setting one and reading it back."""
+    """Return whether a memory limit of systemd's takes effect and leaves open files open, as bubblewrap needs.
+
+    Tried once: a command in a scope reads its limit and writes it to a file that it inherits.
+    """
     if shutil.which("systemd-run") is None or not Path("/run/systemd/system").is_dir():
         return False
-    reading = 'cat "/sys/fs/cgroup$(sed -n s/^0:://p /proc/self/cgroup)/memory.max"'
-    try:
-        answer = subprocess.run(  # noqa: S603  our own arguments
-            _scope(["/bin/sh", "-c", reading], _PROBE_LIMIT),
-            stdin=subprocess.DEVNULL,
-            capture_output=True,
-            timeout=_PROBE_SECONDS,
-            check=False,
-        )
-    except (OSError, subprocess.TimeoutExpired):
-        return False
-    return answer.stdout.strip() == str(_PROBE_LIMIT).encode()
+    with tempfile.TemporaryFile() as answer:
+        path = f"/proc/self/fd/{answer.fileno()}"
+        reading = f'cat "/sys/fs/cgroup$(sed -n s/^0:://p /proc/self/cgroup)/memory.max" >{path}'
+        try:
+            subprocess.run(  # noqa: S603  our own arguments
+                _scope(["/bin/sh", "-c", reading], _PROBE_LIMIT),
+                stdin=subprocess.DEVNULL,
+                capture_output=True,
+                timeout=_PROBE_SECONDS,
+                check=False,
+                pass_fds=[answer.fileno()],
+            )
+        except (OSError, subprocess.TimeoutExpired):
+            return False
+        answer.seek(0)
+        return answer.read().strip() == str(_PROBE_LIMIT).encode()
 
 
 def _scope(command: Sequence[str], limit: int) -> list[str]:

@@ -1,0 +1,127 @@
+"""The HTTP service and callers that mean harm: every request of its description, and requests to others through it."""
+
+import json
+import socket
+
+import pytest
+import schemathesis
+from fastapi.testclient import TestClient
+from hypothesis import HealthCheck, Phase, given, settings
+from schemathesis import GenerationMode
+from schemathesis.specs.openapi.checks import positive_data_acceptance
+
+from assay.errors import CorpusIndexError
+from assay.service import answers
+from assay.service.app import Limits, create_app
+from support.serving import serving
+from support.snippets import MEDIAN
+
+OPERATIONS = (("/health", "GET"), ("/metrics", "GET"), ("/api/info", "GET"), ("/api/trace", "POST"),
+              ("/api/documents/{number}", "GET"))  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def address(small_index):
+    with serving(small_index) as found:
+        yield found
+
+
+@pytest.fixture(scope="module")
+def description(address):
+    return schemathesis.openapi.from_url(f"{address}openapi.json")
+
+
+@pytest.fixture(scope="module")
+def caller(small_index):
+    """A client of the service over two functions."""
+    with TestClient(create_app(small_index, limits=Limits(seconds=120)), raise_server_exceptions=False) as client:
+        yield client
+
+
+def test_every_operation_is_tried(description):
+    operations = {(each.ok().path, each.ok().method.upper()) for each in description.get_all_operations()}
+    assert operations == set(OPERATIONS)
+
+
+@pytest.mark.parametrize(
+    ("path", "method", "mode"),
+    [(*operation, GenerationMode.POSITIVE) for operation in OPERATIONS]
+    + [(*operation, GenerationMode.NEGATIVE) for operation in OPERATIONS[-2:]],  # the others take nothing
+)
+def test_every_request_gets_an_answer_that_the_description_names(description, path, method, mode):
+    """Valid and invalid ones: status, headers and content are those that `/openapi.json` promises."""
+
+    @given(description[path][method].as_strategy(generation_mode=mode))
+    @settings(
+        max_examples=25 if method == "POST" else 8,
+        phases=[Phase.explicit, Phase.generate],
+        suppress_health_check=list(HealthCheck),
+    )
+    def answered(case):
+        # a method by vector is valid, and refused by an index that has none
+        case.call_and_validate(excluded_checks=[positive_data_acceptance])
+
+    answered()
+
+
+ADDRESSES = ("http://127.0.0.1:1/", "http://169.254.169.254/latest/meta-data", "file:///etc/passwd", "//example.org/a",
+             "gopher://127.0.0.1:6379/_INFO", "\\\\example.org\\share")  # fmt: skip
+
+
+@pytest.fixture
+def connections(monkeypatch):
+    """Where this process tries to connect to, or looks for an address of."""
+    tried = []
+
+    def refused(*arguments, **_):
+        tried.append(arguments)
+        raise OSError("no connection in this test")
+
+    monkeypatch.setattr(socket.socket, "connect", refused)
+    monkeypatch.setattr(socket.socket, "connect_ex", refused)
+    monkeypatch.setattr(socket, "getaddrinfo", refused)
+    return tried
+
+
+@pytest.mark.parametrize("address", ADDRESSES)
+def test_no_request_makes_the_service_ask_somebody_else(caller, connections, address):
+    """Not by its fields, its headers or its path; nor does the service send a caller elsewhere."""
+    names = ("X-Forwarded-Host", "X-Forwarded-For", "Referer", "Origin")
+    headers = {name: address.replace("\\", "/") for name in names}
+    fields = (
+        {"code": address},
+        {"code": MEDIAN, "language": address},
+        {"code": MEDIAN, "method": address},
+        {"code": MEDIAN, "index": address, "encoder": address, "url": address},
+    )
+    for body in fields:
+        assert caller.post("/api/trace", json=body, headers=headers).status_code in {200, 422}
+    for path in (f"/api/documents/{address}", f"/{address}", f"/static/{address}", f"/api/info?index={address}"):
+        answer = caller.get(path, headers=headers, follow_redirects=False)
+        assert "location" not in answer.headers
+    assert connections == []
+
+
+def test_an_address_in_the_index_is_not_asked(caller, connections):
+    """The second document has a `javascript:` address, the first one of the web: they are passed on, not followed."""
+    matches = caller.post("/api/trace", json={"code": MEDIAN}).json()["matches"]
+    assert matches[0]["url"].startswith("https://")
+    assert caller.get(f"/api/documents/{matches[0]['document_id']}").status_code == 200
+    assert connections == []
+
+
+def test_a_fault_of_the_index_names_no_place_on_this_machine(caller, monkeypatch, caplog):
+    def damaged(*_):
+        raise CorpusIndexError("/srv/secret/index: damaged\n::error::a")
+
+    monkeypatch.setattr(answers, "described", damaged)
+    answer = caller.get("/api/info")
+    assert answer.status_code == 500
+    assert "/srv" not in json.dumps(answer.json())
+    assert caplog.messages == [r"/srv/secret/index: damaged\n\x3a:error::a"]
+
+
+@pytest.mark.parametrize("body", [b'{"code": "a\\ud800b"}', b'{"\\ud800": 1}'])
+def test_half_a_character_is_an_answer_as_well(caller, body):
+    answer = caller.post("/api/trace", content=body, headers={"Content-Type": "application/json"})
+    assert answer.status_code in {200, 422}

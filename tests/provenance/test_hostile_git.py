@@ -2,12 +2,11 @@
 
 import os
 import subprocess
-from contextlib import suppress
 
 import pytest
 
-from assay.errors import DataError
 from assay.provenance.sources import git as module
+from assay.provenance.sources.entry import Entry
 from assay.provenance.sources.git import GitRepository
 
 
@@ -57,10 +56,10 @@ PARTIAL = """
 def read_all(root):
     for all_history in (False, True):
         repository = GitRepository(root, "r", all_history=all_history)
-        with suppress(ValueError, OSError, DataError):  # a missing blob, and a git that refused to fetch it
-            for entry in repository.found():
+        for entry in repository.found():
+            if isinstance(entry, Entry):
                 entry.content.read(1000)
-        assert repository.stamp
+        assert repository.count() > 0
 
 
 @pytest.mark.parametrize("attack", ["ext", "ssh", "git", "helper", "local"])

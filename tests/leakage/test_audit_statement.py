@@ -52,7 +52,7 @@ def plain(text: str) -> str:
 
 def test_an_interval_above_one_half_tells_members_apart():
     statement = statement_of(audit(ranking=ranking(0.83, 0.79, 0.87)))
-    assert statement.text == "The members of humaneval can be told from non-members, better than by chance."
+    assert statement.text == "The members of humaneval can be distinguished from non-members, better than by chance."
     assert plain(statement.details[0]) == (
         "By Mid-PIT (mid_pit), a random member scores higher than a random non-member in 83 % of pairs "
         "(95 % interval 79 % to 87 %; chance is 50 %)."
@@ -60,7 +60,7 @@ def test_an_interval_above_one_half_tells_members_apart():
 
 
 def test_an_interval_around_one_half_does_not():
-    assert "cannot be told" in statement_of(audit(ranking=ranking(0.52, 0.47, 0.57))).text
+    assert "cannot be distinguished" in statement_of(audit(ranking=ranking(0.52, 0.47, 0.57))).text
 
 
 def test_an_interval_below_one_half_is_not_turned_around():
@@ -106,9 +106,9 @@ def test_a_blind_baseline_of_few_groups_clears_nothing():
 def test_doses_are_told_by_the_lowest_that_suffices():
     points = (dose(1, 0.53, 0.47, 0.59), dose(2, 0.58, 0.49, 0.66), dose(4, 0.71, 0.65, 0.77), dose(8, 0.9, 0.86, 0.94))
     statement = statement_of(audit(doses=points))
-    assert (
-        statement.text
-        == "What some/model saw 4 times or more can be told from what it never saw, better than by chance."
+    assert statement.text == (
+        "Texts that some/model saw 4 times or more can be distinguished from texts that it never saw, "
+        "better than by chance."
     )
     assert plain(statement.details[0]) == (
         "By Mid-PIT (mid_pit), the score chosen before any value was looked at, a sample seen 4 times scores higher "
@@ -127,14 +127,16 @@ def test_a_dose_suffices_only_if_every_larger_one_does():
 
 
 def test_one_exposure_may_be_enough_and_all_may_be_too_few():
-    assert statement_of(audit(doses=(dose(1, 0.7, 0.6, 0.8),))).text.startswith("What some/model saw even once can")
+    assert statement_of(audit(doses=(dose(1, 0.7, 0.6, 0.8),))).text.startswith(
+        "Texts that some/model saw even once can"
+    )
     blind = statement_of(audit(doses=(dose(32, 0.5, 0.4, 0.6),)))
-    assert blind.text.startswith("Not even what some/model saw 32 times can be told")
+    assert blind.text.startswith("Not even texts that some/model saw 32 times can be distinguished")
 
 
 def test_more_flags_than_chance_explains_are_familiar():
     statement = statement_of(audit(calibration=calibration(0.28, 0.22, 0.35, 0.0001)))
-    assert plain(statement.text) == "28 % of humaneval looks familiar to some/model, where 5 % would by chance."
+    assert plain(statement.text) == "28 % of humaneval is flagged as familiar to some/model, where chance flags 5 %."
     details = plain(" ".join(statement.details))
     assert "95 % interval of 22 % to 35 %" in details
     assert "in fewer than 1 case in 1,000" in details
@@ -220,7 +222,7 @@ def test_a_baseline_that_separates_is_a_warning_and_marks_the_statement():
         blind_compares="members and non-members",
     )
     warning = confounding_warning(subject) or ""
-    assert "tells members and non-members apart: AUROC .920 [.880, .950]" in warning
+    assert "separates members and non-members: AUROC .920 [.880, .950]" in warning
     assert "mid_pit reaches .830 [.790, .870]" in warning
     assert baseline_note(subject) is None
     assert any("warning above" in detail for detail in statement_of(subject).details)
@@ -235,7 +237,7 @@ def test_unseen_text_of_another_kind_gives_no_verdict_however_much_is_flagged():
     )
     statement = statement_of(subject)
     assert statement.text.startswith("No verdict: ")
-    assert "unseen text of another kind is no yardstick" in statement.details[0]
+    assert "unseen text of another kind cannot calibrate" in statement.details[0]
 
 
 def test_a_baseline_that_does_not_separate_is_a_note():
@@ -246,15 +248,15 @@ def test_a_baseline_that_does_not_separate_is_a_note():
         blind_compares="this benchmark and the unseen text",
     )
     assert confounding_warning(subject) is None
-    assert "cannot tell this benchmark and the unseen text apart" in (baseline_note(subject) or "")
+    assert "cannot separate this benchmark and the unseen text" in (baseline_note(subject) or "")
 
 
 @pytest.mark.parametrize(
     ("blind", "sentence"),
     [
-        (ranking(0.57, 0.51, 0.62), "apart a little"),
+        (ranking(0.57, 0.51, 0.62), "non-members a little"),
         (ranking(0.64, 0.44, 0.79), "cannot be ruled out"),
-        (ranking(0.41, 0.3, 0.52), "cannot tell"),
+        (ranking(0.41, 0.3, 0.52), "cannot separate"),
     ],
 )
 def test_a_baseline_short_of_a_warning_is_reported_as_good_as_it_is(blind: Ranking, sentence: str):

@@ -12,7 +12,7 @@ from assay.leakage.results import Audit, ScoreSummary
 from assay.reports import Cell, Column, Kind, Missing, Report, Row, Table, cell_text, encode, listed, percent
 
 CONFOUNDED = "\u2009†"
-"""Printed after a figure whose texts can be told apart without the model."""
+"""Printed after a figure whose texts differ without the model."""
 
 TITLES: Mapping[str, tuple[str, Kind]] = {
     "flagged": ("Share of samples flagged against unseen text", "share"),
@@ -33,7 +33,7 @@ class ComparedRun:
         value: the figure, an estimate where it has an interval; None where the run cannot have it.
         chance: the level of chance; None where there is no such level.
         samples: scorable ones.
-        confounded: True where the blind baseline tells apart what is compared.
+        confounded: True where the blind baseline separates what is compared.
     """
 
     run: str
@@ -133,7 +133,7 @@ def _caption(runs: Sequence[ComparedRun], figure: str) -> list[str]:
     if chances and figure == "auroc":
         sentences.append("Chance is .5.")
     if any(run.confounded for run in runs) and figure != "coverage":
-        sentences.append("†: the texts compared can be told apart without the model, so this says little of training.")
+        sentences.append("†: the texts alone separate what is compared, so this says little of training.")
     return sentences
 
 

@@ -187,7 +187,7 @@ class Report:
         notes: what a reader must know of the data and the run, one sentence each.
         data: the whole result for programs; the JSON renderer prints it.
         kind: what sort of report this is, for the line above the title.
-        warning: what forbids to take the statement at its word; "" where nothing does.
+        warning: why the statement may be wrong; "" where nothing does.
         details: the sentences that a careful reader needs right after the statement.
         facts: the main figures.
         methods: how scores and figures are defined.

@@ -47,7 +47,7 @@ def describe_evaluation(
         notes=evaluation.notes,
         data=content_of(evaluation),
         kind=f"controlled experiment · {evaluation.model} · seed {evaluation.seed}",
-        warning=f"Members and non-members can be told apart without the model ({listed(separating)}), so part of the "
+        warning=f"The texts alone separate members from non-members ({listed(separating)}), so part of the "
         "results may come from the texts and not from training."
         if separating
         else "",

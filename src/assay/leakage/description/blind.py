@@ -28,7 +28,7 @@ def confounding_warning(audit: Audit) -> str | None:
     if ranking and baseline_separates_labels(audit):
         beside = f" {audit.primary} reaches {area_with_interval(ranking.auroc)}."
     return (
-        f"A baseline that never sees the model ({kind}) tells {audit.blind_compares} apart: AUROC "
+        f"A baseline that never sees the model ({kind}) separates {audit.blind_compares}: AUROC "
         f"{area_with_interval(baseline.auroc)}, where chance is .5.{beside} The two groups differ in their very text "
         "(topic, style, length, date), so part or all of what the scores show may come from that and not from training."
     )
@@ -48,7 +48,7 @@ def baseline_note(audit: Audit) -> str | None:
     reached = f"AUROC {area_with_interval(area)}, where chance is .5."
     if area.value >= SEPARATING_AUROC:
         return (
-            f"{subject} may tell {audit.blind_compares} apart: {reached} The data are too few to be sure, so a "
+            f"{subject} may separate {audit.blind_compares}: {reached} The data are too few to be sure, so a "
             "difference of the texts themselves cannot be ruled out."
         )
     if not area.has_interval:
@@ -58,8 +58,8 @@ def baseline_note(audit: Audit) -> str | None:
         )
     if area.low > CHANCE:
         return (
-            f"{subject} tells {audit.blind_compares} apart a little: {reached} That is below the "
+            f"{subject} separates {audit.blind_compares} a little: {reached} That is below the "
             f"{decimal(SEPARATING_AUROC)} from which on a comparison counts as confounded here, but results no better "
             "than this may come from the texts alone."
         )
-    return f"{subject} cannot tell {audit.blind_compares} apart: {reached}"
+    return f"{subject} cannot separate {audit.blind_compares}: {reached}"

@@ -38,7 +38,7 @@ def describe(audit: Audit, manifest: Mapping[str, object] = MappingProxyType({})
     baseline, warning = baseline_note(audit), confounding_warning(audit)
     is_demo = audit.kind == "demo"
     return Report(
-        title=f"Can it be told what {audit.model} was trained on?"
+        title=f"Does {audit.model} remember the texts that it was trained on?"
         if is_demo
         else f"Was {audit.benchmark} in the training data of {audit.model}?",
         statement=statement.text,

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from assay.evaluation import Estimate
 from assay.leakage.description.blind import baseline_separates_labels, measured_baseline
-from assay.leakage.description.tables import DISTRIBUTIONS, EXPOSURES, SCORES
+from assay.leakage.description.tables import DISTRIBUTIONS, EXPOSURES, SCORES, by_area
 from assay.leakage.results import Audit, ScoreSummary
 from assay.reports import (
     MOST_SERIES,
@@ -223,13 +223,9 @@ def p_value_figures(audit: Audit) -> tuple[Figure, ...]:
 
 def _leading(audit: Audit) -> Sequence[ScoreSummary]:
     """The primary score, then those with the highest AUROC, as many as a picture can show."""
-
-    def order(summary: ScoreSummary) -> tuple[bool, float]:
-        area = summary.ranking.auroc.value if summary.ranking else math.nan
-        return summary.score != audit.primary, math.inf if math.isnan(area) else -area
-
-    ranked = [summary for summary in audit.summaries if summary.ranking is not None and len(summary.ranking.fpr)]
-    return sorted(ranked or audit.summaries, key=order)[:MOST_SERIES]
+    ordered = by_area(audit)
+    ranked = [summary for summary in ordered if summary.ranking is not None and len(summary.ranking.fpr)]
+    return (ranked or ordered)[:MOST_SERIES]
 
 
 def _selection_note(audit: Audit, shown: int) -> str:

@@ -57,7 +57,7 @@ def evaluation_methods(audit: Audit) -> tuple[Method, ...]:
             Method(
                 title="Blind baseline",
                 formula="logistic regression on words and character 3-grams, or on length and character classes",
-                summary=f"It tries to tell {audit.blind_compares} apart by the text alone, cross-validated by group; "
+                summary=f"It tries to separate {audit.blind_compares} by the text alone, cross-validated by group; "
                 f"the stronger of the two is shown{beside}. Where it succeeds, a score may succeed for the same "
                 "reason, without any memory of the model.",
                 reference="Das, Zhang and Tramèr 2024, arXiv:2406.16201",

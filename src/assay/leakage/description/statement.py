@@ -92,15 +92,15 @@ def _nothing_scored(audit: Audit, summary: ScoreSummary) -> Statement:
 def _by_dose(audit: Audit, summary: ScoreSummary) -> Statement:
     points = sorted(summary.doses, key=lambda p: p.dose)
     first, last = sufficient_dose(points), points[-1]
-    never = "from what it never saw"
+    never = "distinguished from texts that it never saw"
     if not last.auroc.has_interval:
         statement = f"No verdict: too few groups of samples to bound what {titled(audit.primary)} achieves."
     elif first is None:
-        statement = f"Not even what {audit.model} saw {_times(last.dose)} can be told {never} better than by chance."
+        statement = f"Not even texts that {audit.model} saw {_times(last.dose)} can be {never} better than by chance."
     elif first == points[0].dose:
-        statement = f"What {audit.model} saw even {_times(first)} can be told {never}, better than by chance."
+        statement = f"Texts that {audit.model} saw even {_times(first)} can be {never}, better than by chance."
     else:
-        statement = f"What {audit.model} saw {_times(first)} or more can be told {never}, better than by chance."
+        statement = f"Texts that {audit.model} saw {_times(first)} or more can be {never}, better than by chance."
     before = [p for p in points if first is None or p.dose < first]
     named = [p for p in points if p.dose == first] + ([last] if last.dose != first else [])
     details = [
@@ -150,12 +150,12 @@ def _labelled(audit: Audit, ranking: Ranking) -> Statement:
     if not area.has_interval:
         statement = f"No verdict: too few groups of samples to bound what {titled(audit.primary)} achieves."
     elif area.low > CHANCE:
-        statement = f"The {members} can be told from non-members, better than by chance."
+        statement = f"The {members} can be distinguished from non-members, better than by chance."
     elif area.high < CHANCE:
         statement = f"The score points the wrong way: {members} score lower than non-members."
         details.append("Directions are declared before the data are seen and never flipped, so this stands as it is.")
     else:
-        statement = f"The {members} cannot be told from non-members better than by chance."
+        statement = f"The {members} cannot be distinguished from non-members better than by chance."
     details.append("This is about the two groups. A single sample with a high score is a reason to look, not a proof.")
     return Statement(statement, tuple(details))
 
@@ -163,32 +163,32 @@ def _labelled(audit: Audit, ranking: Ranking) -> Statement:
 def _calibrated(audit: Audit, calibration: Calibration) -> Statement:
     flags = calibration.flagged
     rate = flags.rate
-    looks = f"{percent(rate.value)} of {audit.benchmark} looks familiar to {audit.model}"
+    share = f"{percent(rate.value)} of {audit.benchmark} is flagged as familiar to {audit.model}"
     surprising = flags.p_value <= 1 - rate.level
     if confounding_warning(audit):
         statement = (
             f"No verdict: {audit.benchmark} and the unseen text that should calibrate it are of different kinds."
         )
         difference = (
-            f"Taken at its word, {looks}, where {percent(flags.chance)} would by chance; but unseen text of another "
-            "kind is no yardstick. Give --unseen text of the benchmark's own kind."
+            f"By the numbers alone, {share}, where chance flags {percent(flags.chance)}; but unseen text of another "
+            "kind cannot calibrate a score. Give --unseen text of the benchmark's own kind."
         )
         return Statement(statement, (difference, *_calibration_details(calibration)))
     if not rate.has_interval:
-        statement = f"No verdict: {looks}, and there are {rate.reason} of that share."
+        statement = f"No verdict: {share}, and there are {rate.reason} of that share."
     elif surprising and rate.low > flags.chance:
-        statement = f"{looks}, where {percent(flags.chance)} would by chance."
+        statement = f"{share}, where chance flags {percent(flags.chance)}."
     elif rate.high < flags.chance:
-        statement = f"Only {looks}, where {percent(flags.chance)} would by chance."
+        statement = f"Only {share}, where chance flags {percent(flags.chance)}."
     else:
-        statement = f"{looks}, no more than chance explains ({percent(flags.chance)})."
+        statement = f"{share}, no more than chance explains ({percent(flags.chance)})."
     bounds = f"a {percent(rate.level)} interval of {percent_interval(rate)}" if rate.has_interval else "no interval"
-    familiar = (
-        f"Familiar: {titled(audit.primary)} as high as in the top {percent(flags.chance)} of unseen text. The share "
+    flagged = (
+        f"Flagged: {titled(audit.primary)} as high as in the top {percent(flags.chance)} of unseen text. The share "
         f"has {bounds}; had nothing leaked, a share this high would come up {in_cases(flags.p_value)}."
     )
     whole = () if calibration.whole is None else (_as_a_whole(calibration.whole),)
-    return Statement(statement, (familiar, *whole, *_calibration_details(calibration)))
+    return Statement(statement, (flagged, *whole, *_calibration_details(calibration)))
 
 
 UNGROUPED = (

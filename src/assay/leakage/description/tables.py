@@ -26,7 +26,7 @@ def tables(audit: Audit) -> tuple[Table, ...]:
 
 def score_table(audit: Audit) -> Table | None:
     """Return how well each score separates members from non-members; None without labels of both classes."""
-    ranked = [(s, s.ranking) for s in _by_area(audit) if s.ranking is not None]
+    ranked = [(s, s.ranking) for s in by_area(audit) if s.ranking is not None]
     if not ranked:
         return None
     rates = tuple(ranked[0][1].tpr_at_fpr)
@@ -37,7 +37,7 @@ def score_table(audit: Audit) -> Table | None:
     chance = ", ".join(f"{percent(rate)} for TPR at {percent(rate)} FPR" for rate in rates)
     return Table(
         name="scores",
-        title="How well each score tells members from non-members",
+        title="How well each score separates members from non-members",
         columns=(
             Column("score", "name"),
             Column("AUROC", "area", plot=PLOT),
@@ -58,7 +58,7 @@ def score_table(audit: Audit) -> Table | None:
 
 def dose_table(audit: Audit) -> Table | None:
     """Return the AUROC of each dose against samples never seen; None where doses are unknown."""
-    dosed = [summary for summary in _by_area(audit) if summary.doses]
+    dosed = [summary for summary in by_area(audit) if summary.doses]
     if not dosed:
         return None
     doses = sorted({point.dose for summary in dosed for point in summary.doses})
@@ -89,7 +89,7 @@ def dose_table(audit: Audit) -> Table | None:
 
 def flag_table(audit: Audit) -> Table | None:
     """Return how many samples of known truth a threshold set on unseen text flags; None where there is neither."""
-    calibrated = [(s, s.calibration) for s in _by_area(audit) if s.calibration is not None and _truths(s.calibration)]
+    calibrated = [(s, s.calibration) for s in by_area(audit) if s.calibration is not None and _truths(s.calibration)]
     if not calibrated:
         return None
     _, first = calibrated[0]
@@ -158,6 +158,16 @@ def distribution_table(audit: Audit) -> Table:
     )
 
 
+def by_area(audit: Audit) -> list[ScoreSummary]:
+    """Return the primary score, then the others by descending AUROC."""
+
+    def order(summary: ScoreSummary) -> tuple[bool, float]:
+        area = summary.ranking.auroc.value if summary.ranking else math.nan
+        return summary.score != audit.primary, math.inf if math.isnan(area) else -area
+
+    return sorted(audit.summaries, key=order)
+
+
 def _distribution_row(audit: Audit, summary: ScoreSummary, *, calibrated: bool) -> Row:
     spread, calibration = summary.distribution, summary.calibration
     low, middle, high = (spread.quantiles.get(share, math.nan) for share in (0.05, 0.5, 0.95))
@@ -167,16 +177,6 @@ def _distribution_row(audit: Audit, summary: ScoreSummary, *, calibrated: bool) 
         cells += [calibration.flagged.rate, calibration.discoveries] if calibration else [missing, missing]
     cells += [summary.scored / summary.total if summary.total else math.nan, summary.scored]
     return _row(audit, summary, cells)
-
-
-def _by_area(audit: Audit) -> list[ScoreSummary]:
-    """The primary score, then the others by descending AUROC."""
-
-    def order(summary: ScoreSummary) -> tuple[bool, float]:
-        area = summary.ranking.auroc.value if summary.ranking else math.nan
-        return summary.score != audit.primary, math.inf if math.isnan(area) else -area
-
-    return sorted(audit.summaries, key=order)
 
 
 def _truths(calibration: Calibration) -> Mapping[str, FlagRate]:

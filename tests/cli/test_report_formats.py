@@ -1,0 +1,46 @@
+"""`assay report` and `assay compare` print one report in every format."""
+
+import json
+
+import pytest
+
+from assay.leakage import write_run
+
+
+@pytest.fixture
+def run(demo, light, tmp_path):
+    return write_run(tmp_path / "run", light(demo), {"command": ["assay", "demo"]})
+
+
+def test_every_format_holds_the_headline_figures(assay, run):
+    for option in ("--markdown", "--latex", None):
+        done = assay("report", run, *([option] if option else []))
+        assert done.code == 0, done.err
+        assert "can be distinguished" in done.out
+        assert ".731" in done.out
+    assert (run / "report.html").is_file()
+
+
+def test_latex_is_a_table_with_rules(assay, run):
+    text = assay("report", run, "--latex").out
+    assert r"\toprule" in text
+    assert r"\texttt{mid\_pit}" in text
+
+
+def test_json_is_the_summary_of_the_folder(assay, run):
+    done = assay("report", run, "--json")
+    assert json.loads(done.out) == json.loads((run / "summary.json").read_text("utf-8"))
+
+
+def test_a_comparison_has_the_same_formats(assay, run):
+    assert "| model |" in assay("compare", run, "--figure", "auroc", "--markdown").out
+    assert r"\begin{tabular}{lr}" in assay("compare", run, "--figure", "auroc", "--latex").out
+    (compared,) = json.loads(assay("compare", run, "--figure", "auroc", "--json").out)
+    assert (compared["figure"], compared["score"], compared["chance"]) == ("auroc", "mid_pit", 0.5)
+
+
+@pytest.mark.parametrize("command", ["report", "compare"])
+def test_two_formats_at_once_are_refused_in_a_line(assay, run, command):
+    done = assay(command, run, "--markdown", "--latex")
+    assert done.code == 2
+    assert "both --markdown and --latex were given" in done.err

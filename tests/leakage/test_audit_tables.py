@@ -9,8 +9,6 @@ from assay.leakage import describe
 from assay.leakage.description.tables import distribution_table, dose_table, flag_table, score_table, tables
 from assay.leakage.results import Audit
 from assay.reports import Column, Row, Table, cell_text, percent, print_table, render_markdown
-from assay.reports.wording import as_text
-from assay.reports.wording import headings as headings_of
 
 
 def texts(table: Table, row: Row) -> list[str]:
@@ -18,7 +16,8 @@ def texts(table: Table, row: Row) -> list[str]:
 
 
 def headings(table: Table) -> list[str]:
-    return [heading.replace("\u00a0", " ") for heading in headings_of(table, as_text(table))]
+    texts = [f"{column.title} ({column.note})" if column.note else column.title for column in table.columns]
+    return [text.replace("\u00a0", " ") for text in texts]
 
 
 def test_the_score_declared_beforehand_comes_first_and_the_blind_baseline_last(demo: Audit):

@@ -76,6 +76,41 @@ def test_a_missing_value_has_its_reason_in_the_caption():
     assert markdown_table(TABLE).splitlines()[-1] == "Chance is .5. –: too few groups."
 
 
+def grouped(value: float, *groups: int) -> Estimate:
+    return Estimate(value, value - 0.1, value + 0.1, groups=groups)
+
+
+def of_columns(*rows: tuple[Estimate, ...]) -> str:
+    columns = (Column("score", "name"), *(Column(f"c{i}", "area", note="n = 9") for i in range(len(rows[0]))))
+    return markdown_table(Table("t", "T", columns, tuple(Row((f"s{i}", *row)) for i, row in enumerate(rows))))
+
+
+def test_groups_that_are_the_same_in_a_table_stand_once_in_its_caption():
+    text = of_columns((grouped(0.7, 31, 28), grouped(0.6, 31, 28)), (grouped(0.5, 31, 28), grouped(0.4, 31, 28)))
+    assert text.count("31 + 28 groups") == 1
+    assert text.endswith("Intervals: 31 + 28 groups.")
+    assert ".700 [.600, .800]" in text
+
+
+def test_groups_that_are_the_same_in_a_column_stand_in_its_heading():
+    text = of_columns((grouped(0.7, 31, 28), grouped(0.6, 12, 28)), (grouped(0.5, 31, 28), grouped(0.4, 12, 28)))
+    assert "| c0 (n = 9; 31 + 28 groups) | c1 (n = 9; 12 + 28 groups) |" in text
+    assert ".700 [.600, .800]" in text
+
+
+def test_groups_that_differ_within_a_column_stand_in_the_cells():
+    text = of_columns((grouped(0.7, 31, 28),), (grouped(0.5, 30, 28),))
+    assert "| `s0` | .700 [.600, .800; 31 + 28] |" in text
+    assert "| `s1` | .500 [.400, .600; 30 + 28] |" in text
+
+
+def test_why_there_is_no_interval_stands_once_where_it_is_the_same():
+    missing = Estimate(0.7, math.nan, math.nan, reason="too few groups for an interval: 3 + 4")
+    text = of_columns((missing,), (missing,))
+    assert "| `s0` | .700 |" in text
+    assert text.endswith("Intervals: too few groups for an interval: 3 + 4.")
+
+
 def test_many_different_reasons_are_counted():
     rows = tuple(Row((f"s{i}", *[Missing(f"reason {i}")] * 5)) for i in range(4))
     assert "–: no value, for 4 different reasons." in markdown_table(replace(TABLE, rows=rows))

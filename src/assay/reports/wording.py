@@ -1,7 +1,7 @@
 """Numbers as reports print them: shares in per cent, areas without the leading zero, intervals in brackets."""
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from assay.reports.report import Cell, Kind, Measured, Missing, Table
@@ -31,13 +31,20 @@ def percent_interval(measured: Measured) -> str:
     return f"{percent(measured.low)} to {percent(measured.high)}{over}"
 
 
-def percent_with_interval(measured: Measured) -> str:
-    """Return `41 % [33, 50; 31 + 28]`, the number of groups last, or why there is no interval in the brackets."""
-    if not measured.has_interval:
-        reason = f" [{measured.reason}]" if measured.reason and not math.isnan(measured.value) else ""
-        return f"{percent(measured.value)}{reason}"
-    groups = f"; {measured.support.removesuffix(' groups')}" if measured.support else ""
-    return f"{percent(measured.value)} [{_hundredths(measured.low)}, {_hundredths(measured.high)}{groups}]"
+def percent_with_interval(measured: Measured, *, basis: bool = True) -> str:
+    """Return `41 % [33, 50; 31 + 28]`, or why there is no interval in the brackets.
+
+    Args:
+        measured: a share.
+        basis: False leaves out the number of groups and the reason.
+    """
+    value = percent(measured.value)
+    if measured.has_interval:
+        return (
+            f"{value} [{_hundredths(measured.low)}, {_hundredths(measured.high)}{_groups(measured) if basis else ''}]"
+        )
+    reason = measured.reason if basis and not math.isnan(measured.value) else None
+    return f"{value} [{reason}]" if reason else value
 
 
 def in_cases(p: float) -> str:
@@ -63,13 +70,20 @@ def three_decimals(value: float) -> str:
     return text.replace("0.", ".", 1) if text.startswith(("0.", "-0.")) else text
 
 
-def area_with_interval(measured: Measured) -> str:
-    """Return `.842 [.801, .879; 31 + 28]`, why there is no interval, or `–` where it could not be measured."""
-    if math.isnan(measured.value):
-        return NOTHING
-    groups = f"; {measured.support.removesuffix(' groups')}" if measured.support else ""
-    bounds = f"{three_decimals(measured.low)}, {three_decimals(measured.high)}{groups}"
-    return f"{three_decimals(measured.value)} [{bounds if measured.has_interval else measured.reason or 'no interval'}]"
+def area_with_interval(measured: Measured, *, basis: bool = True) -> str:
+    """Return `.842 [.801, .879; 31 + 28]`, why there is no interval, or `–` where it could not be measured.
+
+    Args:
+        measured: an AUROC, a correlation or a difference.
+        basis: False leaves out the number of groups and the reason.
+    """
+    value = three_decimals(measured.value)
+    if math.isnan(measured.value) or not (measured.has_interval or basis):
+        return value
+    if not measured.has_interval:
+        return f"{value} [{measured.reason or 'no interval'}]"
+    groups = _groups(measured) if basis else ""
+    return f"{value} [{three_decimals(measured.low)}, {three_decimals(measured.high)}{groups}]"
 
 
 def decimal(value: float) -> str:
@@ -93,7 +107,7 @@ def listed(parts: Sequence[str]) -> str:
     return " and ".join([", ".join(parts[:-1]), parts[-1]]) if len(parts) > 1 else "".join(parts)
 
 
-def cell_text(cell: Cell, kind: Kind) -> str:
+def cell_text(cell: Cell, kind: Kind, *, basis: bool = True) -> str:
     """Return the text of a cell in a column of that kind; an interval stands in brackets behind its value."""
     if isinstance(cell, Missing):
         return NOTHING
@@ -101,9 +115,10 @@ def cell_text(cell: Cell, kind: Kind) -> str:
         return cell
     if isinstance(cell, int | float):
         return _plain(cell, kind)
-    if kind == "number":  # a number with an interval is printed as an area is, one without to four digits
-        return area_with_interval(cell) if cell.has_interval else four_digits(cell.value)
-    return percent_with_interval(cell) if kind == "share" else area_with_interval(cell)
+    if kind == "number" and not cell.has_interval:
+        return four_digits(cell.value)
+    # a number with an interval is printed as an area is
+    return percent_with_interval(cell, basis=basis) if kind == "share" else area_with_interval(cell, basis=basis)
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,16 +137,44 @@ class TextTable:
 
 
 def as_text(table: Table) -> TextTable:
-    """Return the texts of a table."""
-    kinds = [column.kind for column in table.columns]
-    rows = tuple(tuple(map(cell_text, row.cells, kinds)) for row in table.rows)
-    return TextTable(tuple(column.note for column in table.columns), rows, (*table.caption, *_missing(table)))
+    """Return the texts of a table.
+
+    The number of groups behind an interval, or why there is none, stands once in the caption where it is the same in
+    the whole table, in the heading of a column where it is the same there, and else in the cells.
+    """
+    bases = [_bases(row.cells[i] for row in table.rows) for i in range(len(table.columns))]
+    everywhere = list(dict.fromkeys(basis for column in bases for basis in column))
+    is_shared = len(everywhere) == 1
+    in_cells = [not is_shared and len(column) > 1 for column in bases]
+    notes = [
+        "; ".join(filter(None, [column.note, *([] if is_shared or shown else own)]))
+        for column, own, shown in zip(table.columns, bases, in_cells, strict=True)
+    ]
+    rows = tuple(
+        tuple(
+            cell_text(cell, column.kind, basis=shown)
+            for cell, column, shown in zip(row.cells, table.columns, in_cells, strict=True)
+        )
+        for row in table.rows
+    )
+    shared = [f"Intervals: {everywhere[0]}."] if is_shared and everywhere[0] else []
+    return TextTable(tuple(notes), rows, (*table.caption, *shared, *_missing(table)))
+
+
+def _bases(cells: Iterable[Cell]) -> list[str]:
+    """The groups behind the intervals of some cells, or why there are none, each once."""
+    measured = [cell for cell in cells if not isinstance(cell, str | int | float | Missing)]
+    return list(dict.fromkeys(cell.support if cell.has_interval else cell.reason or "" for cell in measured))
 
 
 def headings(table: Table, text: TextTable) -> list[str]:
     """Return the columns' headings on one line each: `seen 4× (n = 120)`."""
     pairs = zip(table.columns, text.notes, strict=True)
     return [f"{column.title} ({note})" if note else column.title for column, note in pairs]
+
+
+def _groups(measured: Measured) -> str:
+    return f"; {measured.support.removesuffix(' groups')}" if measured.support else ""
 
 
 def _missing(table: Table) -> list[str]:

@@ -11,15 +11,15 @@ import pyarrow.parquet as pq
 import pytest
 import torch
 
-from assay.testbed.configuration import Data, Judging, as_json, scale
+from assay.testbed.configuration import EvaluationSettings, PlantSettings, as_json, scale
 from assay.testbed.detectors import chosen
 from assay.testbed.evaluate import checkpoint_scores
 from assay.testbed.evaluation_file import read_evaluation
 from assay.testbed.plant import read_planted
 from assay.testbed.running import run
 
-SIZES = Data(members=6, calibration_members=3, calibration_nonmembers=20, unseen=4)
-QUICK = Judging(detectors=("loss", "mid_pit", "sr_gray:n=2"), variants=2, resamples=30, device="cpu")
+SIZES = PlantSettings(members=6, calibration_members=3, calibration_nonmembers=20, unseen=4)
+QUICK = EvaluationSettings(detectors=("loss", "mid_pit", "sr_gray:n=2"), variants=2, resamples=30, device="cpu")
 
 
 @pytest.fixture(scope="module", autouse=True)

@@ -27,7 +27,7 @@ from assay.models import open_local
 from assay.reports import render_markdown
 from assay.reports.html import shaded
 from assay.testbed import evaluate
-from assay.testbed.configuration import Configuration, Data, Judging, Mix, scale
+from assay.testbed.configuration import Configuration, EvaluationSettings, GeneralTextSettings, PlantSettings, scale
 from assay.testbed.evaluate import STATISTICS
 from assay.testbed.plant import Planted
 from assay.training.settings import TrainingSettings
@@ -62,7 +62,7 @@ def bench(tmp_path_factory):
     texts.write_text("".join(json.dumps(row) + "\n" for row in rows))
     configuration = Configuration(
         name="tiny",
-        data=Data(
+        data=PlantSettings(
             source=str(texts),
             language="language",
             members=10,
@@ -71,9 +71,9 @@ def bench(tmp_path_factory):
             unseen=6,
             near_duplicate=1.0,
         ),
-        mix=Mix(ratio=1),
+        mix=GeneralTextSettings(ratio=1),
         training=TrainingSettings(method="full", rate=2e-3, batch=4, epochs=2, checkpoints=(1, 2), device="cpu"),
-        judging=Judging(detectors=DETECTORS, variants=3, resamples=30, device="cpu"),
+        judging=EvaluationSettings(detectors=DETECTORS, variants=3, resamples=30, device="cpu"),
     )
     return Bench(folder / "out", (configuration,), (0, 1))
 

@@ -14,7 +14,7 @@ from sklearn.metrics import roc_auc_score
 from assay.leakage.detectors import dpdllm, veil_probe
 from assay.models import ModelSettings, load_checkpoint, open_local
 from assay.scores import DETECTORS
-from assay.testbed.configuration import Configuration, Data, Judging
+from assay.testbed.configuration import Configuration, EvaluationSettings, PlantSettings
 from assay.testbed.detectors import sample_detectors
 from assay.testbed.evaluate import frequencies, values_of
 from assay.testbed.plant import plant
@@ -23,7 +23,7 @@ from assay.testbed.supervised import FITTED_ON
 from assay.training import TrainingSettings, member_rows, tune
 from assay.types import MEMBER
 
-DATA = Data(members=12, calibration_members=8, calibration_nonmembers=8, unseen=0, characters=(200, 450))
+DATA = PlantSettings(members=12, calibration_members=8, calibration_nonmembers=8, unseen=0, characters=(200, 450))
 BY_HEART = TrainingSettings(method="full", rate=5e-4, batch=4, epochs=20)
 BOUND = 0.75
 """Least AUROC of every detector."""
@@ -90,7 +90,7 @@ def test_every_score_tells_members(planted, models, tmp_path):
     detectors = [each for name, each in sample_detectors().items() if each.access != "labelled" and name in DETECTORS]
     assert {each.access for each in detectors} == {"gray", "black", "two models"}
     table = frequencies(tmp_path, Configuration())
-    values = values_of(planted, detectors, models, table, Judging(), generator=models["target"])
+    values = values_of(planted, detectors, models, table, EvaluationSettings(), generator=models["target"])
     places = judged(planted)
     members = np.array([planted.samples[i].label == MEMBER for i in places])
     blind = [each.name for each in detectors if not detects(values[each.name][places], members, rule=each.rule)]

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from assay.errors import DataError
-from assay.testbed.configuration import Configuration, Judging
+from assay.testbed.configuration import Configuration, EvaluationSettings
 from assay.testbed.detectors import ComparedDetector
 from assay.testbed.evaluate import judged, passes_filter
 from assay.testbed.evaluation_result import Evaluation
@@ -94,7 +94,7 @@ def test_the_filter_keeps_what_some_variant_beats():
 def test_views_are_all_and_filtered(planted):
     base = {"mid_pit": values(planted, 0.0), "sr_gray": values(planted, 0.0, 3)}
     later = {"mid_pit": values(planted, 1.0, 1), "sr_gray": values(planted, 1.0, 4)}
-    configuration = Configuration(judging=Judging(resamples=30))
+    configuration = Configuration(judging=EvaluationSettings(resamples=30))
     found = judged(configuration, planted, DETECTORS, {0: base, 1: later})
     assert isinstance(found, Evaluation)
     assert {(cell.epoch, cell.view) for cell in found.cells} == {(e, v) for e in (0, 1) for v in ("all", "filtered")}

@@ -8,11 +8,13 @@ from hypothesis import strategies as st
 
 from assay.datasets import Dataset
 from assay.errors import DataError
-from assay.testbed.configuration import Data
+from assay.testbed.configuration import PlantSettings
 from assay.testbed.plant import PARTS, plant, read_planted, write_planted
 from assay.types import MEMBER, Sample
 
-WANTED = Data(members=6, calibration_members=4, calibration_nonmembers=20, unseen=3, per_group=3, near_duplicate=0.5)
+WANTED = PlantSettings(
+    members=6, calibration_members=4, calibration_nonmembers=20, unseen=3, per_group=3, near_duplicate=0.5
+)
 
 
 def text_of(group, number):
@@ -71,7 +73,7 @@ def test_near_duplicates_are_dropped_and_counted():
 
 
 def test_lengths_outside_the_window_are_dropped():
-    with pytest.raises(DataError, match="39 texts are wanted"):
+    with pytest.raises(DataError, match="39 texts are requested"):
         plant(corpus(), replace(WANTED, characters=(1, 10)), seed=0)
 
 

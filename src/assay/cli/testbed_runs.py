@@ -67,13 +67,13 @@ def plant_command(
 
     **Example**: `assay testbed plant mbpp --data mbpp.jsonl --members 200 --out runs/planted`
     """
-    from assay.testbed import Configuration, Data, check, plant_in
+    from assay.testbed import Configuration, PlantSettings, check, plant_in
 
     configuration = Configuration(
         name=out.name,
         model=model,
         seed=seed,
-        data=Data(
+        data=PlantSettings(
             source=source,
             path=data,
             text=text,

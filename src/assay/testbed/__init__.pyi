@@ -1,5 +1,5 @@
 from .configuration import Configuration as Configuration
-from .configuration import Data as Data
+from .configuration import PlantSettings as PlantSettings
 from .configuration import check as check
 from .configuration import is_file as is_file
 from .configuration import read_configuration as read_configuration

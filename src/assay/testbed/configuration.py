@@ -1,7 +1,7 @@
-"""What one controlled experiment is: which texts, which model, how it is trained, what judges it.
+"""The configuration of a controlled experiment: texts, model, training, detectors.
 
-A configuration is a TOML file; `configuration.json` in the run folder is the same, every default spelt out. Unknown
-keys and values of the wrong kind are refused.
+A configuration is a TOML file; `configuration.json` in the run folder has every default. Unknown keys and values
+of the wrong kind are refused.
 """
 
 import json
@@ -20,8 +20,8 @@ SCALES = ("smoke", "small", "paper")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Data:
-    """Which texts are planted, and how they are shared out.
+class PlantSettings:
+    """Texts that are planted, and their split into parts.
 
     Attributes:
         source: "never-seen" (functions of this Python's standard library that `builtin:small` never saw), "fresh" (the
@@ -58,12 +58,12 @@ class Data:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Mix:
+class GeneralTextSettings:
     """The general text that members are mixed with.
 
     Attributes:
         corpus: "training-files" (package files that `builtin:small` was trained on), a benchmark's name, or a path.
-        path, text, limit: as in `Data`.
+        path, text, limit: as in `PlantSettings`.
         ratio: tokens of general text for each token of the members; 0 for none.
     """
 
@@ -75,8 +75,8 @@ class Mix:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Judging:
-    """What is measured on every checkpoint.
+class EvaluationSettings:
+    """Measurements on every checkpoint.
 
     Attributes:
         detectors: names of `assay.testbed.detectors`; none means all that read token probabilities, `black` all that
@@ -110,14 +110,14 @@ class Configuration:
     model: str = "builtin:small"
     revision: str | None = None
     seed: int = 0
-    data: Data = field(default_factory=Data)
-    mix: Mix = field(default_factory=Mix)
+    data: PlantSettings = field(default_factory=PlantSettings)
+    mix: GeneralTextSettings = field(default_factory=GeneralTextSettings)
     training: TrainingSettings = field(default_factory=TrainingSettings)
-    judging: Judging = field(default_factory=Judging)
+    judging: EvaluationSettings = field(default_factory=EvaluationSettings)
 
 
 def read_configuration(path: Path) -> Configuration:
-    """A configuration from a TOML or JSON file.
+    """Read a configuration from a TOML or JSON file.
 
     Raises:
         DataError: the file cannot be read, or holds anything that a configuration does not have.
@@ -133,7 +133,7 @@ def read_configuration(path: Path) -> Configuration:
 
 
 def configuration_from(values: object, source: str) -> Configuration:
-    """A configuration from what a TOML or JSON file holds.
+    """Return the configuration of the parsed content of a TOML or JSON file.
 
     Raises:
         DataError: an unknown key, a value of the wrong kind, or values that contradict each other.
@@ -141,26 +141,26 @@ def configuration_from(values: object, source: str) -> Configuration:
     from pydantic import ConfigDict, TypeAdapter, ValidationError, with_config  # noqa: PLC0415  slow to import
 
     strict = with_config(ConfigDict(extra="forbid"))
-    for part in (Data, Mix, TrainingSettings, Judging, Configuration):
+    for part in (PlantSettings, GeneralTextSettings, TrainingSettings, EvaluationSettings, Configuration):
         strict(part)
     try:
         # JSON, because a list is a tuple there even where values are taken strictly
-        found = TypeAdapter(Configuration).validate_json(json.dumps(values, default=str), strict=True)
+        configuration = TypeAdapter(Configuration).validate_json(json.dumps(values, default=str), strict=True)
     except ValidationError as error:
         first = error.errors()[0]
         where = ".".join(map(str, first["loc"])) or "the file"
         raise DataError(f"{source}: {where} = {first['input']!r}: {first['msg'].lower()}") from error
-    check(found, source)
-    return found
+    check(configuration, source)
+    return configuration
 
 
-def check(found: Configuration, source: str) -> None:
-    """Values that are possible together.
+def check(configuration: Configuration, source: str) -> None:
+    """Make sure that the values are possible together.
 
     Raises:
         DataError: they are not; the line names the first.
     """
-    data, training = found.data, found.training
+    data, training = configuration.data, configuration.training
     epochs = training.checkpoints
     rules = (
         (data.members >= 1, f"data.members = {data.members}: expected at least 1"),
@@ -172,7 +172,7 @@ def check(found: Configuration, source: str) -> None:
         (data.unseen >= 0, f"data.unseen = {data.unseen}: expected 0 or more"),
         (data.per_group >= 1, f"data.per_group = {data.per_group}: expected at least 1"),
         (0 < data.near_duplicate <= 1, f"data.near_duplicate = {data.near_duplicate}: expected a share above 0"),
-        (found.mix.ratio >= 0, f"mix.ratio = {found.mix.ratio}: expected 0 or more"),
+        (configuration.mix.ratio >= 0, f"mix.ratio = {configuration.mix.ratio}: expected 0 or more"),
         (training.rate > 0, f"training.rate = {training.rate}: expected a rate above 0"),
         (training.batch >= 1, f"training.batch = {training.batch}: expected at least 1"),
         (training.processes >= 1, f"training.processes = {training.processes}: expected at least 1"),
@@ -181,8 +181,14 @@ def check(found: Configuration, source: str) -> None:
             bool(epochs) and list(epochs) == sorted(set(epochs)) and epochs[0] >= 1 and epochs[-1] <= training.epochs,
             f"training.checkpoints = {list(epochs)}: expected rising epochs from 1 to {training.epochs}",
         ),
-        (found.judging.variants >= 1, f"judging.variants = {found.judging.variants}: expected at least 1"),
-        (found.judging.resamples >= 1, f"judging.resamples = {found.judging.resamples}: expected at least 1"),
+        (
+            configuration.judging.variants >= 1,
+            f"judging.variants = {configuration.judging.variants}: expected at least 1",
+        ),
+        (
+            configuration.judging.resamples >= 1,
+            f"judging.resamples = {configuration.judging.resamples}: expected at least 1",
+        ),
     )
     for holds, message in rules:
         if not holds:
@@ -190,7 +196,7 @@ def check(found: Configuration, source: str) -> None:
 
 
 def scale(name: str) -> tuple[Configuration, ...]:
-    """The configurations that ship as a scale, one a model; or that of a file.
+    """Return the configurations that ship as a scale, one a model; or that of a file.
 
     Raises:
         DataError: no such scale, or a file that is no configuration.
@@ -205,10 +211,10 @@ def scale(name: str) -> tuple[Configuration, ...]:
 
 
 def is_file(name: str) -> bool:
-    """Whether a name is that of a configuration file."""
+    """Return whether a name is that of a configuration file."""
     return Path(name).suffix in (".toml", ".json")
 
 
-def as_json(found: Configuration) -> str:
-    """The configuration with every default spelt out."""
-    return json.dumps(asdict(found), indent=1) + "\n"
+def as_json(configuration: Configuration) -> str:
+    """Return the configuration with every default, as JSON."""
+    return json.dumps(asdict(configuration), indent=1) + "\n"

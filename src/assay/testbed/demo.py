@@ -4,16 +4,18 @@ from assay.datasets import Dataset, split_by_group
 from assay.leakage import Audit, audit
 from assay.scores import flagged, one_pass
 from assay.scoring import Plan, Progress
-from assay.testbed.configuration import Configuration, Data, Judging
+from assay.testbed.configuration import Configuration, EvaluationSettings, PlantSettings
 from assay.testbed.doses import known_dose_functions
 from assay.training import TrainingSettings
 from assay.types import NONMEMBER
 
 LIVE = Configuration(
     name="live",
-    data=Data(members=60, calibration_members=20, calibration_nonmembers=100, unseen=60, characters=(200, 900)),
+    data=PlantSettings(
+        members=60, calibration_members=20, calibration_nonmembers=100, unseen=60, characters=(200, 900)
+    ),
     training=TrainingSettings(method="full", rate=1e-3, batch=8, epochs=3, checkpoints=(1, 3)),
-    judging=Judging(detectors=tuple(name for name in flagged("demo") if name in one_pass())),
+    judging=EvaluationSettings(detectors=tuple(name for name in flagged("demo") if name in one_pass())),
 )
 """Planted, trained and detected on the spot: never-seen functions, one-pass scores, full fine-tuning."""
 
@@ -30,17 +32,17 @@ def demo_functions(per_dose: int | None = None) -> Dataset:
         per_dose: at most so many functions of each dose, and `NEVER_SEEN` times as many that were never seen;
             None for all.
     """
-    known = known_dose_functions()
-    taken: dict[object, int] = {}
+    library = known_dose_functions()
+    counts: dict[object, int] = {}
     samples = []
-    for sample in known.samples:
+    for sample in library.samples:
         dose = sample.metadata["dose"]
-        taken[dose] = taken.get(dose, 0) + 1
-        if per_dose is None or taken[dose] <= per_dose * (1 if dose else NEVER_SEEN):
+        counts[dose] = counts.get(dose, 0) + 1
+        if per_dose is None or counts[dose] <= per_dose * (1 if dose else NEVER_SEEN):
             samples.append(sample)
     note = (
-        f"{known.matched} of {known.listed} standard-library functions of known dose stand in this Python letter for "
-        f"letter (the model was trained on Python {known.trained_on})."
+        f"{library.matched} of {library.listed} standard-library functions of known dose are in this Python letter for "
+        f"letter (the model was trained on Python {library.trained_on})."
     )
     return Dataset.of("standard-library functions", samples, source="this interpreter's standard library", notes=[note])
 

@@ -47,19 +47,19 @@ def known_dose_functions(manifest: Path | None = None, root: Path | None = None)
     """
     listed = read_manifest(manifest or shipped_manifest())
     library = root or library_root()
-    wanted = {entry.sha256: entry for entry in listed.functions()}
+    entries = {entry.sha256: entry for entry in listed.functions()}
     texts: dict[str, str] = {}
-    likely = sorted({entry.path for entry in wanted.values()})
-    _find(library, likely, wanted, texts)
-    if len(texts) < len(wanted):  # functions that another version keeps in another module
-        _find(library, sorted(set(library_paths(library)) - set(likely)), wanted, texts)
+    likely = sorted({entry.path for entry in entries.values()})
+    _find(library, likely, entries, texts)
+    if len(texts) < len(entries):  # functions that another version keeps in another module
+        _find(library, sorted(set(library_paths(library)) - set(likely)), entries, texts)
     trained_on = str(listed.header["python"])
     if not texts:
         raise DataError(
-            f"{library}: none of the {len(wanted)} functions of known dose stands there; expected the standard library "
+            f"{library}: none of the {len(entries)} functions of known dose is there; expected the standard library "
             f"of a Python near {trained_on}, as .py files"
         )
-    return KnownDoses(samples=tuple(_samples(wanted, texts)), listed=len(wanted), trained_on=trained_on)
+    return KnownDoses(samples=tuple(_samples(entries, texts)), listed=len(entries), trained_on=trained_on)
 
 
 def shipped_manifest() -> Path:
@@ -67,23 +67,23 @@ def shipped_manifest() -> Path:
     return Path(str(files("assay").joinpath("models", "builtin", "small", "manifest.jsonl.gz")))
 
 
-def _find(root: Path, paths: list[str], wanted: dict[str, ManifestEntry], texts: dict[str, str]) -> None:
+def _find(root: Path, paths: list[str], entries: dict[str, ManifestEntry], texts: dict[str, str]) -> None:
     for function in library_functions(root, paths):
-        if function.digest in wanted:
+        if function.digest in entries:
             texts.setdefault(function.digest, function.text)
 
 
-def _samples(wanted: dict[str, ManifestEntry], texts: dict[str, str]) -> list[Sample]:
-    taken: set[str] = set()
+def _samples(entries: dict[str, ManifestEntry], texts: dict[str, str]) -> list[Sample]:
+    names: set[str] = set()
     samples = []
-    for digest, entry in wanted.items():
+    for digest, entry in entries.items():
         if digest not in texts:
             continue
         module = module_of(entry.path)
         name = f"{module}:{entry.name}"
-        if name in taken:  # a property's getter and setter share their name
+        if name in names:  # a property's getter and setter share their name
             name = f"{name}:{entry.line}"
-        taken.add(name)
+        names.add(name)
         samples.append(
             Sample(
                 id=name,

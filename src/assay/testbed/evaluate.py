@@ -26,7 +26,7 @@ from assay.models import (
 )
 from assay.scores import FrequencyTable, ModelRole, flagged, request
 from assay.scoring import Progress, plan, score_samples
-from assay.testbed.configuration import Configuration, Judging
+from assay.testbed.configuration import Configuration, EvaluationSettings
 from assay.testbed.detectors import ComparedDetector, chosen, with_variants
 from assay.testbed.evaluation_result import Blind, Cell, Contest, Evaluation, View
 from assay.testbed.judge import blind, cells, contests
@@ -87,7 +87,7 @@ def judged(
     notes = list(planted.notes)
     if passed is not None and not configuration.data.filter:
         views["filtered"] = passed
-    found: list[Cell] = []
+    judged_cells: list[Cell] = []
     compared: list[Contest] = []
     blinds: list[Blind] = []
     for view, kept in views.items():
@@ -95,8 +95,8 @@ def judged(
             notes.append(f"No {view} view: a class is empty.")
             continue
         for epoch, values in scored.items():
-            here = [one for one in detectors if one.name in values]
-            found += cells(planted, values, here, epoch=epoch, view=view, kept=kept, **draws)
+            mask = [detector for detector in detectors if detector.name in values]
+            judged_cells += cells(planted, values, mask, epoch=epoch, view=view, kept=kept, **draws)
             compared += contests(planted, values, epoch=epoch, view=view, kept=kept, **draws)
         if (baseline := blind(planted, view=view, kept=kept, **draws)) is not None:
             blinds.append(baseline)
@@ -107,7 +107,7 @@ def judged(
         seed=configuration.seed,
         parts={part: int(_part(planted, everything, part).sum()) for part in PARTS},
         passed_filter={} if passed is None else {part: int(_part(planted, passed, part).sum()) for part in PARTS},
-        cells=tuple(found),
+        cells=tuple(judged_cells),
         contests=tuple(compared),
         blind=tuple(blinds),
         notes=tuple(notes),
@@ -205,21 +205,21 @@ def values_of(
     detectors: Sequence[ComparedDetector],
     models: Mapping[ModelRole, TokenScorer],
     table: FrequencyTable,
-    judging: Judging,
+    judging: EvaluationSettings,
     *,
     generator: Generator | None = None,
     progress: Progress | None = None,
 ) -> dict[str, NDArray[np.float64]]:
     """Detector → float64 [texts]; NaN where unscorable, and where a clean text was to be spared."""
     spared = np.array([s.metadata["part"] == "unseen" and judging.unseen_one_pass for s in planted.samples])
-    values = {one.name: np.full(len(planted.samples), np.nan) for one in detectors}
-    cheap = [one for one in detectors if one.request.definition.passes == 1]
-    for here, asked in ((~spared, detectors), (spared, cheap)):
-        if here.any() and asked:
-            samples = [sample for sample, wanted in zip(planted.samples, here, strict=True) if wanted]
-            todo = plan([one.request for one in asked], models, table, generator=generator)
-            for name, column in score_samples(samples, todo, progress=progress).values.items():
-                values[name][here] = column
+    values = {detector.name: np.full(len(planted.samples), np.nan) for detector in detectors}
+    cheap = [detector for detector in detectors if detector.request.definition.passes == 1]
+    for mask, requested in ((~spared, detectors), (spared, cheap)):
+        if mask.any() and requested:
+            samples = [sample for sample, selected in zip(planted.samples, mask, strict=True) if selected]
+            scoring = plan([detector.request for detector in requested], models, table, generator=generator)
+            for name, column in score_samples(samples, scoring, progress=progress).values.items():
+                values[name][mask] = column
     return values
 
 
@@ -287,8 +287,8 @@ def filter_verdicts(
     """
     rule = flagged("filter")[0]
     name = f"{rule}:n={configuration.judging.variants}"
-    todo = plan([request(name)], {"target": open_checkpoint(Path(), configuration, 0)})
-    values = score_samples(samples, todo, progress=progress).values[name]
+    scoring = plan([request(name)], {"target": open_checkpoint(Path(), configuration, 0)})
+    values = score_samples(samples, scoring, progress=progress).values[name]
     return [None if np.isnan(value) else bool(value >= 0) for value in values]
 
 

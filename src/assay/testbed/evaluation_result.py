@@ -129,8 +129,8 @@ class Evaluation:
 
     def cell(self, detector: str, epoch: int, view: View = "all") -> Cell | None:
         """The cell of a detector on a checkpoint; None where it was not measured."""
-        here = (c for c in self.cells if (c.detector, c.epoch, c.view) == (detector, epoch, view))
-        return next(here, None)
+        matches = (c for c in self.cells if (c.detector, c.epoch, c.view) == (detector, epoch, view))
+        return next(matches, None)
 
     @property
     def epochs(self) -> tuple[int, ...]:

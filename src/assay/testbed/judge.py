@@ -60,18 +60,18 @@ def cells(
     truths = np.array([sample.label == MEMBER for sample in planted.samples])
     groups = groups_of(planted.samples, judged)
     rankings = rank_all(
-        {one.name: values[one.name][judged] for one in detectors},
+        {detector.name: values[detector.name][judged] for detector in detectors},
         truths[judged],
         groups,
         resamples=resamples,
         seed=seed,
     )
-    for one in detectors:
-        column = values[one.name]
+    for detector in detectors:
+        column = values[detector.name]
         decided, on_unseen = None, None
-        threshold, labels = _threshold(one, column[fits], truths[fits])
-        found = rankings[one.name]
-        if threshold is not None and found.positives and found.negatives:
+        threshold, labels = _threshold(detector, column[fits], truths[fits])
+        outcome = rankings[detector.name]
+        if threshold is not None and outcome.positives and outcome.negatives:
             quality = at_threshold(column[judged], truths[judged], groups, threshold, resamples=resamples, seed=seed)
             decided = Decided(
                 threshold,
@@ -82,31 +82,31 @@ def cells(
                 quality.macro_f1,
             )
         is_clean, is_member = kept & np.isin(part, ("nonmember", "unseen")), kept & (part == "member")
-        if one.rule is not None and threshold is not None:
+        if detector.rule is not None and threshold is not None:
             scored = is_clean & ~np.isnan(column)
             on_unseen = grouped_share(column[scored] >= threshold, groups_of(planted.samples, scored))
-        known = column[kept & (part == "calibration-nonmember")]
+        calibration = column[kept & (part == "calibration-nonmember")]
         yield Cell(
-            detector=one.name,
+            detector=detector.name,
             epoch=epoch,
             view=view,
-            members=found.positives,
-            nonmembers=found.negatives,
-            unscorable=found.unscorable_positives + found.unscorable_negatives,
-            auroc=found.auroc,
-            tpr_at_fpr=found.tpr_at_fpr,
+            members=outcome.positives,
+            nonmembers=outcome.negatives,
+            unscorable=outcome.unscorable_positives + outcome.unscorable_negatives,
+            auroc=outcome.auroc,
+            tpr_at_fpr=outcome.tpr_at_fpr,
             decided=decided,
             rule_on_unseen=on_unseen,
-            nulls=tuple(nulls(planted, column, known, is_clean, is_member)),
+            nulls=tuple(nulls(planted, column, calibration, is_clean, is_member)),
         )
 
 
-def nulls(planted: Planted, column: Values, known: Values, is_clean: Chosen, is_member: Chosen) -> Iterator[Null]:
+def nulls(planted: Planted, column: Values, calibration: Values, is_clean: Chosen, is_member: Chosen) -> Iterator[Null]:
     """Conformal decisions at each level of `ALPHAS`; none where fewer than 20 texts calibrate."""
-    calibrated_on = int((~np.isnan(known)).sum())
+    calibrated_on = int((~np.isnan(calibration)).sum())
     if calibrated_on < MINIMUM_UNSEEN:
         return
-    p_values = conformal_p_values(column, known)
+    p_values = conformal_p_values(column, calibration)
     for alpha in ALPHAS:
         clean, members = (
             flag_rate(p_values[part], alpha, groups=groups_of(planted.samples, part), unseen=calibrated_on)
@@ -147,21 +147,21 @@ def blind(planted: Planted, *, view: View, kept: Chosen, resamples: int, seed: i
     part = np.array([str(sample.metadata["part"]) for sample in planted.samples])
     judged = kept & np.isin(part, ("member", "nonmember"))
     samples = [sample for sample, chosen in zip(planted.samples, judged, strict=True) if chosen]
-    found = blind_baseline(
+    outcome = blind_baseline(
         [sample.text for sample in samples],
         [sample.label == MEMBER for sample in samples],
         groups_of(planted.samples, judged),
         resamples=resamples,
         seed=seed,
     )
-    if found.ranking is None or found.kind is None:
+    if outcome.ranking is None or outcome.kind is None:
         return None
-    return Blind(view, found.kind, found.ranking.auroc, found.separates)
+    return Blind(view, outcome.kind, outcome.ranking.auroc, outcome.separates)
 
 
 def groups_of(samples: Sequence[Sample], chosen: Chosen) -> list[str | None]:
     """What a resample must not split."""
-    return [sample.group for sample, wanted in zip(samples, chosen, strict=True) if wanted]
+    return [sample.group for sample, selected in zip(samples, chosen, strict=True) if selected]
 
 
 def _threshold(detector: ComparedDetector, column: Values, truths: Chosen) -> tuple[float | None, int]:
@@ -171,7 +171,7 @@ def _threshold(detector: ComparedDetector, column: Values, truths: Chosen) -> tu
     if detector.rule is not None:
         return float(np.nextafter(detector.rule, np.inf)), 0
     scored = ~np.isnan(column)
-    known = truths[scored]
-    if known.all() or not known.any():
+    labels = truths[scored]
+    if labels.all() or not labels.any():
         return None, 0
-    return best_threshold(column[scored], known), int(scored.sum())
+    return best_threshold(column[scored], labels), int(scored.sum())

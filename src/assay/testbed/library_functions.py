@@ -82,9 +82,9 @@ def library_functions(root: Path, paths: list[str]) -> Iterator[LibraryFunction]
 
 def functions_of(source: str, path: str) -> Iterator[LibraryFunction]:
     """Functions and methods of one module's source; a function inside another is part of the outer one's text."""
-    for found in functions_in(source, "python"):
-        if _stands_alone(found.text):
-            yield LibraryFunction(path=path, name=found.name, line=found.first_line, text=found.text)
+    for definition in functions_in(source, "python"):
+        if _stands_alone(definition.text):
+            yield LibraryFunction(path=path, name=definition.name, line=definition.first_line, text=definition.text)
 
 
 def _stands_alone(text: str) -> bool:

@@ -32,8 +32,8 @@ PERMISSIVE = frozenset(
 
 def permissive_licence(distribution: Distribution) -> str | None:
     """The distribution's licence as an SPDX expression, or None if it is not known to be permissive."""
-    found = stated_licence(distribution.metadata)
-    return found if found is not None and is_permissive(found) else None
+    licence = stated_licence(distribution.metadata)
+    return licence if licence is not None and is_permissive(licence) else None
 
 
 def is_permissive(expression: str) -> bool:

@@ -65,19 +65,19 @@ class PackageSources:
 
 def requirements_closure(roots: Iterable[str]) -> list[Distribution]:
     """Installed distributions that `roots` need, themselves included, by name; what is not installed is passed over."""
-    found: dict[str, Distribution] = {}
+    installed: dict[str, Distribution] = {}
     waiting = list(roots)
     while waiting:
         name = canonical_name(waiting.pop())
-        if name in found:
+        if name in installed:
             continue
         try:
-            found[name] = distribution(name)
+            installed[name] = distribution(name)
         except PackageNotFoundError:  # optional, or for another platform
             continue
-        requires = [r for r in found[name].requires or [] if "extra ==" not in r]
+        requires = [r for r in installed[name].requires or [] if "extra ==" not in r]
         waiting.extend(re.split(r"[^\w.-]", r, maxsplit=1)[0] for r in requires)
-    return [found[name] for name in sorted(found) if name != "assay"]
+    return [installed[name] for name in sorted(installed) if name != "assay"]
 
 
 def package_sources(roots: Iterable[str] = ROOTS, *, seed: int, cap: int, also: tuple[str, ...] = ()) -> PackageSources:
@@ -91,46 +91,46 @@ def package_sources(roots: Iterable[str] = ROOTS, *, seed: int, cap: int, also: 
     """
     files: dict[str, PackageFile] = {}
     left_out = []
-    for found in requirements_closure(roots):
-        licence = permissive_licence(found)
+    for installed in requirements_closure(roots):
+        licence = permissive_licence(installed)
         if licence is None:
-            left_out.append(found.metadata["Name"])
+            left_out.append(installed.metadata["Name"])
             continue
-        taken = 0
-        for file in sorted(handwritten_files(found, licence, also), key=lambda file: _order(seed, file)):
-            if taken + len(file.text) <= cap and file.digest not in files:
-                taken += len(file.text)
+        size = 0
+        for file in sorted(handwritten_files(installed, licence, also), key=lambda file: _order(seed, file)):
+            if size + len(file.text) <= cap and file.digest not in files:
+                size += len(file.text)
                 files[file.digest] = file
     ordered = sorted(files.values(), key=lambda file: _order(seed, file))
     return PackageSources(files=tuple(ordered), left_out=tuple(left_out))
 
 
 def handwritten_files(
-    found: Distribution, licence: str, also: tuple[str, ...] = (), *, seed: int | None = None
+    installed: Distribution, licence: str, also: tuple[str, ...] = (), *, seed: int | None = None
 ) -> Iterator[PackageFile]:
     """Source files of a distribution that people wrote for it: no copies of other projects, nothing generated.
 
     Args:
-        found: the distribution.
+        installed: the distribution.
         licence: its SPDX expression, for the record.
         also: beginnings of the paths that are taken whatever their suffix.
         seed: of a random order; None for the order in which the distribution lists them. Files are read as they are
             asked for.
     """
-    entries = found.files or []
+    entries = installed.files or []
     if seed is not None:
         entries = sorted(entries, key=lambda entry: hashlib.sha256(f"{seed}:{entry}".encode()).hexdigest())
     for entry in entries:
         path = PurePosixPath(entry)
-        wanted = path.suffix == ".py" or str(path).startswith(also)
-        if not wanted or ".." in path.parts or any(_COPIES.match(part) for part in path.parts[:-1]):
+        is_kept = path.suffix == ".py" or str(path).startswith(also)
+        if not is_kept or ".." in path.parts or any(_COPIES.match(part) for part in path.parts[:-1]):
             continue
         try:
             text = entry.read_text(encoding="utf-8")
         except (OSError, UnicodeDecodeError):  # listed but absent, or test data in another encoding
             continue
         if _is_written_by_hand(path, text):
-            name, version = found.metadata["Name"], found.version
+            name, version = installed.metadata["Name"], installed.version
             yield PackageFile(package=name, version=version, licence=licence, path=str(path), text=text)
 
 

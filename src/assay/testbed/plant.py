@@ -23,7 +23,7 @@ from assay.datasets import Dataset
 from assay.errors import DataError
 from assay.evaluation import ShingleIndex
 from assay.models import combined
-from assay.testbed.configuration import Data
+from assay.testbed.configuration import PlantSettings
 from assay.types import MEMBER, NONMEMBER, Sample
 
 PARTS: Mapping[str, str] = {
@@ -69,7 +69,7 @@ class Planted:
         return tuple(sample for sample in self.samples if sample.label == MEMBER)
 
 
-def plant(dataset: Dataset, data: Data, *, seed: int, easiest: Sequence[bool | None] | None = None) -> Planted:
+def plant(dataset: Dataset, data: PlantSettings, *, seed: int, easiest: Sequence[bool | None] | None = None) -> Planted:
     """Share the texts out.
 
     Args:
@@ -84,8 +84,8 @@ def plant(dataset: Dataset, data: Data, *, seed: int, easiest: Sequence[bool | N
     """
     least, most = data.characters
     left_out: Counter[str] = Counter()
-    sized, known = [], easiest if easiest is not None else [False] * len(dataset.samples)
-    for sample, easy in zip(dataset.samples, known, strict=True):
+    sized, easy_flags = [], easiest if easiest is not None else [False] * len(dataset.samples)
+    for sample, easy in zip(dataset.samples, easy_flags, strict=True):
         if not least <= len(sample.text) <= most:
             left_out[f"shorter than {least} or longer than {most} characters"] += 1
         elif easy is None:
@@ -105,9 +105,9 @@ def plant(dataset: Dataset, data: Data, *, seed: int, easiest: Sequence[bool | N
     return Planted(tuple(samples), {why: n for why, n in left_out.items() if n}, dataset.notes)
 
 
-def _share_out(samples: Sequence[Sample], data: Data, seed: int) -> list[Sample]:
+def _share_out(samples: Sequence[Sample], data: PlantSettings, seed: int) -> list[Sample]:
     """Whole groups to parts, in the order of a hash; each goes where most is still wanted, and no part overflows."""
-    wanted = {
+    sizes = {
         "member": data.members,
         "nonmember": data.members,
         "calibration-member": data.calibration_members,
@@ -118,16 +118,16 @@ def _share_out(samples: Sequence[Sample], data: Data, seed: int) -> list[Sample]
     for sample in samples:
         groups.setdefault(sample.group if sample.group is not None else f"\0{sample.id}", []).append(sample)
     chosen: list[Sample] = []
-    missing = dict(wanted)
+    missing = dict(sizes)
     for name in sorted(groups, key=lambda name: _draw(seed, name)):
-        part = max(missing, key=lambda part: missing[part] / max(1, wanted[part]))
-        taken = groups[name][: min(data.per_group, missing[part])]
-        missing[part] -= len(taken)
-        chosen += [replace(s, label=PARTS[part], metadata={**s.metadata, "part": part}) for s in taken]
+        part = max(missing, key=lambda part: missing[part] / max(1, sizes[part]))
+        drawn = groups[name][: min(data.per_group, missing[part])]
+        missing[part] -= len(drawn)
+        chosen += [replace(s, label=PARTS[part], metadata={**s.metadata, "part": part}) for s in drawn]
     if any(missing.values()):
         room = sum(min(len(group), data.per_group) for group in groups.values())
         raise DataError(
-            f"{sum(wanted.values())} texts are wanted ({', '.join(f'{n} {part}' for part, n in wanted.items())}); "
+            f"{sum(sizes.values())} texts are requested ({', '.join(f'{n} {part}' for part, n in sizes.items())}); "
             f"{room} are there, from {len(groups)} groups of at most {data.per_group} each"
         )
     return chosen

@@ -207,9 +207,9 @@ def evaluate_in(out: Path, configuration: Configuration, planted: Planted, watch
         check_inputs(out / TRAIN, training_inputs(configuration, planted, base_digest))
     watchers.says("scoring")
     began = time.monotonic()
-    found = evaluate(out, configuration, planted, progress=watchers.scoring)
+    result = evaluate(out, configuration, planted, progress=watchers.scoring)
     note(out, {"seconds_evaluating": _since(began)})
-    return found
+    return result
 
 
 def task_of(configuration: Configuration, planted: Planted, base: Checkpoint) -> tuple[Task, Mapping[str, object]]:
@@ -220,15 +220,15 @@ def task_of(configuration: Configuration, planted: Planted, base: Checkpoint) ->
     general: list[Ids] = []
     facts: dict[str, object] = {}
     if configuration.mix.ratio:
-        wanted = round(configuration.mix.ratio * sum(map(len, members)))
+        tokens_needed = round(configuration.mix.ratio * sum(map(len, members)))
         texts = without_planted(
             general_texts(configuration.mix, configuration.seed),
             [sample.text for sample in planted.samples],
             configuration.data.near_duplicate,
         )
-        general, documents = general_rows(tokenizer, texts, tokens=wanted, context=context)
+        general, documents = general_rows(tokenizer, texts, tokens=tokens_needed, context=context)
         tokens = sum(map(len, general))
-        facts = {"general_text": {"wanted_tokens": wanted, "tokens": tokens, "documents": documents}}
+        facts = {"general_text": {"wanted_tokens": tokens_needed, "tokens": tokens, "documents": documents}}
     task = Task(
         configuration.model, configuration.revision, members, general, configuration.training, configuration.seed
     )
@@ -254,7 +254,7 @@ def keep_configuration(out: Path, configuration: Configuration) -> None:
             "assay": __version__,
             "python": platform.python_version(),
             "platform": f"{platform.system()} {platform.machine()}",
-            "packages": {name: found for name in PACKAGES if (found := _version(name))},
+            "packages": {name: number for name in PACKAGES if (number := _version(name))},
             "command": ["assay", *sys.argv[1:]],
         },
     )
@@ -277,29 +277,29 @@ def reconfigure(out: Path, **parts: Any) -> Configuration:  # noqa: ANN401  part
     Raises:
         DataError: it is trained, so that the change would belie what is there.
     """
-    found = replace(configuration_in(out), **parts)
-    if found != configuration_in(out):
+    result = replace(configuration_in(out), **parts)
+    if result != configuration_in(out):
         stored = configuration_in(out)
-        if (out / TRAIN).exists() and (found.training, found.mix) != (stored.training, stored.mix):
+        if (out / TRAIN).exists() and (result.training, result.mix) != (stored.training, stored.mix):
             raise DataError(f"{out} is trained with other settings; expected the same ones, or another folder")
-        (out / CONFIGURATION).write_text(as_json(found), "utf-8")
-    return found
+        (out / CONFIGURATION).write_text(as_json(result), "utf-8")
+    return result
 
 
 def manifest_of(out: Path) -> dict[str, Any]:
     """What a run remembers of how it was made."""
     path = out / MANIFEST
-    found: dict[str, Any] = json.loads(path.read_text("utf-8")) if path.exists() else {}
-    return found
+    result: dict[str, Any] = json.loads(path.read_text("utf-8")) if path.exists() else {}
+    return result
 
 
 def note(out: Path, facts: Mapping[str, object]) -> None:
     """Add to what the run remembers; what stood there under the same name is replaced, seconds are added up."""
-    known = manifest_of(out)
+    stored = manifest_of(out)
     for key, value in facts.items():
-        known[key] = round(known.get(key, 0) + value, 1) if isinstance(value, float) else value
+        stored[key] = round(stored.get(key, 0) + value, 1) if isinstance(value, float) else value
     partial = out / (MANIFEST + ".partial")
-    partial.write_text(json.dumps(known, indent=1, ensure_ascii=False) + "\n", "utf-8")
+    partial.write_text(json.dumps(stored, indent=1, ensure_ascii=False) + "\n", "utf-8")
     partial.replace(out / MANIFEST)
 
 
@@ -308,8 +308,8 @@ def _launch(out: Path, processes: int) -> None:
     if not _version("accelerate"):
         raise MissingExtra("accelerate", purpose="training in several processes")
     command = [sys.executable, "-m", "accelerate.commands.launch", "--num_processes", str(processes)]
-    found = configuration_in(out)
-    if found.training.device == "cpu" or not _cuda():
+    result = configuration_in(out)
+    if result.training.device == "cpu" or not _cuda():
         command.append("--cpu")
     done = subprocess.run([*command, "-m", "assay", "testbed", "train", str(out)], check=False)  # noqa: S603  our own command
     if done.returncode:

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from assay.datasets import Dataset, load
 from assay.evaluation import ShingleIndex
-from assay.testbed.configuration import FRESH, NEVER_SEEN, TRAINING_FILES, Data, Mix
+from assay.testbed.configuration import FRESH, NEVER_SEEN, TRAINING_FILES, GeneralTextSettings, PlantSettings
 from assay.testbed.doses import known_dose_functions, shipped_manifest
 from assay.testbed.library_functions import functions_of
 from assay.testbed.manifest import PACKAGE_FILE, Manifest, read_manifest
@@ -21,7 +21,7 @@ FUNCTIONS_PER_FILE, FUNCTIONS_PER_PACKAGE = 4, 40
 """Functions looked at: every package has its say, and no package takes minutes to read."""
 
 
-def plantable(data: Data) -> Dataset:
+def plantable(data: PlantSettings) -> Dataset:
     """The texts that the configuration names, in the order of their source.
 
     Raises:
@@ -46,8 +46,8 @@ def plantable(data: Data) -> Dataset:
 
 def never_seen_functions() -> Dataset:
     """Functions of this interpreter's standard library that `builtin:small` never saw; the group is the package."""
-    known = known_dose_functions()
-    samples = [_by_package(sample) for sample in known.samples if sample.label == NONMEMBER]
+    doses = known_dose_functions()
+    samples = [_by_package(sample) for sample in doses.samples if sample.label == NONMEMBER]
     return Dataset.of("never-seen functions", samples, source="this interpreter's standard library")
 
 
@@ -58,23 +58,23 @@ def fresh_functions(near_duplicate: float) -> Dataset:
     copies of one another.
     """
     manifest = read_manifest(shipped_manifest())
-    known = known_dose_functions()
-    library = [_by_package(sample) for sample in known.samples if sample.label == NONMEMBER]
-    found = list(_package_functions(manifest))
-    seen = [sample.text for sample in known.samples if sample.label != NONMEMBER]
+    doses = known_dose_functions()
+    library = [_by_package(sample) for sample in doses.samples if sample.label == NONMEMBER]
+    functions = list(_package_functions(manifest))
+    seen = [sample.text for sample in doses.samples if sample.label != NONMEMBER]
     trained = chain(seen, training_texts(manifest))
-    share = ShingleIndex([sample.text for sample in found]).largest_containment(trained)
-    clean = [sample for sample, most in zip(found, share, strict=True) if most < near_duplicate]
+    share = ShingleIndex([sample.text for sample in functions]).largest_containment(trained)
+    clean = [sample for sample, most in zip(functions, share, strict=True) if most < near_duplicate]
     note = (
         f"{len(library)} functions of the standard library and {len(clean)} of installed packages outside the training "
-        f"data; {len(found) - len(clean)} more stand there, nearly."
+        f"data; {len(functions) - len(clean)} more stand there, nearly."
     )
     return Dataset.of(
         "fresh functions", [*library, *clean], source="the standard library and packages here", notes=[note]
     )
 
 
-def general_texts(mix: Mix, seed: int) -> Iterator[str]:
+def general_texts(mix: GeneralTextSettings, seed: int) -> Iterator[str]:
     """General text to mix members with, in an order given by the seed.
 
     Raises:
@@ -100,14 +100,14 @@ def training_texts(manifest: Manifest, seed: int = 0) -> Iterator[str]:
 def _package_functions(manifest: Manifest) -> Iterator[Sample]:
     """Functions of the packages that the manifest does not name, a bounded number a package, ids unique."""
     trained = {canonical_name(entry.package) for entry in manifest.entries} | {"assay"}
-    taken: set[str] = set()
+    ids: set[str] = set()
     for installed in _installed():
         package = canonical_name(installed.metadata["Name"])
         if package in trained:
             continue
         distinct = {sample.id: sample for sample in islice(_functions_in(installed, package), FUNCTIONS_PER_PACKAGE)}
-        yield from (sample for name, sample in distinct.items() if name not in taken)
-        taken |= distinct.keys()
+        yield from (sample for name, sample in distinct.items() if name not in ids)
+        ids |= distinct.keys()
 
 
 def _functions_in(installed: Distribution, package: str) -> Iterator[Sample]:
@@ -124,7 +124,9 @@ def _functions_in(installed: Distribution, package: str) -> Iterator[Sample]:
 
 def _installed() -> list[Distribution]:
     """What is installed, by name, each once."""
-    named = {canonical_name(one.metadata["Name"]): one for one in distributions() if one.metadata["Name"]}
+    named = {
+        canonical_name(package.metadata["Name"]): package for package in distributions() if package.metadata["Name"]
+    }
     return [named[name] for name in sorted(named)]
 
 

@@ -49,11 +49,11 @@ def pack(
     function_of = np.full(count, -1, dtype=np.int32)
     function_of[np.sort(random.choice(count, size=len(occurrences), replace=False))] = occurrences
     rows = np.full((count, width), pad, dtype=np.uint16)
-    taken = 0
+    position = 0
     for row, index in zip(rows, function_of, strict=True):
         head = functions[int(index)][0] if index >= 0 else stream[:0]
         row[: len(head)] = head
-        body = stream[taken : taken + width - len(head)]
+        body = stream[position : position + width - len(head)]
         row[len(head) : len(head) + len(body)] = body
-        taken += len(body)
+        position += len(body)
     return PackedRows(rows=rows, function_of=function_of)

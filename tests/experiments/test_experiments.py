@@ -55,7 +55,7 @@ def _one_thread():
 
 @pytest.fixture(scope="module")
 def bench(tmp_path_factory):
-    """Two seeds of one small configuration; members are shown often enough to be told."""
+    """Two seeds of one small configuration; members are shown often enough to be recognised."""
     folder = tmp_path_factory.mktemp("bench")
     rows = [{"id": f"f{i}", "text": function(i), "language": "python"} for i in range(90)]
     texts = folder / "functions.jsonl"
@@ -91,7 +91,7 @@ def written(bench):
         epoch = len(checkpoints[configuration.seed]) - 1
         random = np.random.default_rng(configuration.seed)
         member = np.array([sample in planted.trained for sample in planted.samples])
-        return {one.name: random.normal(size=len(member)) / 9 - 1 + epoch * member for one in detectors}
+        return {d.name: random.normal(size=len(member)) / 9 - 1 + epoch * member for d in detectors}
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(evaluate, "_computed", drawn)
@@ -238,14 +238,14 @@ def test_the_case_study_shows_every_letter_of_both_texts(bench):
 
 def test_an_interval_over_seeds_is_students():
     """t(.975, 2) = 4.3027; the standard deviation of .7, .8, .9 is .1."""
-    found = over_seeds([Estimate(v, math.nan, math.nan) for v in (0.7, 0.8, 0.9)])
-    assert found.value == pytest.approx(0.8)
-    assert found.high - found.value == pytest.approx(4.3027 * 0.1 / math.sqrt(3), rel=1e-4)
+    mean = over_seeds([Estimate(v, math.nan, math.nan) for v in (0.7, 0.8, 0.9)])
+    assert mean.value == pytest.approx(0.8)
+    assert mean.high - mean.value == pytest.approx(4.3027 * 0.1 / math.sqrt(3), rel=1e-4)
 
 
 def test_one_seed_keeps_its_own_interval_and_none_has_none():
-    one = Estimate(0.7, 0.6, 0.8)
-    assert over_seeds([one, None]) == one
+    estimate = Estimate(0.7, 0.6, 0.8)
+    assert over_seeds([estimate, None]) == estimate
     assert over_seeds([None]) is None
 
 
@@ -258,8 +258,8 @@ def test_seeds_that_agree_exactly_do_not_make_certain():
 def test_conformal_rates_over_splits_hold_their_level():
     samples = tuple(Sample(str(i), "x", group=f"g{i // 3}", metadata={"part": "unseen"}) for i in range(600))
     random = np.random.default_rng(0)
-    found = [false_positive_rates(Planted(samples, {}), {"s": random.normal(size=600)}, seed)["s"] for seed in range(8)]
-    assert np.mean(found, axis=(0, 1)) == pytest.approx([0.05, 0.1], abs=0.015)
+    rates = [false_positive_rates(Planted(samples, {}), {"s": random.normal(size=600)}, seed)["s"] for seed in range(8)]
+    assert np.mean(rates, axis=(0, 1)) == pytest.approx([0.05, 0.1], abs=0.015)
 
 
 def leaves(node):

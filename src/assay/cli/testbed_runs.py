@@ -24,7 +24,7 @@ TABLES = "tables.md"
 SHORT_SECTIONS = ("AUROC", "False positives")
 """Sections of a run's report that a terminal has room for."""
 
-RunFolder = Annotated[Path, typer.Argument(metavar="DIR", help="Run folder that `assay testbed plant` made.")]
+RunFolder = Annotated[Path, typer.Argument(metavar="DIR", help="Run folder that `assay testbed plant` wrote.")]
 
 
 def plant_command(

@@ -41,10 +41,10 @@ def experiment_named(name: str) -> Experiment:
     Raises:
         DataError: there is none.
     """
-    known = all_experiments()
-    if (full_name := FORMER_NAMES.get(name, name)) not in known:
-        raise DataError(f"{name!r}: expected a configuration file (.toml, .json) or one of {', '.join(known)}")
-    return known[full_name]
+    experiments = all_experiments()
+    if (full_name := FORMER_NAMES.get(name, name)) not in experiments:
+        raise DataError(f"{name!r}: expected a configuration file (.toml, .json) or one of {', '.join(experiments)}")
+    return experiments[full_name]
 
 
 def _declared() -> Iterator[Experiment]:

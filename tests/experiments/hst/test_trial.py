@@ -64,9 +64,9 @@ def trial(space, tmp_path_factory):
 
 def test_only_what_the_encoder_cannot_have_seen_is_searched_for(space):
     assert len(space.targets) == 8
-    for one in space.targets:
-        assert not space.documents[one.at].origins[0].path.startswith("packages/")
-        assert one.at < 20
+    for target in space.targets:
+        assert not space.documents[target.at].origins[0].path.startswith("packages/")
+        assert target.at < 20
 
 
 def test_a_function_and_its_near_duplicates_count_as_found():
@@ -77,26 +77,26 @@ def test_a_function_and_its_near_duplicates_count_as_found():
     twin = text.replace("start", "begin", 1)
     other = stored(function(2), "packages/some/other.py")
     corpus = [stored(text, "module.py"), stored(twin, "packages/some/copy.py"), other]
-    found = search_space(corpus, smallest=3, targets=1, long=10**6, seed=1)
-    (target,) = found.targets
-    assert {found.documents[at].text for at in found.right[target.at]} == {text, twin}
+    result = search_space(corpus, smallest=3, targets=1, long=10**6, seed=1)
+    (target,) = result.targets
+    assert {result.documents[at].text for at in result.right[target.at]} == {text, twin}
 
 
 def test_groups_are_packages_and_modules():
-    found = documents(2)
-    assert [group_of(one) for one in found] == ["some", "module_1"]
+    result = documents(2)
+    assert [group_of(document) for document in result] == ["some", "module_1"]
 
 
 @pytest.mark.parametrize("window", [7, 15, 60])
 def test_an_unaltered_fragment_stands_in_its_function_and_has_the_length_asked_for(space, window):
-    for one in queries(space, window, "type 1", most=8, seed=3):
-        assert one.text in space.documents[one.target].text
-        assert not one.changed
+    for query in queries(space, window, "type 1", most=8, seed=3):
+        assert query.text in space.documents[query.target].text
+        assert not query.changed
 
 
 def test_kinds_are_compared_on_fragments_of_the_same_functions(space):
-    asked = {kind: [one.target for one in queries(space, 40, kind, most=6, seed=3)] for kind in ALTERATIONS}
-    assert len({tuple(targets) for targets in asked.values()}) == 1
+    requested = {kind: [query.target for query in queries(space, 40, kind, most=6, seed=3)] for kind in ALTERATIONS}
+    assert len({tuple(targets) for targets in requested.values()}) == 1
 
 
 def test_the_same_seed_asks_the_same(space):
@@ -106,9 +106,9 @@ def test_the_same_seed_asks_the_same(space):
 
 
 def test_every_name_of_a_renamed_fragment_is_another(space):
-    for one in queries(space, 40, "renamed", most=6, seed=3):
-        names = set(re.findall(r"[a-z]+_\d+", space.documents[one.target].text))
-        assert not names & set(re.findall(r"\w+", one.text))
+    for query in queries(space, 40, "renamed", most=6, seed=3):
+        names = set(re.findall(r"[a-z]+_\d+", space.documents[query.target].text))
+        assert not names & set(re.findall(r"\w+", query.text))
 
 
 def test_the_rank_is_that_of_the_first_right_answer():
@@ -125,32 +125,32 @@ def test_of_equal_answers_the_one_searched_for_does_not_come_first_by_its_number
     with CodeIndex.create(tmp_path / "index") as index:
         index.add(twins)
         index.commit()
-        found = answers(body, "python", index, "winnowing").tolist()
-    assert sorted(found) == list(range(1, 31))
-    assert found != sorted(found)
-    assert found.index(1) > 0
+        result = answers(body, "python", index, "winnowing").tolist()
+    assert sorted(result) == list(range(1, 31))
+    assert result != sorted(result)
+    assert result.index(1) > 0
 
 
 def test_gains_are_recall_and_reciprocal_rank():
-    found = gains([1, 4, 0])
-    assert found["recall@1"].tolist() == [1, 0, 0]
-    assert found["recall@5"].tolist() == [1, 1, 0]
-    assert found["mrr"].tolist() == [1, 0.25, 0]
+    result = gains([1, 4, 0])
+    assert result["recall@1"].tolist() == [1, 0, 0]
+    assert result["recall@5"].tolist() == [1, 1, 0]
+    assert result["mrr"].tolist() == [1, 0.25, 0]
 
 
 def test_an_interval_holds_the_mean_and_pairs_cancel_what_is_common():
     ranks, groups = [1, 2, 0, 1, 3, 1, 2, 1] * 3, [i // 2 for i in range(24)]
-    found = retrieval_quality(ranks, groups)["mrr"]
-    assert found.low <= found.value <= found.high
-    assert found.value == pytest.approx(np.mean([1, 0.5, 0, 1, 1 / 3, 1, 0.5, 1]))
+    result = retrieval_quality(ranks, groups)["mrr"]
+    assert result.low <= result.value <= result.high
+    assert result.value == pytest.approx(np.mean([1, 0.5, 0, 1, 1 / 3, 1, 0.5, 1]))
     gain = reciprocal_rank_gain(ranks, {"same": ranks}, groups)["same"]
     assert (gain.value, gain.low, gain.high) == (0, 0, 0)
 
 
 def test_every_way_of_ours_finds_a_copy_of_forty_tokens(trial):
     """The paper's drops what stands in more than 0.5 % of the documents: of twenty documents, everything."""
-    found, _ = trial
-    cells = {cell.way: cell for cell in found.cells if cell.window == 40 and cell.kind == "type 1"}
+    result, _ = trial
+    cells = {cell.way: cell for cell in result.cells if cell.window == 40 and cell.kind == "type 1"}
     assert set(cells) == set(WAYS)
     ours = [cell for way, cell in cells.items() if "paper" not in way]
     assert all(cell.quality["recall@10"].value == 1 for cell in ours)
@@ -158,27 +158,27 @@ def test_every_way_of_ours_finds_a_copy_of_forty_tokens(trial):
 
 
 def test_the_characters_of_the_paper_do_not_survive_renaming_and_ours_do(trial):
-    found, _ = trial
+    result, _ = trial
     quality = {
-        cell.way: cell.quality["mrr"].value for cell in found.cells if (cell.window, cell.kind) == (40, "renamed")
+        cell.way: cell.quality["mrr"].value for cell in result.cells if (cell.window, cell.kind) == (40, "renamed")
     }
     assert quality["winnowing"] > quality["winnowing (paper)"]
 
 
 def test_a_trial_that_was_killed_goes_on_behind_its_last_cell(trial, space, monkeypatch):
-    found, folder = trial
+    result, folder = trial
     (ranks,) = folder.glob("ranks-*.jsonl")
     lines = ranks.read_text().splitlines()
     assert len(lines) == len(SIZE.windows) * len(ALTERATIONS)
     ranks.write_text("\n".join(lines[:3]) + "\n" + lines[3][:40])
-    asked = []
+    requested = []
     module = "assay.experiments.hst.trial.ranks_of"
     from assay.experiments.hst.trial import ranks_of as original
 
-    monkeypatch.setattr(module, lambda *given, **named: asked.append(given[2:4]) or original(*given, **named))
+    monkeypatch.setattr(module, lambda *values, **named: requested.append(values[2:4]) or original(*values, **named))
     again = run_trial(space, SIZE, open_encoder(), folder, seed=0)
-    assert len(asked) == len(lines) - 3
-    assert again.cells == found.cells
+    assert len(requested) == len(lines) - 3
+    assert again.cells == result.cells
 
 
 def test_the_experiment_runs_at_the_smoke_scale_for_every_seed(tmp_path, monkeypatch):
@@ -207,5 +207,5 @@ def test_the_trial_has_no_scale_of_a_configuration_file(tmp_path):
 
 
 def test_the_file_holds_every_number(trial):
-    found, _ = trial
-    assert len(json.loads(found.as_json())["cells"]) == len(found.cells)
+    result, _ = trial
+    assert len(json.loads(result.as_json())["cells"]) == len(result.cells)

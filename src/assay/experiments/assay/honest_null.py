@@ -45,9 +45,9 @@ def honest_null(bench: Bench) -> Finding:
     """
     runs = runs_of(bench)
     measured = {chosen.name: false_positives(bench, chosen) for chosen in bench.configurations}
-    views = dict.fromkeys(view for found in measured.values() for view, _, _ in found.rates)
+    views = dict.fromkeys(view for result in measured.values() for view, _, _ in result.rates)
     tables = [rate_table(measured, view, level, epochs(runs)) for view in views for level in range(len(ALPHAS))]
-    sizes = [size for found in measured.values() for size in found.clean_texts]
+    sizes = [size for result in measured.values() for size in result.clean_texts]
     return Finding(
         name="assay/honest-null",
         title="False positives on clean texts at nominal 5 and 10 %",
@@ -92,20 +92,20 @@ def false_positives(bench: Bench, configuration: Configuration) -> FalsePositive
             stored = read_scores(folder / SCORES / f"epoch-{epoch}.parquet", ids)
             scores = {name: stored[name] for name in run.detectors if name in stored}
             for view, passed in kept.items():
-                for detector, found in false_positive_rates(planted, scores, seed, passed).items():
-                    rates.setdefault((view, detector, epoch), []).append(found)
+                for detector, splits in false_positive_rates(planted, scores, seed, passed).items():
+                    rates.setdefault((view, detector, epoch), []).append(splits)
     return FalsePositives(rates, tuple(clean_texts))
 
 
 def rate_table(measured: Mapping[str, FalsePositives], view: View, level: int, checkpoints: list[int]) -> ValueTable:
     """Return the rates at one level: detectors in rows, checkpoints in columns."""
-    detectors = dict.fromkeys(name for found in measured.values() for kind, name, _ in found.rates if kind == view)
+    detectors = dict.fromkeys(name for result in measured.values() for kind, name, _ in result.rates if kind == view)
     rows = [
         ValueRow(
             name,
             tuple(
-                spread(found.rates.get((view, name, epoch), []), level)
-                for found in measured.values()
+                spread(result.rates.get((view, name, epoch), []), level)
+                for result in measured.values()
                 for epoch in checkpoints
             ),
         )

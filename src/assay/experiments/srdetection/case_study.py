@@ -74,7 +74,7 @@ def table_4(bench: Bench) -> Finding:
 
 
 def figure_4(bench: Bench) -> Finding:
-    """The same member beside one of its variants, token by token."""
+    """A member that thresholds miss beside one of its variants, token by token."""
     configuration, evaluation = first_run(bench)
     sample = choose(bench, configuration, evaluation).sample
     model = open_checkpoint(bench.folder(configuration), configuration, configuration.training.checkpoints[0])

@@ -97,8 +97,8 @@ def table_10(bench: Bench) -> Finding:
 
 
 def figure_3(bench: Bench) -> Finding:
-    """The same as a picture: macro-F1 after one epoch over the parts of general text."""
-    found = table_10(bench)
+    """Macro-F1 after one epoch by share of general text, as a figure."""
+    mixes = table_10(bench)
     drawn = {*flagged("figure")}
     shown = gray_rows()
     tables = [
@@ -110,15 +110,15 @@ def figure_3(bench: Bench) -> Finding:
             tuple(row for row in table.rows if shown[row.name] in drawn),
             table.unit,
         )
-        for table in found.tables[:1]
+        for table in mixes.tables[:1]
     ]
     return Finding(
         name="srdetection/figure-3",
         title="Macro-F1 after one epoch by mix (SrDetection, Figure 3)",
         tables=tuple(tables),
-        notes=(*found.notes, "The paper's figure is a picture without numbers; its Table 10 has them."),
+        notes=(*mixes.notes, "The paper's figure is a picture without numbers; its Table 10 has them."),
         seeds=bench.seeds,
-        charts=found.charts,
+        charts=mixes.charts,
     )
 
 

@@ -8,17 +8,17 @@ import pytest
 from assay.evaluation import Difference, Estimate, FlagRate
 from assay.reports import Missing, cell_text, render_html, render_json, render_markdown
 from assay.testbed import describe_evaluation, read_evaluation, write_evaluation
-from assay.testbed.evaluation_result import Blind, Cell, Contest, Decided, Evaluation, Null
+from assay.testbed.evaluation_result import Blind, Contest, Decided, DetectorResult, Evaluation, Null
 
 SHARE = Estimate(0.6, 0.5, 0.7)
 RATE = FlagRate(5, 100, 0, 0.05, Estimate(0.05, 0.02, 0.11), 0.05, 0.5)
 
 
-def cell(detector: str, epoch: int, area: float) -> Cell:
+def cell(detector: str, epoch: int, area: float) -> DetectorResult:
     decided = Decided(0.25, 40 if detector == "loss" else 0, SHARE, SHARE, SHARE, SHARE) if epoch else None
     nulls = (Null(0.05, 60, RATE, RATE),) if detector == "loss" else ()
     rates = {0.01: SHARE, 0.05: SHARE}
-    return Cell(detector, epoch, "all", 50, 48, 2, Estimate(area, area - 0.05, area + 0.05), rates, decided,
+    return DetectorResult(detector, epoch, "all", 50, 48, 2, Estimate(area, area - 0.05, area + 0.05), rates, decided,
                 None if detector == "loss" else SHARE, nulls)  # fmt: skip
 
 

@@ -8,7 +8,7 @@ from assay.experiments.bench import Bench
 from assay.experiments.finding import Chart, Value, ValueRow, ValueTable, over_seeds, seeds_note
 from assay.experiments.papers import PrintedTable
 from assay.reports import Axes, Series
-from assay.testbed import Cell, Evaluation, View
+from assay.testbed import DetectorResult, Evaluation, View
 
 Measure = Literal["accuracy", "precision", "recall", "macro-F1"]
 MEASURES: tuple[Measure, ...] = ("macro-F1", "accuracy", "precision", "recall")
@@ -35,7 +35,7 @@ def views_of(runs: Runs) -> tuple[View, ...]:
     return tuple(view for view in VIEWS if view in present)
 
 
-def cell_of(run: Evaluation, detector: str, epoch: int, view: View) -> Cell | None:
+def cell_of(run: Evaluation, detector: str, epoch: int, view: View) -> DetectorResult | None:
     """Return the cell of a detector; where fewer variants were made than it asks for, that with the most."""
     cell = run.cell(detector, epoch, view)
     if cell is not None:

@@ -18,7 +18,7 @@ from .evaluate import passes_filter as passes_filter
 from .evaluation_file import EVALUATION as EVALUATION
 from .evaluation_file import read_evaluation as read_evaluation
 from .evaluation_file import write_evaluation as write_evaluation
-from .evaluation_result import Cell as Cell
+from .evaluation_result import DetectorResult as DetectorResult
 from .evaluation_result import Evaluation as Evaluation
 from .evaluation_result import Null as Null
 from .evaluation_result import View as View

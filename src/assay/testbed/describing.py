@@ -11,7 +11,7 @@ from assay.leakage import describe, read_run
 from assay.reports import MOST_SERIES, Axes, Fact, Figure, Report, Series, area_with_interval, line_chart, listed
 from assay.scores import flagged
 from assay.testbed.evaluation_file import EVALUATION, content_of, read_evaluation
-from assay.testbed.evaluation_result import Cell, Evaluation, View
+from assay.testbed.evaluation_result import DetectorResult, Evaluation, View
 from assay.testbed.result_tables import auroc_table, null_table, tables, views
 
 SHORT = 200
@@ -141,5 +141,5 @@ def _drawn(evaluation: Evaluation) -> list[str]:
 
 
 def _areas(evaluation: Evaluation, name: str, view: View) -> dict[float, Estimate]:
-    cells: list[Cell | None] = [evaluation.cell(name, epoch, view) for epoch in evaluation.epochs]
+    cells: list[DetectorResult | None] = [evaluation.cell(name, epoch, view) for epoch in evaluation.epochs]
     return {float(cell.epoch): cell.auroc for cell in cells if cell is not None}

@@ -28,7 +28,7 @@ from assay.scores import FrequencyTable, ModelRole, flagged, request
 from assay.scoring import Progress, plan, score_samples
 from assay.testbed.configuration import Configuration, EvaluationSettings
 from assay.testbed.detectors import ComparedDetector, chosen, with_variants
-from assay.testbed.evaluation_result import Blind, Cell, Contest, Evaluation, View
+from assay.testbed.evaluation_result import Blind, Contest, DetectorResult, Evaluation, View
 from assay.testbed.judge import blind, cells, contests
 from assay.testbed.plant import PARTS, Planted
 from assay.testbed.sources import general_texts
@@ -87,7 +87,7 @@ def judged(
     notes = list(planted.notes)
     if passed is not None and not configuration.data.filter:
         views["filtered"] = passed
-    judged_cells: list[Cell] = []
+    judged_cells: list[DetectorResult] = []
     compared: list[Contest] = []
     blinds: list[Blind] = []
     for view, kept in views.items():

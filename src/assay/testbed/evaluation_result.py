@@ -45,7 +45,7 @@ class Null:
 
 
 @dataclass(frozen=True, slots=True)
-class Cell:
+class DetectorResult:
     """One detector on one checkpoint.
 
     Attributes:
@@ -122,12 +122,12 @@ class Evaluation:
     seed: int
     parts: Mapping[str, int]
     passed_filter: Mapping[str, int]
-    cells: tuple[Cell, ...]
+    cells: tuple[DetectorResult, ...]
     contests: tuple[Contest, ...]
     blind: tuple[Blind, ...]
     notes: tuple[str, ...]
 
-    def cell(self, detector: str, epoch: int, view: View = "all") -> Cell | None:
+    def cell(self, detector: str, epoch: int, view: View = "all") -> DetectorResult | None:
         """The cell of a detector on a checkpoint; None where it was not measured."""
         matches = (c for c in self.cells if (c.detector, c.epoch, c.view) == (detector, epoch, view))
         return next(matches, None)

@@ -21,7 +21,7 @@ from assay.evaluation import (
 )
 from assay.scores import flagged
 from assay.testbed.detectors import ComparedDetector
-from assay.testbed.evaluation_result import Blind, Cell, Contest, Decided, Null, View
+from assay.testbed.evaluation_result import Blind, Contest, Decided, DetectorResult, Null, View
 from assay.testbed.plant import Planted
 from assay.types import MEMBER, Sample
 
@@ -41,7 +41,7 @@ def cells(
     kept: Chosen,
     resamples: int,
     seed: int,
-) -> Iterator[Cell]:
+) -> Iterator[DetectorResult]:
     """One cell a detector.
 
     Args:
@@ -86,7 +86,7 @@ def cells(
             scored = is_clean & ~np.isnan(column)
             on_unseen = grouped_share(column[scored] >= threshold, groups_of(planted.samples, scored))
         calibration = column[kept & (part == "calibration-nonmember")]
-        yield Cell(
+        yield DetectorResult(
             detector=detector.name,
             epoch=epoch,
             view=view,

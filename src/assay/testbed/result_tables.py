@@ -3,9 +3,8 @@
 from collections.abc import Mapping, Sequence
 
 from assay.evaluation import Estimate
-from assay.reports import Cell as TableCell
-from assay.reports import Column, Missing, Row, Table, percent
-from assay.testbed.evaluation_result import Cell, Evaluation, View
+from assay.reports import Cell, Column, Missing, Row, Table, percent
+from assay.testbed.evaluation_result import DetectorResult, Evaluation, View
 
 VIEWS: Mapping[View, str] = {"all": "", "filtered": ", samples that pass the paper's filter"}
 INTERVALS = "In brackets: 95 % intervals, and the groups behind them (members + non-members)."
@@ -140,10 +139,10 @@ def contest_table(evaluation: Evaluation, view: View) -> Table:
     )
 
 
-def _decisions(cell: Cell) -> list[TableCell]:
+def _decisions(cell: DetectorResult) -> list[Cell]:
     decided = cell.decided
-    shares: list[TableCell] = [NO_THRESHOLD] * 4
-    threshold: TableCell = NO_THRESHOLD
+    shares: list[Cell] = [NO_THRESHOLD] * 4
+    threshold: Cell = NO_THRESHOLD
     if decided is not None:
         shares = [decided.accuracy, decided.precision, decided.recall, decided.f1]
         threshold = f"{decided.threshold:.4g}" if decided.fitted_on else "its paper's rule"
@@ -151,13 +150,13 @@ def _decisions(cell: Cell) -> list[TableCell]:
     return [*shares, threshold, cell.auroc, *cell.tpr_at_fpr.values(), cell.coverage, sizes]
 
 
-def _false_positives(cell: Cell | None, alpha: float) -> TableCell:
+def _false_positives(cell: DetectorResult | None, alpha: float) -> Cell:
     if cell is None:
         return NOT_SCORED
     return next((null.clean.rate for null in cell.nulls if null.alpha == alpha), NOT_CALIBRATED)
 
 
-def _rule(cell: Cell | None) -> TableCell:
+def _rule(cell: DetectorResult | None) -> Cell:
     if cell is None:
         return NOT_SCORED
     return cell.rule_on_unseen or NO_RULE

@@ -29,9 +29,9 @@ from measuring import arguments, write
 from assay.evaluation.calibration import wilson
 from assay.provenance import CodeIndex, Document, Origin
 from assay.provenance.boilerplate import default_boilerplate
-from assay.provenance.calibrating import calibrate, cuts, nearest, sampled_functions
+from assay.provenance.calibrating import calibrate_index, cuts, nearest, sampled_functions
 from assay.provenance.candidates import Candidates, candidates_of, similarity_of
-from assay.provenance.confidence import Calibration
+from assay.provenance.confidence import IndexCalibration
 from assay.provenance.evidence import read_query
 from assay.provenance.filters import Filters
 from assay.provenance.splitting import pieces
@@ -60,7 +60,7 @@ def main() -> None:
         index.add(documents(paths))
         index.commit()
         known, fresh = ([*islice(sampled_functions(texts(half)), most)] for half in HALVES)
-        calibration = calibrate(index, known)
+        calibration = calibrate_index(index, known)
         boilerplate = default_boilerplate()
         own = [one for one in fresh if not nearest(one, index, boilerplate)[1]]
         inside = index.documents(random.Random(1).sample(index.ids(), min(most // 2, len(index))))  # noqa: S311  no secret
@@ -95,7 +95,7 @@ def texts(packages: Sequence[str]) -> list[SourceText]:
 
 
 def measured(
-    called: str, functions: Sequence[SourceText], index: CodeIndex, calibration: Calibration, *, rename: bool
+    called: str, functions: Sequence[SourceText], index: CodeIndex, calibration: IndexCalibration, *, rename: bool
 ) -> Iterator[dict[str, object]]:
     """Shares of cuts of each length whose best match has each confidence."""
     draw = random.Random(7)  # noqa: S311  no secret
@@ -117,7 +117,7 @@ def measured(
 BY = ("both", "fingerprints", "vector alone")
 
 
-def surest(text: str, index: CodeIndex, calibration: Calibration) -> tuple[float, ...]:
+def surest(text: str, index: CodeIndex, calibration: IndexCalibration) -> tuple[float, ...]:
     """The largest confidence of any candidate in each of the ways of `BY`."""
     query = read_query(text, "python", index, default_boilerplate())
     found = candidates_of(query, index, "union", CANDIDATES)
@@ -128,10 +128,10 @@ def surest(text: str, index: CodeIndex, calibration: Calibration) -> tuple[float
         return near.confidence or 0.0, near.channel
 
     # rates fall with the value, so the surest candidate is the nearest in some channel
-    by_fingerprints = [int(np.argmax(one.telling_containment)) for one in found.standings if len(found.documents)]
+    by_fingerprints = [int(np.argmax(one.distinctive_containment)) for one in found.overlaps if len(found.documents)]
     shares = np.zeros(len(found.documents), np.bool_)
-    for one in found.standings:
-        shares |= one.shared_telling > 0
+    for one in found.overlaps:
+        shares |= one.shared_distinctive > 0
     by_vector = [
         int(np.argmax(np.where(chosen & ~np.isnan(found.cosines), found.cosines, -np.inf)))
         for chosen in (shares, ~shares)

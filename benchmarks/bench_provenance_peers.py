@@ -35,7 +35,7 @@ from assay.experiments.hst.corpus import SearchSpace, installed_functions, is_un
 from assay.experiments.hst.queries import ALTERATIONS, Kind, Query, queries
 from assay.experiments.hst.search import first_right
 from assay.provenance import CodeIndex, Document, trace
-from assay.provenance.candidates import Method
+from assay.provenance.candidates import SearchMethod
 from assay.retrieval.encoding import open_encoder
 
 PEER = "copydetect"
@@ -199,7 +199,7 @@ def ranks_of(
     return [first_right(np.array(positions, np.int64), truth) for positions, truth in zip(found, right, strict=True)]
 
 
-def search_assay(documents: Sequence[Document], texts: Sequence[str], *, method: Method) -> Searched:
+def search_assay(documents: Sequence[Document], texts: Sequence[str], *, method: SearchMethod) -> Searched:
     """An index on disk, and a trace of each text with matched lines, licences and confidence."""
     encoder = open_encoder() if method == "union" else None
 

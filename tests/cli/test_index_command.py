@@ -101,7 +101,7 @@ def test_a_stream_of_rows_and_a_name(assay, monkeypatch):
         (["build", "corpus", "--index", "i", "--max-file-size", "much"], "size 'much'"),
         (["build", "corpus", "--index", "i", "--column", "text"], "expected WHAT=NAME"),
         (["build", "corpus", "--index", "i", "--as", "git"], "git cannot read it"),
-        (["build", "corpus", "--index", "corpus"], "holds something already"),
+        (["build", "corpus", "--index", "corpus"], "is not empty"),
         (["add", "corpus", "--index", "empty"], "empty"),
         (["info", "--index", "nowhere"], "nowhere"),
         (["remove", "--index", "i"], "nothing to remove was named"),

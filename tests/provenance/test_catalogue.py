@@ -6,6 +6,7 @@ from unittest import mock
 
 import pytest
 
+from assay.errors import CorpusIndexError
 from assay.provenance import CodeIndex, Document, Origin
 
 LANGUAGES = ["python", "java", None, "python", None, None, "go"]
@@ -54,3 +55,11 @@ def test_a_catalogue_from_before_is_read_and_counts_once_it_is_opened_for_writin
         assert index.languages() == COUNTS
         index.add([document(7, "go")])
         assert index.languages() == COUNTS | {"go": 2}
+
+
+def test_a_catalogue_of_another_format_is_refused_with_both_versions(folder):
+    newer = sqlite3.connect(folder / "catalogue.sqlite")
+    newer.execute("PRAGMA user_version = 9")
+    newer.close()
+    with pytest.raises(CorpusIndexError, match=r"catalogue of format 9, written by another .* expected format 1$"):
+        CodeIndex.open(folder)

@@ -246,7 +246,7 @@ def test_another_encoder_is_refused(folder, letter_encoder):
     other.digest = "fedcba9876543210"
     with pytest.raises(CorpusIndexError, match=r"letters.*0123456789ab.*fedcba987654"):
         CodeIndex.open(folder, encoder=other)
-    with pytest.raises(CorpusIndexError, match="adding needs that encoder"):
+    with pytest.raises(CorpusIndexError, match="expected that encoder"):
         CodeIndex.open(folder, writable=True)
     with CodeIndex.open(folder) as reader, pytest.raises(CorpusIndexError, match="opened without its encoder"):
         reader.candidates_by_vector("x")
@@ -278,16 +278,17 @@ def test_a_folder_that_is_no_index_is_refused(tmp_path, make):
 
 def test_an_index_is_made_in_an_empty_folder_only(tmp_path):
     (tmp_path / "something").touch()
-    with pytest.raises(CorpusIndexError, match="holds something already"):
+    with pytest.raises(CorpusIndexError, match="is not empty"):
         CodeIndex.create(tmp_path)
 
 
 def test_an_index_of_another_format_is_refused(index, folder):
     index.close()
     path = folder / DESCRIPTION
-    path.write_text(path.read_text("utf-8").replace('"format": 1', '"format": 9'), "utf-8")
-    with pytest.raises(CorpusIndexError, match="format 9: this assay reads format 1"):
-        CodeIndex.open(folder)
+    for content in (path.read_text("utf-8").replace('"format": 1', '"format": 9'), '{"format": 9, "other": "fields"}'):
+        path.write_text(content, "utf-8")
+        with pytest.raises(CorpusIndexError, match=r"index of format 9, written by another .* expected format 1$"):
+            CodeIndex.open(folder)
     path.write_text("{", "utf-8")
     with pytest.raises(CorpusIndexError, match="damaged"):
         CodeIndex.open(folder)

@@ -7,9 +7,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from assay.errors import DataError
-from assay.provenance import CodeIndex, Document, Origin, trace
-from assay.provenance.calibrating import calibrate
-from assay.provenance.confidence import ENOUGH, FEWEST, FILE, Calibration, binned, shipped_calibration
+from assay.provenance import CodeIndex, Document, Origin, TraceSettings, trace
+from assay.provenance.calibrating import calibrate_index
+from assay.provenance.confidence import ENOUGH, FEWEST, FILE, IndexCalibration, binned, shipped_calibration
 from assay.provenance.texts import SourceText
 from assay.retrieval import DEFAULT, PAPER
 from assay.retrieval.encoding import open_encoder
@@ -19,7 +19,7 @@ VALUES = st.floats(0, 1)
 
 @given(st.lists(VALUES, min_size=FEWEST, max_size=60), VALUES)
 def test_the_rate_is_the_share_that_reaches_the_value_and_never_below_it(values, value):
-    calibration = Calibration(DEFAULT, {"tokens": binned((9, one) for one in values)})
+    calibration = IndexCalibration(DEFAULT, {"tokens": binned((9, one) for one in values)})
     rate = calibration.rate("tokens", 9, value)
     exact = (sum(one >= value for one in values) + 1) / (len(values) + 1)
     assert rate >= exact - 1e-12
@@ -29,7 +29,7 @@ def test_the_rate_is_the_share_that_reaches_the_value_and_never_below_it(values,
 
 @given(st.lists(VALUES, min_size=FEWEST), VALUES, VALUES)
 def test_a_larger_value_has_no_larger_rate(values, one, other):
-    calibration = Calibration(DEFAULT, {"tokens": binned((9, value) for value in values)})
+    calibration = IndexCalibration(DEFAULT, {"tokens": binned((9, value) for value in values)})
     assert calibration.rate("tokens", 9, max(one, other)) <= calibration.rate("tokens", 9, min(one, other))
 
 
@@ -43,7 +43,7 @@ def test_a_further_unrelated_query_has_a_small_rate_as_rarely_as_it_says():
 
 def test_a_length_between_two_bins_belongs_to_the_shorter():
     table = [(4, 0.5)] * ENOUGH + [(64, 0.1)] * ENOUGH
-    calibration = Calibration(DEFAULT, {"tokens": binned(table)})
+    calibration = IndexCalibration(DEFAULT, {"tokens": binned(table)})
     assert calibration.rate("tokens", 63, 0.3) == 1
     assert calibration.rate("tokens", 64, 0.3) == 1 / (ENOUGH + 1)
     assert calibration.rate("tokens", 1, 0.3) == 1
@@ -56,40 +56,49 @@ def test_a_length_of_few_queries_is_counted_with_the_shorter_ones():
 
 
 def test_too_few_queries_of_a_length_say_nothing():
-    calibration = Calibration(DEFAULT, {"tokens": binned([(4, 0.5)] * (FEWEST - 1))})
+    calibration = IndexCalibration(DEFAULT, {"tokens": binned([(4, 0.5)] * (FEWEST - 1))})
     assert calibration.rate("tokens", 4, 0.9) is None
 
 
 def test_rates_of_vectors_hold_for_the_encoder_that_they_were_measured_with():
     bins = {channel: binned([(9, 0.5)] * FEWEST) for channel in ("tokens", "vector")}
-    calibration = Calibration(DEFAULT, bins, "0123")
+    calibration = IndexCalibration(DEFAULT, bins, "0123")
     assert calibration.fitting("0123") == calibration
     for other in ("4567", None):
         assert set(calibration.fitting(other).channels) == {"tokens"}
-    assert set(Calibration(DEFAULT, bins).fitting(None).channels) == {"tokens"}, "measured with we do not know what"
+    assert set(IndexCalibration(DEFAULT, bins).fitting(None).channels) == {"tokens"}, (
+        "measured with we do not know what"
+    )
 
 
 @given(st.lists(st.tuples(st.integers(1, 300), VALUES), min_size=1, max_size=50))
 def test_a_saved_calibration_is_the_same(tmp_path_factory, measured):
     path = tmp_path_factory.mktemp("calibration") / FILE
-    calibration = Calibration(DEFAULT, {"tokens": binned(measured)}, None, {"seed": 0})
+    calibration = IndexCalibration(DEFAULT, {"tokens": binned(measured)}, None, {"seed": 0})
     calibration.save(path)
-    assert Calibration.load(path, DEFAULT) == calibration
+    assert IndexCalibration.load(path, DEFAULT) == calibration
 
 
-@pytest.mark.parametrize("content", ["", "{}", "[]", '{"format": 9}'])
-def test_a_file_that_is_no_calibration_is_told(tmp_path, content):
+@pytest.mark.parametrize("content", ["", "{}", "[]", '{"format": 1}'])
+def test_a_file_that_is_not_a_calibration_is_reported(tmp_path, content):
     path = tmp_path / FILE
     path.write_text(content)
     with pytest.raises(DataError, match="expected a calibration of profile 'default'"):
-        Calibration.load(path, DEFAULT)
+        IndexCalibration.load(path, DEFAULT)
+
+
+def test_a_calibration_of_another_format_is_refused_with_both_versions(tmp_path):
+    path = tmp_path / FILE
+    path.write_text('{"format": 9}')
+    with pytest.raises(DataError, match=r"calibration of format 9, written by another version.*expected format 1$"):
+        IndexCalibration.load(path, DEFAULT)
 
 
 def test_a_calibration_of_another_profile_is_refused(tmp_path):
     path = tmp_path / FILE
-    Calibration(PAPER, {}).save(path)
+    IndexCalibration(PAPER, {}).save(path)
     with pytest.raises(DataError, match="other channels"):
-        Calibration.load(path, DEFAULT)
+        IndexCalibration.load(path, DEFAULT)
 
 
 @pytest.mark.parametrize("profile", [DEFAULT, PAPER])
@@ -135,29 +144,31 @@ def unrelated(count=30):
 
 
 def test_a_copy_in_the_index_has_more_confidence_than_any_unrelated_function(index):
-    found = calibrate(index, unrelated())
-    own = trace(index.document(1).text, index, language="python", calibration=found).matches[0].confidence
-    others = [trace(one.text, index, language="python", calibration=found).matches for one in unrelated()]
+    found = calibrate_index(index, unrelated())
+    settings = TraceSettings(calibration=found)
+    own = trace(index.document(1).text, index, language="python", settings=settings).matches[0].confidence
+    others = [trace(one.text, index, language="python", settings=settings).matches for one in unrelated()]
     assert own > max((match.confidence for matches in others for match in matches), default=0)
     assert own <= 1 - 2 / (max(one.n for one in found.channels["characters"]) + 1)
 
 
 def test_near_duplicates_are_taken_out_and_listed(index):
     copy = SourceText("copied.py", index.document(3).text, "python", index.document(3).name)
-    found = calibrate(index, [*unrelated(), copy])
+    found = calibrate_index(index, [*unrelated(), copy])
     assert found.provenance["near_duplicates_removed"] == 1
     assert found.provenance["removed"][0][0] == f"copied.py:{copy.name}"
-    assert found.channels == calibrate(index, [*unrelated()]).channels or found.provenance["functions"] == 30
+    assert found.channels == calibrate_index(index, [*unrelated()]).channels or found.provenance["functions"] == 30
 
 
 def test_the_index_takes_its_own_calibration(index):
-    calibrate(index, unrelated()).save(index.folder / FILE)
+    calibrate_index(index, unrelated()).save(index.folder / FILE)
     text = index.document(2).text
     own = trace(text, index, language="python").matches[0].confidence
-    assert own == trace(text, index, language="python", calibration=calibrate(index, unrelated())).matches[0].confidence
+    settings = TraceSettings(calibration=calibrate_index(index, unrelated()))
+    assert own == trace(text, index, language="python", settings=settings).matches[0].confidence
     (index.folder / FILE).unlink()
 
 
-def test_too_little_unrelated_code_is_told(index):
+def test_too_little_unrelated_code_is_reported(index):
     with pytest.raises(DataError, match="received 3 functions"):
-        calibrate(index, unrelated(3))
+        calibrate_index(index, unrelated(3))

@@ -7,7 +7,7 @@ import pytest
 from assay.code import variants
 from assay.datasets import load
 from assay.provenance import CodeIndex, Document, Origin
-from assay.provenance.contamination import stands_in, trace_benchmark
+from assay.provenance.contamination import occurs_in, trace_benchmark
 from assay.types import Sample
 
 FILLER = "def before(x):\n    return x\n\n\n"
@@ -37,7 +37,7 @@ def test_planted_samples_are_found_as_what_they_are(tmp_path, shared_data, name,
     # some tasks of a benchmark are renamed twins of others: those are in the corpus once one of them is
     there = [one.text for one in (*exact, *rewritten)]
     absent = [
-        one for one in absent if not any(stands_in(one.text, text, "tokens", "python", "python") for text in there)
+        one for one in absent if not any(occurs_in(one.text, text, "tokens", "python", "python") for text in there)
     ]
     layout = [one.text.replace("\n    ", "\n        ").replace("\n", "\r\n") + "# the end" for one in exact]
     with planted(tmp_path, [*layout, *(renamings[one.id][0].text for one in rewritten)]) as index:
@@ -73,8 +73,8 @@ def test_a_sample_that_is_too_short_is_not_called_absent(tmp_path):
 
 def test_the_whole_sample_has_to_stand_there():
     text = "for a in b:\n    c(a)  # comment\n"
-    assert stands_in(text, "x = 1\nfor a in b :\n\tc( a )\ny = 2\n", "characters", "python", "python")
-    assert stands_in(text, "for x in y:\n    z(x)\n", "tokens", "python", "python")
-    assert not stands_in(text, "for x in y:\n    z(x)\n", "characters", "python", "python")
-    assert not stands_in(text, "for a in b:\n    d = 1\n    c(a)\n", "tokens", "python", "python")
-    assert not stands_in("# only a comment", "x = 1", "characters", "python", "python")
+    assert occurs_in(text, "x = 1\nfor a in b :\n\tc( a )\ny = 2\n", "characters", "python", "python")
+    assert occurs_in(text, "for x in y:\n    z(x)\n", "tokens", "python", "python")
+    assert not occurs_in(text, "for x in y:\n    z(x)\n", "characters", "python", "python")
+    assert not occurs_in(text, "for a in b:\n    d = 1\n    c(a)\n", "tokens", "python", "python")
+    assert not occurs_in("# only a comment", "x = 1", "characters", "python", "python")

@@ -202,5 +202,5 @@ def test_segments_of_another_version_are_refused(tmp_path):
     from assay.retrieval.generations import publish
 
     publish(folder / "postings", 0, content)
-    with pytest.raises(CorpusIndexError, match="version 2: this assay reads 1"):
+    with pytest.raises(CorpusIndexError, match=r"postings of format 2, .* expected format 1"):
         CodeIndex.open(folder)

@@ -15,10 +15,10 @@ from qdrant_client.common.client_exceptions import ResourceExhaustedResponse
 from qdrant_client.http.exceptions import ResponseHandlingException, UnexpectedResponse
 
 from assay.errors import CorpusIndexError
-from assay.provenance import CodeIndex, Document, Origin, SeenFile, trace
-from assay.provenance.boilerplate import NOTHING, Boilerplate
+from assay.provenance import CodeIndex, Document, Origin, SeenFile, TraceSettings, trace
+from assay.provenance.boilerplate import NO_BOILERPLATE, Boilerplate
 from assay.provenance.building import build
-from assay.provenance.confidence import Calibration, binned, shipped_calibration
+from assay.provenance.confidence import IndexCalibration, binned, shipped_calibration
 from assay.provenance.qdrant import QdrantIndex
 from assay.provenance.qdrant import index as qdrant_index
 from assay.provenance.qdrant.connection import KEY, PATIENCE, Calls, address_of, client_of
@@ -112,10 +112,10 @@ def test_overlaps_are_the_same_numbers(client, tmp_path, profile):
 
 
 def test_what_stands_in_many_documents_is_no_evidence(pair):
-    ignoring = Boilerplate(common=0.1, at_least=2)
-    told = [trace(text_of(3), one, language="python", boilerplate=ignoring).evidence for one in pair]
-    assert told[0] == told[1]
-    assert any(one.common for one in told[1])
+    ignoring = TraceSettings(boilerplate=Boilerplate(common=0.1, at_least=2))
+    counts = [trace(text_of(3), one, language="python", settings=ignoring).evidence for one in pair]
+    assert counts[0] == counts[1]
+    assert any(channel.common for channel in counts[1])
 
 
 def test_a_text_is_stored_once_with_every_place_where_it_was_found(index):
@@ -309,7 +309,7 @@ def test_names_that_are_no_unicode_can_be_stored_and_removed(index):
 
 def test_a_calibration_of_its_own_is_kept_with_the_index(client, index):
     own = binned([(20, 0.3)] * 50)
-    calibration = Calibration(index.profile, {"characters": own, "tokens": own})
+    calibration = IndexCalibration(index.profile, {"characters": own, "tokens": own})
     assert index.calibration() == shipped_calibration(index.profile)
     assert index.keep_calibration(calibration) == ADDRESS
     assert QdrantIndex.open(ADDRESS, client=client).calibration() == calibration
@@ -319,7 +319,7 @@ def test_a_snapshot_asks_nothing_twice(pair):
     _, index = pair
     asked = []
     index._calls.client = _Counting(index._calls.client, asked)
-    trace(text_of(3), index, language="python", boilerplate=NOTHING, method="winnowing")
+    trace(text_of(3), index, language="python", settings=TraceSettings(boilerplate=NO_BOILERPLATE), method="winnowing")
     assert asked.count("query_batch_points") == 2  # frequencies, of each channel
     assert asked.count("query_points") == 2
     assert asked.count("retrieve") <= 3  # calibration; what only the other channel found; the documents shown

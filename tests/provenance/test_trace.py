@@ -11,9 +11,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from assay.errors import AssayError, CorpusIndexError
-from assay.provenance import CodeIndex, Document, Origin, trace
-from assay.provenance.boilerplate import NOTHING, Boilerplate, Template, default_boilerplate, with_templates
-from assay.provenance.confidence import Calibration, binned
+from assay.provenance import CodeIndex, Document, Origin, TraceSettings, trace
+from assay.provenance.boilerplate import NO_BOILERPLATE, Boilerplate, Template, default_boilerplate, with_templates
+from assay.provenance.confidence import IndexCalibration, binned
 from assay.retrieval import DEFAULT, fingerprint
 
 WORDS = (
@@ -166,7 +166,7 @@ def test_code_put_between_gives_two_spans(index):
     assert spans == tuple(sorted(spans, key=lambda one: one.query_first))
 
 
-def test_what_is_too_short_is_told_and_is_not_zero_matches(index):
+def test_a_text_that_is_too_short_is_reported_as_such(index):
     found = trace("x = 1", index, language="python")
     assert not found.matches
     assert "too short: 3 characters" in found.too_short
@@ -182,8 +182,8 @@ def test_unrelated_code_has_no_match_and_a_reason(index):
 def test_a_threshold_is_the_reason_where_it_is(index):
     half = "\n".join(CORPUS[7].text.splitlines()[:5]) + "\n" + function("half")
     assert trace(half, index, language="python").matches
-    found = trace(half, index, language="python", min_similarity=0.99)
-    assert (found.matches, found.why_none.split(",")[1]) == ((), " less than the thresholds ask for")
+    found = trace(half, index, language="python", settings=TraceSettings(min_similarity=0.99))
+    assert (found.matches, found.why_none.split(",")[1]) == ((), " but less than the thresholds require")
 
 
 def test_a_text_in_two_places_is_one_match_that_knows_both(tmp_path):
@@ -206,9 +206,9 @@ def test_every_method_finds_a_copy(with_vectors, method):
 def test_hst_misses_what_the_vectors_miss_and_union_does_not(with_vectors):
     elsewhere = "".join(f"# {line}\n" for line in CORPUS[8].text.splitlines() * 9)
     query = CORPUS[4].text + elsewhere  # comments are nothing to fingerprints and much to these vectors
-    one = {"language": "python", "candidates": 1, "gate": 1}
-    assert trace(query, with_vectors, method="hst", **one).matches[0].path == "08.py"
-    assert trace(query, with_vectors, method="union", **one).matches[0].path == "04.py"
+    options = {"language": "python", "settings": TraceSettings(candidates=1, gate=1)}
+    assert trace(query, with_vectors, method="hst", **options).matches[0].path == "08.py"
+    assert trace(query, with_vectors, method="union", **options).matches[0].path == "04.py"
 
 
 @pytest.mark.parametrize(
@@ -220,13 +220,13 @@ def test_the_gate_is_the_papers_in_its_profile_and_wider_in_ours(tmp_path, monke
         search = index.candidates_by_vector
         monkeypatch.setattr(index, "candidates_by_vector", lambda text, n: asked.append(n) or search(text, n))
         for method in ("hst", "union"):
-            trace(CORPUS[0].text, index, language="python", method=method, gate=gate)
+            trace(CORPUS[0].text, index, language="python", method=method, settings=TraceSettings(gate=gate))
     assert asked == [expected, expected]
 
 
 def test_a_gate_without_a_place_is_refused(with_vectors):
     with pytest.raises(AssayError, match="gate 0, expected at least 1 of each"):
-        trace(CORPUS[0].text, with_vectors, gate=0)
+        trace(CORPUS[0].text, with_vectors, settings=TraceSettings(gate=0))
 
 
 def test_matches_by_vector_alone_come_last_and_fall_to_an_asked_confidence(with_vectors):
@@ -235,25 +235,27 @@ def test_matches_by_vector_alone_come_last_and_fall_to_an_asked_confidence(with_
     assert channels == sorted(channels)
     assert channels[-1]
     assert found.matches[-1].spans == ()
-    sure = trace(CORPUS[2].text, with_vectors, language="python", top=40, min_confidence=0.5)
+    sure = trace(CORPUS[2].text, with_vectors, language="python", top=40, settings=TraceSettings(min_confidence=0.5))
     assert not [one for one in sure.matches if one.channel == "vector"]
 
 
 def vectors_calibrated(digest):
     """Unrelated code has no cosine from .6 on, as measured with an encoder, and anything else."""
     bins = {channel: binned([(1, 0.99)] * 999) for channel in ("characters", "tokens")}
-    return Calibration(DEFAULT, bins | {"vector": binned([(1, 0.59)] * 999)}, digest)
+    return IndexCalibration(DEFAULT, bins | {"vector": binned([(1, 0.59)] * 999)}, digest)
 
 
 def test_matches_by_vector_alone_have_the_confidence_of_their_encoder(with_vectors):
-    options = {"language": "python", "top": 40, "min_confidence": 0.95}
+    options = {"language": "python", "top": 40}
     query = CORPUS[2].text
-    found = trace(query, with_vectors, calibration=vectors_calibrated(LetterEncoder.digest), **options)
+    settings = TraceSettings(min_confidence=0.95, calibration=vectors_calibrated(LetterEncoder.digest))
+    found = trace(query, with_vectors, settings=settings, **options)
     alone = [one for one in found.matches if one.channel == "vector"]
     assert alone
     assert {one.confidence for one in alone} == {1 - 3 * 1 / 1000}
     assert not found.notes
-    other = trace(query, with_vectors, calibration=vectors_calibrated("another"), **options)
+    other_encoder = replace(settings, calibration=vectors_calibrated("another"))
+    other = trace(query, with_vectors, settings=other_encoder, **options)
     assert not [one for one in other.matches if one.channel == "vector"]
     assert "this encoder was not calibrated" in other.notes[0]
 
@@ -261,7 +263,8 @@ def test_matches_by_vector_alone_have_the_confidence_of_their_encoder(with_vecto
 def test_a_near_vector_makes_a_match_of_fingerprints_surer(with_vectors):
     query = "".join(CORPUS[2].text.splitlines(keepends=True)[:5])
     for digest, confidence in ((LetterEncoder.digest, 1 - 3 * 1 / 1000), ("another", 0.0)):
-        (first, *_) = trace(query, with_vectors, language="python", calibration=vectors_calibrated(digest)).matches
+        settings = TraceSettings(calibration=vectors_calibrated(digest))
+        (first, *_) = trace(query, with_vectors, language="python", settings=settings).matches
         assert first.channel == "characters"
         assert first.confidence >= confidence
 
@@ -276,8 +279,16 @@ def test_union_without_vectors_says_so(index):
     assert "not searched by vector" in trace(CORPUS[0].text, index).notes[0]
 
 
-@pytest.mark.parametrize("wrong", [{"method": "magic"}, {"top": 0}, {"candidates": 0}, {"rank_by": "taste"}])
-def test_bad_arguments_are_told(index, wrong):
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        {"method": "magic"},
+        {"top": 0},
+        {"settings": TraceSettings(candidates=0)},
+        {"settings": TraceSettings(rank_by="taste")},
+    ],
+)
+def test_bad_arguments_are_reported(index, wrong):
     with pytest.raises(AssayError, match="expected"):
         trace("x", index, **wrong)
 
@@ -291,35 +302,39 @@ def test_an_idiom_is_no_evidence(tmp_path):
         assert not found.matches
         assert "boilerplate" in found.why_none
         assert found.evidence[0].template == found.evidence[0].fingerprints > 0
-        assert trace(IDIOM, index, language="python", boilerplate=NOTHING).matches[0].path == "idiom.py"
+        assert (
+            trace(IDIOM, index, language="python", settings=TraceSettings(boilerplate=NO_BOILERPLATE)).matches[0].path
+            == "idiom.py"
+        )
 
 
 def test_a_template_of_the_user_is_no_evidence(index, tmp_path):
     file = tmp_path / "given.py"
     file.write_text(CORPUS[9].text)
-    found = trace(CORPUS[9].text, index, language="python", boilerplate=with_templates(default_boilerplate(), [file]))
+    settings = TraceSettings(boilerplate=with_templates(default_boilerplate(), [file]))
+    found = trace(CORPUS[9].text, index, language="python", settings=settings)
     assert "09.py" not in {one.path for one in found.matches}
 
 
 def test_a_template_of_another_language_does_not_count(index):
-    other = Boilerplate((Template(CORPUS[9].text, "java"),))
-    assert trace(CORPUS[9].text, index, language="python", boilerplate=other).matches[0].path == "09.py"
+    other = TraceSettings(boilerplate=Boilerplate((Template(CORPUS[9].text, "java"),)))
+    assert trace(CORPUS[9].text, index, language="python", settings=other).matches[0].path == "09.py"
 
 
 def test_what_stands_in_much_of_the_index_is_no_evidence(tmp_path):
     common = function("common")
     many = [document(common + function(seed), f"{seed}.py") for seed in range(30)]
     with made(tmp_path / "index", many) as index:
-        usual = Boilerplate(common=0.5, at_least=10)
-        alone = trace(common, index, language="python", boilerplate=usual)
+        usual = TraceSettings(boilerplate=Boilerplate(common=0.5, at_least=10))
+        alone = trace(common, index, language="python", settings=usual)
         assert {one.path for one in alone.matches} <= set()
         assert alone.evidence[0].common >= 0.9 * alone.evidence[0].fingerprints
-        found = trace(many[3].text, index, language="python", boilerplate=usual)
+        found = trace(many[3].text, index, language="python", settings=usual)
         assert found.matches[0].path == "3.py"
         assert found.matches[0].containment == found.matches[0].similarity == 1
 
 
-def test_templates_that_cannot_be_read_are_told(tmp_path):
+def test_templates_that_cannot_be_read_are_reported(tmp_path):
     empty = tmp_path / "empty.py"
     empty.write_text(" \n")
     for path in (empty, tmp_path / "absent.py", tmp_path):

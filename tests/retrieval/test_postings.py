@@ -312,7 +312,7 @@ def test_a_number_that_does_not_fit_is_refused(folder):
     [
         (lambda data: data[: len(data) // 2], "half-written"),
         (lambda _: b"", "cannot be read"),
-        (lambda data: data[:-20] + data[-20:-12] + b"\x09\0\0\0" + data[-8:], "version 9: this assay reads version 1"),
+        (lambda data: data[:-20] + data[-20:-12] + b"\x09\0\0\0" + data[-8:], "segment of format 9, .* format 1"),
         (lambda data: data[:64] + b"\xff" + data[65:], "damaged: section"),
         (lambda data: data[:-40] + b"\xff" + data[-39:], "list of contents"),
     ],
@@ -321,7 +321,7 @@ def test_a_damaged_segment_is_named(folder, harm, told):
     filled(folder)
     (path,) = folder.glob("*.segment")
     path.write_bytes(harm(path.read_bytes()))
-    with pytest.raises(CorpusIndexError, match=rf"{path.name}: segment .*{told}|{path.name}: .*{told}"):
+    with pytest.raises(CorpusIndexError, match=rf"{path.name}: .*{told}"):
         Postings.open(folder)
 
 

@@ -10,11 +10,12 @@ from assay.provenance import (
     Expected,
     Filters,
     Granularity,
-    Method,
     Reading,
     Searchable,
+    SearchMethod,
     Settings,
     Trace,
+    TraceSettings,
     WritableIndex,
     build,
     create_index,
@@ -35,7 +36,7 @@ def trace(
     index: Searchable | Path | str,
     *,
     language: str | None = None,
-    method: Method = "union",
+    method: SearchMethod = "union",
     top: int = 10,
     min_similarity: float = 0.0,
     min_confidence: float = 0.0,
@@ -71,8 +72,7 @@ def trace(
         language=language or language_by_evidence(text, index),
         method=method,
         top=top,
-        min_similarity=min_similarity,
-        min_confidence=min_confidence,
+        settings=TraceSettings(min_similarity=min_similarity, min_confidence=min_confidence),
     )
 
 

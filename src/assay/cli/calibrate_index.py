@@ -43,10 +43,10 @@ def calibrate_index_command(
     """
     from assay.api import open_index, progress_bar, warn
     from assay.cli.terminal import echo
-    from assay.provenance import calibrate, sampled_functions, source_texts
+    from assay.provenance import calibrate_index, sampled_functions, source_texts
 
     with open_index(at) as index, progress_bar("calibrating") as report:
-        found = calibrate(
+        found = calibrate_index(
             index,
             sampled_functions(source_texts(unrelated), seed),
             most=functions,

@@ -77,7 +77,14 @@ def trace_command(
     **Example**: `assay trace snippet.py --index corpus.index --fail-on-licence 'GPL-*'`
     """
     from assay.api import open_index
-    from assay.provenance import checked_rules, default_boilerplate, language_by_evidence, trace, with_templates
+    from assay.provenance import (
+        TraceSettings,
+        checked_rules,
+        default_boilerplate,
+        language_by_evidence,
+        trace,
+        with_templates,
+    )
 
     rules = checked_rules(fail_on_licence or ())
     if (benchmark is None) == (not code):
@@ -90,7 +97,11 @@ def trace_command(
                     raise DataError(f"{name} with --benchmark: it is for code that is traced")
             _benchmark(benchmark, which, index, method, min_confidence, as_json=as_json)
             return
-        ignored = with_templates(default_boilerplate(), template) if template else None
+        settings = TraceSettings(
+            min_similarity=min_similarity,
+            min_confidence=min_confidence,
+            boilerplate=with_templates(default_boilerplate(), template) if template else None,
+        )
         traced = _traced(
             _texts(code or [], which.language, by),
             lambda one: trace(
@@ -99,9 +110,7 @@ def trace_command(
                 language=one.language or language_by_evidence(one.text, index),
                 method=method,
                 top=top,
-                min_similarity=min_similarity,
-                min_confidence=min_confidence,
-                boilerplate=ignored,
+                settings=settings,
             ),
         )
     _show(traced, rules, sarif, as_json=as_json)

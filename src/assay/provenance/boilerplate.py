@@ -1,7 +1,7 @@
-"""What everybody writes tells nothing about where code comes from: idioms, and what stands in much of the corpus.
+"""Boilerplate: idioms, and code in so many documents that it does not show where a text comes from.
 
-Licence headers and other comments are gone from the canonical forms already. Generated files are kept out when an index
-is built. What is left is told in two ways: by a list of templates, and by how many documents of the index have it.
+The canonical forms contain no comments, so licence headers do not count, and a build skips generated files. The rest is
+recognised in two ways: by a list of templates, and by the number of documents of the index that contain it.
 """
 
 from collections.abc import Sequence
@@ -19,21 +19,21 @@ from assay.provenance.searchable import Searchable
 from assay.retrieval import Fingerprints, Form, Hashes, Profile, fingerprint
 
 BETWEEN = "----\n"
-"""The line between two templates of one shipped file."""
+"""Line between two templates of one shipped file."""
 
 COMMON = 0.005
-"""Share of an index's documents; HybridSourceTracker drops what stands in more."""
+"""Share of an index's documents from which a fingerprint is common; the value of HybridSourceTracker."""
 
 COMMON_AT_LEAST = 100
-"""Documents; what stands in fewer is never common, so nothing is in a small index."""
+"""Documents; a fingerprint in fewer is never common, so a small index has no common ones."""
 
 LARGEST_TEMPLATE = 1_000_000
-"""Characters."""
+"""Characters of a template file."""
 
 
 @dataclass(frozen=True, slots=True)
 class Template:
-    """Code that is ignored wherever it stands; `language` None is read by neutral rules."""
+    """Code that is ignored wherever it occurs; with `language` None it is read by neutral rules."""
 
     text: str
     language: str | None
@@ -41,11 +41,11 @@ class Template:
 
 @dataclass(frozen=True, slots=True)
 class Boilerplate:
-    """What is ignored.
+    """Code that is ignored in a search.
 
     Attributes:
-        templates: fingerprints of k-grams that lie within one of them are.
-        common: so are those in more than this share of the index's documents; None: frequency does not count.
+        templates: fingerprints of k-grams within one of them are ignored.
+        common: so are fingerprints in more than this share of the index's documents; None: frequency does not count.
         at_least: and in more than this many documents.
     """
 
@@ -54,13 +54,13 @@ class Boilerplate:
     at_least: int = COMMON_AT_LEAST
 
 
-NOTHING = Boilerplate(common=None)
+NO_BOILERPLATE = Boilerplate(common=None)
 """Nothing is ignored."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Ignored:
-    """Which fingerprints of a query are boilerplate, and by what; bool [m] each, no fingerprint in both."""
+class BoilerplateMask:
+    """Fingerprints of a query that are boilerplate, by a template or by frequency; bool [m] each, none in both."""
 
     template: NDArray[np.bool_]
     common: NDArray[np.bool_]
@@ -68,23 +68,28 @@ class Ignored:
 
 @cache
 def shipped_templates() -> tuple[Template, ...]:
-    """The idioms that ship with assay: entry points, argument parsers, getters and setters, imports of everyday use."""
+    """Return the shipped idioms: entry points, argument parsers, getters and setters, imports of everyday use."""
     folder = files("assay.provenance") / "templates"
     return tuple(
-        Template(text, Path(one.name).stem)
-        for one in sorted(folder.iterdir(), key=lambda one: one.name)
-        for text in one.read_text("utf-8").split(BETWEEN)
+        Template(text, Path(file.name).stem)
+        for file in sorted(folder.iterdir(), key=lambda file: file.name)
+        for text in file.read_text("utf-8").split(BETWEEN)
     )
 
 
 @cache
 def default_boilerplate() -> Boilerplate:
-    """The shipped templates, and what stands in many documents."""
+    """Return the shipped templates, with the default limits of frequency."""
     return Boilerplate(shipped_templates())
 
 
+def boilerplate_of(profile: Profile) -> Boilerplate:
+    """Return the boilerplate that a search in an index of this profile ignores."""
+    return default_boilerplate() if profile.search.ignores_boilerplate else NO_BOILERPLATE
+
+
 def with_templates(boilerplate: Boilerplate, paths: Sequence[Path]) -> Boilerplate:
-    """The same with files of the user's, each one template in the language of its suffix.
+    """Return the boilerplate with further template files, each in the language of its suffix.
 
     Raises:
         DataError: a file cannot be read, is empty, or is larger than a template may be.
@@ -103,34 +108,38 @@ def with_templates(boilerplate: Boilerplate, paths: Sequence[Path]) -> Boilerpla
     return replace(boilerplate, templates=(*boilerplate.templates, *added))
 
 
-def ignored(query: Fingerprints, language: str | None, index: Searchable, boilerplate: Boilerplate) -> Ignored:
-    """Which fingerprints of a query are boilerplate in this index."""
+def find_boilerplate(
+    query: Fingerprints, language: str | None, index: Searchable, boilerplate: Boilerplate
+) -> BoilerplateMask:
+    """Return the fingerprints of a query that are boilerplate in this index."""
     form = query.channel.form
     template = _among(query.hashes, _grams(boilerplate.templates, index.profile, language).get(form))
     if boilerplate.common is None:
-        return Ignored(template, np.zeros(len(query), np.bool_))
+        return BoilerplateMask(template, np.zeros(len(query), np.bool_))
     most = max(boilerplate.at_least, int(boilerplate.common * len(index)))
-    return Ignored(template, (index.frequencies(form, query.hashes) > most) & ~template)
+    return BoilerplateMask(template, (index.frequencies(form, query.hashes) > most) & ~template)
 
 
 def _among(hashes: Hashes, ascending: Hashes | None) -> NDArray[np.bool_]:
     if ascending is None:
         return np.zeros(len(hashes), np.bool_)
+    # a hash beyond the last one is compared with the last one, and differs from it
     among: NDArray[np.bool_] = ascending[np.minimum(np.searchsorted(ascending, hashes), len(ascending) - 1)] == hashes
     return among
 
 
 @cache
 def _grams(templates: tuple[Template, ...], profile: Profile, language: str | None) -> dict[Form, Hashes]:
-    """The hashes of ALL k-grams of the templates in a language: winnowing of a query may choose any of them.
+    """Return the hashes of ALL k-grams of the templates in a language, by form, ascending.
 
-    Of a query without a language every template counts, read as neutrally as the query is.
+    For a query without a language every template counts, read by the same neutral rules.
     """
+    # a window of 1 keeps every gram: winnowing the template would keep other grams than winnowing the query around it
     every = replace(profile, channels=tuple(replace(channel, w=1) for channel in profile.channels))
     parts: dict[Form, list[Hashes]] = {}
-    for one in templates:
-        if language is None or one.language in {language, None}:
-            for form, found in fingerprint(one.text, language, every).items():
-                if isinstance(found, Fingerprints):
-                    parts.setdefault(form, []).append(found.hashes)
+    for template in templates:
+        if language is None or template.language in {language, None}:
+            for form, channel in fingerprint(template.text, language, every).items():
+                if isinstance(channel, Fingerprints):
+                    parts.setdefault(form, []).append(channel.hashes)
     return {form: np.unique(np.concatenate(hashes)) for form, hashes in parts.items()}

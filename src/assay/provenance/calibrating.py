@@ -1,8 +1,8 @@
 """Measuring the false-positive rates of an index on code that has nothing to do with it.
 
 Unrelated functions are cut to runs of lines of every length, and traced. Near-duplicates are true matches, not false
-ones: a function is taken out, counted and listed where a document of its name has half of its fingerprints. The nearest
-of those that stay are listed too, for a person to judge.
+positives: a function is removed, counted and listed if a document of its name has half of its fingerprints. The nearest
+of the remaining functions are listed too, so that a person can judge them.
 """
 
 import random
@@ -13,8 +13,8 @@ from itertools import islice
 import numpy as np
 
 from assay.errors import DataError
-from assay.provenance.boilerplate import NOTHING, Boilerplate, default_boilerplate
-from assay.provenance.confidence import FEWEST, Calibration, binned
+from assay.provenance.boilerplate import Boilerplate, boilerplate_of
+from assay.provenance.confidence import FEWEST, IndexCalibration, binned
 from assay.provenance.evidence import read_query
 from assay.provenance.searchable import Searchable
 from assay.provenance.texts import SourceText, by_function
@@ -22,11 +22,18 @@ from assay.provenance.texts import SourceText, by_function
 COPY = 0.5
 """Share of a function's fingerprints in a document of the same name from which it is a near-duplicate."""
 
-SHOWN = 20
+MOST_LISTED = 20
+"""Near-duplicates, and nearest functions, that the record lists."""
+
+FEWEST_TO_LIST = 16
+"""Fingerprints of a function; a shorter one that is near to a document proves little."""
+
 OF_EACH = 3
 """Functions of one file."""
 
 LINES = (1, 2, 4, 8, 16, 32, 64, 128)
+"""Lengths of the cuts."""
+
 MOST_FUNCTIONS = 20_000
 
 
@@ -41,7 +48,7 @@ class Nearest:
     fingerprints: int
 
 
-def calibrate(
+def calibrate_index(
     index: Searchable,
     unrelated: Iterable[SourceText],
     *,
@@ -50,45 +57,45 @@ def calibrate(
     boilerplate: Boilerplate | None = None,
     measured_on: str = "",
     progress: Callable[[int, int], None] | None = None,
-) -> Calibration:
-    """The rates at which unrelated code reaches each similarity in this index.
+) -> IndexCalibration:
+    """Measure the rates at which unrelated code reaches each similarity in this index.
 
     Args:
         index: of the corpus; opened with its encoder to measure vectors too.
-        unrelated: functions that did not come from the corpus, nor it from them, in random order.
-        most: functions that are traced; the first ones.
+        unrelated: functions that neither come from the corpus nor are its source, in random order.
+        most: functions that are traced at most, the first ones.
         seed: of the cuts.
-        boilerplate: as traces will have it.
-        measured_on: what the unrelated code is, for the record.
-        progress: is called with functions done and to do.
+        boilerplate: that traces will ignore; None: as the profile of the index has it.
+        measured_on: description of the unrelated code, for the record.
+        progress: is called with the functions done and their total.
 
     Raises:
-        DataError: too few functions to say anything.
+        DataError: there are too few functions for a rate.
         CorpusIndexError: the index is damaged.
     """
     draw = random.Random(seed)  # noqa: S311  no secret
     if boilerplate is None:
-        boilerplate = NOTHING if index.profile.name == "paper" else default_boilerplate()
+        boilerplate = boilerplate_of(index.profile)
     functions = list(islice(unrelated, most))
     if len(functions) < FEWEST:
         raise DataError(f"received {len(functions)} functions of unrelated code, expected at least {FEWEST}")
     measured: dict[str, list[tuple[int, float]]] = {}
     copies: list[Nearest] = []
-    stayed: list[Nearest] = []
+    remaining: list[Nearest] = []
     with index.snapshot():
-        for done, one in enumerate(functions, 1):
-            near, is_copy = nearest(one, index, boilerplate)
+        for done, function in enumerate(functions, 1):
+            near, is_copy = nearest(function, index, boilerplate)
             if is_copy:
                 copies += near[:1]
             else:
-                stayed += near
-                for text in cuts(one.text, draw):
-                    for channel, length, value in _best(text, one.language, index, boilerplate):
+                remaining += near
+                for text in cuts(function.text, draw):
+                    for channel, length, value in _best(text, function.language, index, boilerplate):
                         measured.setdefault(channel, []).append((length, value))
             if progress is not None:
                 progress(done, len(functions))
         info = index.info()
-    return Calibration(
+    return IndexCalibration(
         profile=index.profile,
         channels={channel: binned(values) for channel, values in measured.items()},
         encoder_digest=index.encoder_digest if index.finds_by_vector else None,
@@ -99,58 +106,60 @@ def calibrate(
             "seed": seed,
             "near_duplicates_removed": len(copies),
             "removed": _listed(copies),
-            "nearest_that_stayed": _listed([one for one in stayed if one.fingerprints >= 16]),  # noqa: PLR2004  enough to mean something
+            "nearest_that_stayed": _listed([near for near in remaining if near.fingerprints >= FEWEST_TO_LIST]),
         },
     )
 
 
 def sampled_functions(files: Iterable[SourceText], seed: int = 0, *, of_each: int = OF_EACH) -> Iterator[SourceText]:
-    """Functions of files in random order, few of each, so that no file weighs much; parsed as they are asked for."""
+    """Yield functions of files in random order, few of each, so that no file weighs much; files are parsed lazily."""
     draw = random.Random(seed)  # noqa: S311  no secret
-    shuffled = sorted(files, key=lambda one: one.path)
+    # sorted first: the order of the files must not depend on how they were listed
+    shuffled = sorted(files, key=lambda file: file.path)
     draw.shuffle(shuffled)
     for file in shuffled:
         functions = list(by_function([file]))
         yield from draw.sample(functions, min(of_each, len(functions)))
 
 
-def nearest(one: SourceText, index: Searchable, boilerplate: Boilerplate) -> tuple[list[Nearest], bool]:
-    """The best document of a whole function in each channel, and whether it is a near-duplicate of one so named."""
-    query = read_query(one.text, one.language, index, boilerplate)
-    found, is_copy = [], False
-    for form, telling in query.telling.items():
-        overlap = index.overlap(form, telling) if len(telling) else None
+def nearest(function: SourceText, index: Searchable, boilerplate: Boilerplate) -> tuple[list[Nearest], bool]:
+    """Return the best document in each channel, and True if a document of the function's name is a near-duplicate."""
+    query = read_query(function.text, function.language, index, boilerplate)
+    best_documents, is_copy = [], False
+    for form, distinctive in query.distinctive.items():
+        overlap = index.overlap(form, distinctive) if len(distinctive) else None
         if overlap is None or not len(overlap.documents):
             continue
         value = float(overlap.containment.max())
         best = index.document(int(overlap.documents[np.argmax(overlap.shared)]))
         place = f"{best.origins[0].path}:{best.name or ''}"
-        found.append(Nearest(f"{one.path}:{one.name or ''}", place, form, round(value, 4), len(telling)))
-        if one.name is not None:
+        name = f"{function.path}:{function.name or ''}"
+        best_documents.append(Nearest(name, place, form, round(value, 4), len(distinctive)))
+        if function.name is not None:
             as_near = overlap.documents[overlap.containment >= COPY].tolist()
-            is_copy |= any(_last(document.name) == _last(one.name) for document in index.documents(as_near))
-    return found, is_copy
+            is_copy |= any(_last(document.name) == _last(function.name) for document in index.documents(as_near))
+    return best_documents, is_copy
 
 
 def cuts(text: str, draw: random.Random) -> list[str]:
-    """Runs of lines of a text, one of each length that fits."""
+    """Return runs of lines of a text, one of each length that fits."""
     lines = [line for line in text.splitlines(keepends=True) if line.strip()]
     starts = {length: draw.randrange(len(lines) - length + 1) for length in LINES if length <= len(lines)}
     return ["".join(lines[start : start + length]) for length, start in starts.items()]
 
 
 def _best(text: str, language: str | None, index: Searchable, boilerplate: Boilerplate) -> list[tuple[str, int, float]]:
-    """Channel, length and best value over the whole index."""
+    """Return channel, length and best value over the whole index."""
     query = read_query(text, language, index, boilerplate)
-    found: list[tuple[str, int, float]] = []
-    for form, telling in query.telling.items():
-        if len(telling):
-            overlap = index.overlap(form, telling)
-            found.append((form, len(telling), float(overlap.containment.max(initial=0.0))))
+    values: list[tuple[str, int, float]] = []
+    for form, distinctive in query.distinctive.items():
+        if len(distinctive):
+            overlap = index.overlap(form, distinctive)
+            values.append((form, len(distinctive), float(overlap.containment.max(initial=0.0))))
     if index.finds_by_vector:
         _, cosines = index.candidates_by_vector(text, 1)
-        found.append(("vector", max(query.units, 1), float(cosines.max(initial=0.0))))
-    return found
+        values.append(("vector", max(query.units, 1), float(cosines.max(initial=0.0))))
+    return values
 
 
 def _last(name: str | None) -> str | None:
@@ -158,6 +167,8 @@ def _last(name: str | None) -> str | None:
 
 
 def _listed(pairs: Sequence[Nearest]) -> list[list[object]]:
-    """The nearest ones: query, document, channel, containment, fingerprints."""
-    chosen = sorted(pairs, key=lambda one: (-one.containment, -one.fingerprints, one.query, one.document))[:SHOWN]
-    return [[one.query, one.document, one.channel, one.containment, one.fingerprints] for one in chosen]
+    """Return the nearest pairs: query, document, channel, containment, fingerprints."""
+    chosen = sorted(pairs, key=lambda pair: (-pair.containment, -pair.fingerprints, pair.query, pair.document))
+    return [
+        [pair.query, pair.document, pair.channel, pair.containment, pair.fingerprints] for pair in chosen[:MOST_LISTED]
+    ]

@@ -1,4 +1,4 @@
-"""The documents that a query is compared with, and what each shares with it."""
+"""The documents that a query is compared with, and the fingerprints that each shares with it."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -8,56 +8,55 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from assay.provenance.confidence import Calibration
-from assay.provenance.evidence import ChannelEvidence, Query, with_lookup
-from assay.provenance.ranking import Standing
+from assay.provenance.confidence import IndexCalibration
+from assay.provenance.evidence import ChannelEvidence, SearchQuery, with_lookup
+from assay.provenance.ranking import ChannelOverlap
 from assay.provenance.searchable import Searchable
 from assay.retrieval import Ids
 from assay.types import Float64Array
 
-Method = Literal["union", "hst", "winnowing", "vector"]
+SearchMethod = Literal["union", "hst", "winnowing", "vector"]
 
-GATE, PAPER_GATE = 400, 100
-"""Documents that are taken by vector, the nearest. HybridSourceTracker takes 100: too few where hundreds of functions
-look like a fragment."""
+NEARLY_AS_MUCH = 0.8
+"""Share of the best containment that characters need to be reported instead of tokens.
 
-NEARLY = 0.8
-"""Of a copy that was cut out, the ends cost one channel a little more than the other."""
+A copied fragment loses the fingerprints at its two ends, and one channel may lose a few more than the other.
+"""
 
 
 @dataclass(frozen=True, eq=False)
 class Candidates:
-    """Documents of an index and how they stand.
+    """Documents of an index, and what each shares with a query.
 
     Attributes:
         documents: int64 [c], ascending.
         cosines: float64 [c], NaN where a document is not among the nearest by vector.
-        standings: of the channels in which the query has evidence.
-        evidence: what became of the query's fingerprints.
+        overlaps: of the channels in which the query has evidence.
+        evidence: counts of the query's fingerprints.
     """
 
     documents: Ids
     cosines: Float64Array
-    standings: tuple[Standing, ...]
+    overlaps: tuple[ChannelOverlap, ...]
     evidence: tuple[ChannelEvidence, ...]
 
     @cached_property
     def by_vector(self) -> bool:
-        """Whether any of them was found by vector."""
+        """True if a candidate is among the nearest by vector."""
         return not bool(np.isnan(self.cosines).all())
 
     @property
     def have_evidence(self) -> NDArray[np.bool_]:
-        """Whether each has a near vector, or shares a fingerprint with the query that is no boilerplate, [c]."""
+        """True for each candidate with a near vector, or with a shared fingerprint that is not boilerplate, [c]."""
         evidence = ~np.isnan(self.cosines)
-        for standing in self.standings:
-            evidence |= standing.shared_telling > 0
+        for overlap in self.overlaps:
+            evidence |= overlap.shared_distinctive > 0
         return evidence
 
 
 @dataclass(frozen=True, slots=True)
 class Similarity:
-    """How near one candidate is, in the channel that tells it.
+    """Similarity of one candidate, in the channel that shows it best.
 
     Attributes:
         channel: "characters", "tokens" or "vector".
@@ -74,15 +73,17 @@ class Similarity:
     confidence: float | None
 
 
-def candidates_of(query: Query, index: Searchable, method: Method, most: int, *, gate: int | None = None) -> Candidates:
-    """Both stages of a method before the ranking.
+def candidates_of(
+    query: SearchQuery, index: Searchable, method: SearchMethod, most: int, *, gate: int | None = None
+) -> Candidates:
+    """Collect the candidates of a method, before the ranking.
 
     Args:
-        query: what is looked for.
+        query: to search for.
         index: that is searched.
         method: see `trace`.
         most: documents by fingerprints of each channel at most.
-        gate: documents by vector at most; None: 400, with the profile "paper" 100, as the paper has it.
+        gate: documents by vector at most; None: as the profile of the index has it.
 
     Raises:
         CorpusIndexError: "hst" or "vector", and the index cannot be searched by vector.
@@ -90,70 +91,78 @@ def candidates_of(query: Query, index: Searchable, method: Method, most: int, *,
     evidence = query.evidence
     near, similarities = np.zeros(0, np.int64), np.zeros(0, np.float32)
     if method in {"hst", "vector"} or (method == "union" and index.finds_by_vector):
-        gate = gate or (PAPER_GATE if index.profile.name == "paper" else GATE)
-        near, similarities = index.candidates_by_vector(query.text, gate)
-    found = [np.zeros(0, np.int64), near]
+        near, similarities = index.candidates_by_vector(query.text, gate or index.profile.search.gate)
+    numbers = [np.zeros(0, np.int64), near]
     if method in {"union", "winnowing"}:
-        overlaps = {
-            form: index.overlap(form, hashes, candidates=most) for form, hashes in query.telling.items() if len(hashes)
+        lookups = {
+            form: index.overlap(form, hashes, candidates=most)
+            for form, hashes in query.distinctive.items()
+            if len(hashes)
         }
-        evidence = tuple(with_lookup(one, overlaps[one.form]) if one.form in overlaps else one for one in evidence)
-        found += [one.documents for one in overlaps.values()]
-    documents = np.unique(np.concatenate(found))
+        evidence = tuple(with_lookup(channel, lookups.get(channel.form)) for channel in evidence)
+        numbers += [lookup.documents for lookup in lookups.values()]
+    documents = np.unique(np.concatenate(numbers))
     cosines = np.full(len(documents), np.nan)
+    # `near` is a subset of the ascending `documents`, so the binary search gives the exact positions
     cosines[np.searchsorted(documents, near)] = similarities
-    standings = []
-    for form, telling in query.telling.items():
-        if len(telling):
+    overlaps = []
+    for form, distinctive in query.distinctive.items():
+        if len(distinctive):
             hashes = query.distinct[form]
             shared = index.shared(form, hashes, documents)
-            of_telling = shared if len(telling) == len(hashes) else index.shared(form, telling, documents)
+            # without boilerplate both sets are the same, and the second look-up is saved
+            same = len(distinctive) == len(hashes)
+            shared_distinctive = shared if same else index.shared(form, distinctive, documents)
             sizes = index.sizes(form, documents)
-            standings.append(Standing(form, len(hashes), len(telling), shared, of_telling, sizes))
-    return Candidates(documents, cosines, tuple(standings), evidence)
+            overlaps.append(ChannelOverlap(form, len(hashes), len(distinctive), shared, shared_distinctive, sizes))
+    return Candidates(documents, cosines, tuple(overlaps), evidence)
 
 
 def similarity_of(
-    at: int, found: Candidates, calibration: Calibration | None, *, units: int, by_vector: bool = False
+    at: int,
+    candidates: Candidates,
+    calibration: IndexCalibration | None,
+    *,
+    units: int,
+    by_vector: bool = False,
 ) -> Similarity:
-    """Return how near the candidate at one position is; it has to have evidence.
+    """Return the similarity of the candidate at one position, which must have evidence.
 
-    The false-positive rate is the smallest over the channels, times the number of channels that were looked at, as
-    Bonferroni has it. A near vector counts among them, so it may make a match of fingerprints surer.
+    The false-positive rate is the smallest over the channels, times the number of channels that were examined
+    (Bonferroni's correction). A near vector is one of them, so it may raise the confidence of a match by fingerprints.
 
     Args:
         at: position of the candidate.
-        found: all of them.
-        calibration: of the rates, or None; see `Calibration.fitting`.
+        candidates: all of them.
+        calibration: of the rates, or None; see `IndexCalibration.fitting`.
         units: length of the query, for the rate of a vector.
-        by_vector: take the vector alone.
+        by_vector: use the vector alone.
     """
-    cosine = None if np.isnan(found.cosines[at]) else float(found.cosines[at])
-    has_vectors = calibration is not None and "vector" in calibration.channels and found.by_vector
-    channels = len(found.standings) + has_vectors
+    cosine = None if np.isnan(candidates.cosines[at]) else float(candidates.cosines[at])
+    has_vectors = calibration is not None and "vector" in calibration.channels and candidates.by_vector
+    channels = len(candidates.overlaps) + has_vectors
     by_cosine = None if calibration is None or cosine is None else calibration.rate("vector", max(units, 1), cosine)
-    standing = _telling(at, found.standings)
-    if standing is not None and not by_vector:
+    best = _best_channel(at, candidates.overlaps)
+    if best is not None and not by_vector:
         rates = [
-            calibration.rate(one.form, one.telling, float(one.telling_containment[at]))
-            for one in found.standings
-            if calibration is not None and one.shared_telling[at]
+            calibration.rate(overlap.form, overlap.distinctive, float(overlap.distinctive_containment[at]))
+            for overlap in candidates.overlaps
+            if calibration is not None and overlap.shared_distinctive[at]
         ]
         confidence = _confidence([rate for rate in (*rates, by_cosine) if rate is not None], channels)
-        jaccard, containment = float(standing.jaccard[at]), float(standing.containment[at])
-        return Similarity(standing.form, jaccard, containment, cosine, confidence)
+        return Similarity(best.form, float(best.jaccard[at]), float(best.containment[at]), cosine, confidence)
     confidence = _confidence([] if by_cosine is None else [by_cosine], 1 if by_vector else channels)
-    jaccard, containment = (float(standing.jaccard[at]), float(standing.containment[at])) if standing else (0.0, 0.0)
+    jaccard, containment = (float(best.jaccard[at]), float(best.containment[at])) if best else (0.0, 0.0)
     return Similarity("vector", jaccard, containment, cosine, confidence)
 
 
-def _telling(at: int, standings: Sequence[Standing]) -> Standing | None:
-    """The channel that says how a candidate came to be like the query: characters, unless tokens say clearly more."""
-    having = [one for one in standings if one.shared_telling[at]]
-    if not having:
+def _best_channel(at: int, overlaps: Sequence[ChannelOverlap]) -> ChannelOverlap | None:
+    """Return the channel that describes the copy: characters, unless tokens share clearly more (a renamed copy)."""
+    sharing = [overlap for overlap in overlaps if overlap.shared_distinctive[at]]
+    if not sharing:
         return None
-    most = max(float(one.telling_containment[at]) for one in having)
-    return next(one for one in having if one.telling_containment[at] >= NEARLY * most)
+    most = max(float(overlap.distinctive_containment[at]) for overlap in sharing)
+    return next(overlap for overlap in sharing if overlap.distinctive_containment[at] >= NEARLY_AS_MUCH * most)
 
 
 def _confidence(rates: Sequence[float], channels: int) -> float | None:

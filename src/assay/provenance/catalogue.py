@@ -22,7 +22,7 @@ from assay.errors import CorpusIndexError
 from assay.provenance.document import Document, Origin
 from assay.provenance.stored import SeenFile, StoredDocument, as_index_error, storable
 
-FORMAT = 1
+CATALOGUE_FORMAT = 1
 CACHE_KIB = 64 * 1024
 DEFLATE_LEVEL = 1
 LAST_PATH = "\U0010ffff"
@@ -99,9 +99,12 @@ class Catalogue:
         with as_index_error(path):
             self._connection = _connected(path, writable=writable)
             (version,) = self._row("PRAGMA user_version")
-        if version != FORMAT:
+        if version != CATALOGUE_FORMAT:
             self.close()
-            raise CorpusIndexError(f"{path}: catalogue of version {version}: this assay reads version {FORMAT}")
+            raise CorpusIndexError(
+                f"{path}: catalogue of format {version}, written by another version of assay; "
+                f"expected format {CATALOGUE_FORMAT}"
+            )
         with as_index_error(path):
             if writable and not self._counts_languages:
                 self._connection.executescript(f"BEGIN IMMEDIATE; {_LANGUAGES} COMMIT;")
@@ -113,7 +116,9 @@ class Catalogue:
         try:
             with as_index_error(path):
                 connection.execute("PRAGMA journal_mode = WAL")
-                connection.executescript(f"BEGIN; {_SCHEMA} {_LANGUAGES} PRAGMA user_version = {FORMAT}; COMMIT;")
+                connection.executescript(
+                    f"BEGIN; {_SCHEMA} {_LANGUAGES} PRAGMA user_version = {CATALOGUE_FORMAT}; COMMIT;"
+                )
         finally:
             connection.close()
 

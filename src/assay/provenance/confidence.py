@@ -1,9 +1,9 @@
-"""How much a similarity means: the rate at which unrelated code of the same length reaches it.
+"""Confidence of a similarity: one minus the rate at which unrelated code of the same length reaches it.
 
 The estimator is that of a conformal p-value. n unrelated queries of a length are traced; k of them find, anywhere in
-the index, a document of at least the value v. Then rate(v) = (k + 1) / (n + 1): with n queries no rate below
-1 / (n + 1) is ever claimed, and for a further unrelated query P(rate(its best value) <= a) <= a for every a. Values are
-rounded up where they are measured and down where they are looked up, to hundredths, so no rate gets smaller by that.
+the index, a document of at least the value v. Then rate(v) = (k + 1) / (n + 1): n queries never give a rate below
+1 / (n + 1), and for a further unrelated query P(rate(its best value) <= a) <= a for every a. Values are rounded to
+hundredths, up when they are measured and down when they are looked up, so rounding never makes a rate smaller.
 """
 
 import json
@@ -21,16 +21,16 @@ from assay.retrieval import Profile, profile_named
 
 MatchChannel = Literal["characters", "tokens", "vector"]
 
-STEPS = 100
+STEPS_OF_VALUE = 100
 FILE = "calibration.json"
 """Its name in an index folder."""
 
-FORMAT = 1
+CALIBRATION_FORMAT = 1
 FEWEST = 20
-"""Queries below which nothing is said."""
+"""Queries below which there is no rate."""
 
 ENOUGH = 200
-"""Queries that a length of its own needs; with fewer it is counted with the next shorter one, which reaches more."""
+"""Queries that a bin needs; with fewer it is joined to the next shorter one, whose queries reach higher values."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,8 +38,8 @@ class LengthBin:
     """Unrelated queries of about one length.
 
     Attributes:
-        shortest: length from which it holds: fingerprints that are no boilerplate, or of vectors tokens.
-        reached: [101], how many queries found a best value of at least i / 100; the first is n, all of them.
+        shortest: smallest length in it: fingerprints that are not boilerplate, or tokens for vectors.
+        reached: [101], number of queries with a best value of at least i / 100; the first is n, all of them.
     """
 
     shortest: int
@@ -47,24 +47,25 @@ class LengthBin:
 
     @property
     def n(self) -> int:
-        """Unrelated queries."""
+        """Number of unrelated queries."""
         return self.reached[0]
 
     def rate(self, value: float) -> float:
-        """The estimate for a value from 0 to 1."""
-        step = min(max(math.floor(value * STEPS + 1e-9), 0), STEPS)
+        """Return the rate of a value from 0 to 1."""
+        # 0.29 * 100 is 28.999…: without the small term, floor would look up the wrong step
+        step = min(max(math.floor(value * STEPS_OF_VALUE + 1e-9), 0), STEPS_OF_VALUE)
         return (self.reached[step] + 1) / (self.n + 1)
 
 
 @dataclass(frozen=True, slots=True)
-class Calibration:
+class IndexCalibration:
     """False-positive rates by channel and length.
 
     Attributes:
         profile: of the fingerprints that were measured.
         channels: bins ascending by length, by channel.
         encoder_digest: of the encoder that "vector" was measured with, or None.
-        provenance: what was measured on what.
+        provenance: record of the measurement.
     """
 
     profile: Profile
@@ -73,43 +74,44 @@ class Calibration:
     provenance: Mapping[str, object] = field(default_factory=dict)
 
     def rate(self, channel: str, length: int, value: float) -> float | None:
-        """The rate at which unrelated queries reach a value.
+        """Return the rate at which unrelated queries reach a value.
 
         A length between two bins belongs to the shorter one, whose rates are the larger ones.
 
         Returns:
             None where the channel was not measured.
         """
-        fitting = None
-        for one in reversed(self.channels.get(channel, ())):
-            if one.n >= FEWEST:
-                fitting = one
-                if one.shortest <= length:
+        chosen = None
+        # from long to short: the first bin that fits; a query shorter than all of them gets the shortest
+        for length_bin in reversed(self.channels.get(channel, ())):
+            if length_bin.n >= FEWEST:
+                chosen = length_bin
+                if length_bin.shortest <= length:
                     break
-        return None if fitting is None else fitting.rate(value)
+        return None if chosen is None else chosen.rate(value)
 
-    def fitting(self, encoder_digest: str | None) -> "Calibration":
-        """What holds for vectors of that encoder: all of it, or what was measured without vectors."""
+    def fitting(self, encoder_digest: str | None) -> "IndexCalibration":
+        """Return the calibration for vectors of that encoder: unchanged, or without the rates of vectors."""
         if "vector" not in self.channels or (encoder_digest is not None and encoder_digest == self.encoder_digest):
             return self
         return replace(self, channels={name: bins for name, bins in self.channels.items() if name != "vector"})
 
     def content(self) -> dict[str, object]:
-        """As JSON has it."""
+        """Return the calibration as JSON has it."""
         return {
-            "format": FORMAT,
+            "format": CALIBRATION_FORMAT,
             "profile": self.profile.name,
-            "form": {one.form: [one.k, one.w, one.hash] for one in self.profile.channels},
+            "form": _forms(self.profile),
             "encoder_digest": self.encoder_digest,
             "provenance": dict(self.provenance),
             "channels": {
-                name: [{"shortest": one.shortest, "reached": _packed(one.reached)} for one in bins]
+                name: [{"shortest": length_bin.shortest, "reached": _packed(length_bin.reached)} for length_bin in bins]
                 for name, bins in self.channels.items()
             },
         }
 
     def save(self, path: Path) -> None:
-        """Write as JSON.
+        """Write the calibration as JSON.
 
         Raises:
             DataError: the file cannot be written.
@@ -117,24 +119,31 @@ class Calibration:
         write_json(path, self.content())
 
     @classmethod
-    def load(cls, path: Path, profile: Profile) -> "Calibration":
-        """Read what `save` wrote.
+    def load(cls, path: Path, profile: Profile) -> "IndexCalibration":
+        """Read a file that `save` wrote.
 
         Raises:
-            DataError: it is none, or one of another profile.
+            DataError: the file is not a calibration, or one of another profile or format version.
         """
         try:
-            return cls.of(json.loads(path.read_bytes()), profile, path)
+            content = json.loads(path.read_bytes())
         except (OSError, ValueError) as error:
             raise DataError(f"{path}: expected a calibration of profile {profile.name!r}: {error}") from error
+        return cls.of(content, profile, path)
 
     @classmethod
-    def of(cls, content: Any, profile: Profile, place: Path | str) -> "Calibration":  # noqa: ANN401  checked here
-        """Read what `content` gave.
+    def of(cls, content: Any, profile: Profile, place: Path | str) -> "IndexCalibration":  # noqa: ANN401  checked here
+        """Read a value that `content` returned; `place` is named in errors.
 
         Raises:
-            DataError: it is none, or one of another profile.
+            DataError: the value is not a calibration, or one of another profile or format version.
         """
+        version = content.get("format") if isinstance(content, dict) else None
+        if version is not None and version != CALIBRATION_FORMAT:
+            raise DataError(
+                f"{place}: calibration of format {version}, written by another version of assay; "
+                f"expected format {CALIBRATION_FORMAT}"
+            )
         try:
             return _read(content, profile)
         except (ValueError, KeyError, TypeError) as error:
@@ -142,62 +151,67 @@ class Calibration:
 
 
 def binned(measured: Iterable[tuple[int, float]]) -> tuple[LengthBin, ...]:
-    """Bins of doubling length, those of few queries joined to the shorter ones.
+    """Return bins of doubling length; those of few queries are joined to the shorter ones.
 
     Args:
         measured: length, at least 1, and best value of each unrelated query.
     """
     values: dict[int, list[int]] = {}
     for length, value in measured:
-        values.setdefault(length.bit_length() - 1, []).append(min(math.ceil(value * STEPS - 1e-9), STEPS))
+        # lengths from 2^power to 2^(power + 1) - 1 share a bin
+        step = min(math.ceil(value * STEPS_OF_VALUE - 1e-9), STEPS_OF_VALUE)
+        values.setdefault(length.bit_length() - 1, []).append(step)
+    # from the longest down, so that a joined bin may be joined again if it is still too small
     for power, shorter in zip(sorted(values)[:0:-1], sorted(values)[-2::-1], strict=True):
         if len(values[power]) < ENOUGH:
             values[shorter] += values.pop(power)
     return tuple(
-        LengthBin(1 << power, tuple(sum(one >= step for one in of_bin) for step in range(STEPS + 1)))
-        for power, of_bin in sorted(values.items())
+        LengthBin(1 << power, tuple(sum(value >= step for value in steps) for step in range(STEPS_OF_VALUE + 1)))
+        for power, steps in sorted(values.items())
     )
 
 
-def calibration_for(folder: Path, profile: Profile) -> Calibration | None:
-    """The calibration of an index, else the shipped one of its profile, else None.
+def calibration_for(folder: Path, profile: Profile) -> IndexCalibration | None:
+    """Return the calibration of an index, else the shipped one of its profile, else None.
 
     Raises:
         DataError: the index has one that cannot be read.
     """
     own = folder / FILE
-    return Calibration.load(own, profile) if own.is_file() else shipped_calibration(profile)
+    return IndexCalibration.load(own, profile) if own.is_file() else shipped_calibration(profile)
 
 
 @cache
-def shipped_calibration(profile: Profile) -> Calibration | None:
-    """What ships for a profile; None where nothing does."""
+def shipped_calibration(profile: Profile) -> IndexCalibration | None:
+    """Return the shipped calibration of a profile; None where there is none."""
     shipped = files("assay.provenance") / "calibrations" / f"{profile.name}.json"
     if not shipped.is_file() or profile_named(profile.name) != profile:
         return None
     return _read(json.loads(shipped.read_bytes()), profile)
 
 
-def _read(content: Any, profile: Profile) -> Calibration:  # noqa: ANN401  JSON, checked here
-    if content["format"] != FORMAT:
-        raise ValueError(f"format {content['format']}, expected {FORMAT}")
-    if content["form"] != {one.form: [one.k, one.w, one.hash] for one in profile.channels}:
+def _read(content: Any, profile: Profile) -> IndexCalibration:  # noqa: ANN401  JSON, checked here
+    if content["form"] != _forms(profile):
         raise ValueError(f"measured for profile {content['profile']!r} with other channels")
     channels = {
-        name: tuple(LengthBin(int(one["shortest"]), _unpacked(one["reached"])) for one in bins)
+        name: tuple(LengthBin(int(entry["shortest"]), _unpacked(entry["reached"])) for entry in bins)
         for name, bins in content["channels"].items()
     }
-    return Calibration(profile, channels, content["encoder_digest"], content["provenance"])
+    return IndexCalibration(profile, channels, content["encoder_digest"], content["provenance"])
+
+
+def _forms(profile: Profile) -> dict[str, list[object]]:
+    return {channel.form: [channel.k, channel.w, channel.hash] for channel in profile.channels}
 
 
 def _packed(reached: tuple[int, ...]) -> list[list[int]]:
-    """[step, count] where the count changes."""
+    """Return [step, count] for each step at which the count changes."""
     return [[step, n] for step, n in enumerate(reached) if step == 0 or reached[step - 1] != n]
 
 
 def _unpacked(packed: list[list[int]]) -> tuple[int, ...]:
     counts = {step: count for step, count in packed}  # noqa: C416  pairs, checked by unpacking
     reached = [int(counts[0])]
-    for step in range(1, STEPS + 1):
+    for step in range(1, STEPS_OF_VALUE + 1):
         reached.append(int(counts.get(step, reached[-1])))
     return tuple(reached)

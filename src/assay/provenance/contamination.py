@@ -1,7 +1,7 @@
-"""Which samples of a benchmark lie in a corpus, and how: the link from provenance to leakage.
+"""Samples of a benchmark that occur in a corpus: the link from provenance to leakage.
 
-A model that was trained on the corpus has seen these samples. Clone types as the field has them: type 1 differs in
-layout and comments only, type 2 in names and literals too, a near-duplicate in statements.
+A model that was trained on the corpus has seen these samples. Clone types as usual: a clone of type 1 differs in layout
+and comments only, type 2 in names and literals too, a near-duplicate in statements.
 """
 
 from collections import Counter
@@ -13,40 +13,41 @@ import numpy as np
 
 from assay.evaluation import Estimate, grouped_share
 from assay.languages import lexical_rules
-from assay.provenance.candidates import Method
+from assay.provenance.candidates import SearchMethod
 from assay.provenance.document import Origin
 from assay.provenance.searchable import Searchable
 from assay.provenance.tracing import Trace, trace
 from assay.retrieval import Canonical, Form, Source, characters, find_regions, tokens
 from assay.types import Match, Sample
 
-Kind = Literal["type 1", "type 2", "near-duplicate", "absent", "too short"]
-KINDS: tuple[Kind, ...] = ("type 1", "type 2", "near-duplicate", "absent", "too short")
-LIES_THERE = KINDS[:3]
+MatchKind = Literal["type 1", "type 2", "near-duplicate", "absent", "too short"]
+MATCH_KINDS: tuple[MatchKind, ...] = ("type 1", "type 2", "near-duplicate", "absent", "too short")
+PRESENT_KINDS = MATCH_KINDS[:3]
+"""Kinds of samples that occur in the corpus."""
 
-NEAR = 0.5
-"""Containment from which a sample that is no clone of type 1 or 2 is a near-duplicate."""
+LEAST_CONTAINMENT = 0.5
+"""Containment from which a sample that is not a clone of type 1 or 2 is a near-duplicate."""
 
-SURE = 0.95
-"""Confidence that a clone of type 2 or a near-duplicate needs: short code has the structure of other short code."""
+LEAST_CONFIDENCE = 0.95
+"""Confidence that a clone of type 2 or a near-duplicate needs: short texts often share a structure by chance."""
 
 
 @dataclass(frozen=True, slots=True)
 class SampleTrace:
-    """Where one sample lies.
+    """Places of one sample in a corpus.
 
     Attributes:
         sample_id: of the sample.
-        kind: "type 1": all of it stands in a document, up to layout and comments. "type 2": up to names and literals
-            too. "near-duplicate". "absent". "too short": nothing can be said.
-        match: the document; None where there is none. Of an absent sample the nearest one, if any shares something.
+        kind: "type 1": all of it occurs in a document, except for layout and comments. "type 2": except for names and
+            literals too. "near-duplicate". "absent". "too short": it cannot be judged.
+        match: the document, or None. For an absent sample the nearest one, if any shares something.
         origins: all places of that document.
         reason: why there is no match; None where there is one.
         group: of the sample; None where it is its own.
     """
 
     sample_id: str
-    kind: Kind
+    kind: MatchKind
     match: Match | None
     origins: tuple[Origin, ...]
     reason: str | None
@@ -55,15 +56,15 @@ class SampleTrace:
 
 @dataclass(frozen=True, slots=True)
 class BenchmarkTrace:
-    """Where the samples of a benchmark lie.
+    """Places of the samples of a benchmark in a corpus.
 
     Attributes:
         benchmark: its name.
         samples: in their order.
         documents: of the index.
-        near: the containment asked of a near-duplicate.
-        sure: the confidence asked of a clone of type 2 and a near-duplicate.
-        calibrated: whether confidence was known; where it was not, nothing fell to it.
+        near: least containment of a near-duplicate.
+        sure: least confidence of a clone of type 2 and of a near-duplicate.
+        calibrated: False if matches had no confidence; then it excluded nothing.
     """
 
     benchmark: str
@@ -74,20 +75,20 @@ class BenchmarkTrace:
     calibrated: bool
 
     @property
-    def counts(self) -> Mapping[Kind, int]:
+    def counts(self) -> Mapping[MatchKind, int]:
         """Samples of each kind."""
-        counted = Counter(one.kind for one in self.samples)
-        return {kind: counted[kind] for kind in KINDS}
+        counted = Counter(sample.kind for sample in self.samples)
+        return {kind: counted[kind] for kind in MATCH_KINDS}
 
     @property
     def judged(self) -> int:
-        """Samples that are long enough to say something of."""
+        """Number of samples that are long enough to be judged."""
         return len(self.samples) - self.counts["too short"]
 
-    def rate(self, *kinds: Kind) -> Estimate:
-        """Share of the judged samples that are of one of these kinds, with an interval over their groups."""
-        judged = [one for one in self.samples if one.kind != "too short"]
-        return grouped_share([one.kind in kinds for one in judged], [one.group for one in judged])
+    def rate(self, *kinds: MatchKind) -> Estimate:
+        """Return the share of the judged samples that are of these kinds, with an interval over their groups."""
+        judged = [sample for sample in self.samples if sample.kind != "too short"]
+        return grouped_share([sample.kind in kinds for sample in judged], [sample.group for sample in judged])
 
 
 def trace_benchmark(
@@ -95,51 +96,52 @@ def trace_benchmark(
     index: Searchable,
     *,
     benchmark: str,
-    method: Method = "union",
-    near: float = NEAR,
-    sure: float = SURE,
+    method: SearchMethod = "union",
+    near: float = LEAST_CONTAINMENT,
+    sure: float = LEAST_CONFIDENCE,
     top: int = 5,
     progress: Callable[[int, int], None] | None = None,
 ) -> BenchmarkTrace:
-    """Look for every sample of a benchmark in an index.
+    """Search an index for every sample of a benchmark.
 
     Args:
-        samples: of the benchmark; their text is looked for as it is.
+        samples: of the benchmark; their text is searched for as it is.
         index: of the corpus.
         benchmark: its name.
         method: see `trace`.
         near: least containment of a near-duplicate.
         sure: least confidence of a clone of type 2 and of a near-duplicate; see `Match.confidence`.
         top: documents that each sample is compared with in full.
-        progress: is called with samples done and to do.
+        progress: is called with the samples done and their total.
     """
-    found = []
+    places = []
     calibrated = True
     with index.snapshot():
         for done, sample in enumerate(samples, 1):
             traced = trace(sample.text, index, language=sample.language, method=method, top=top)
-            calibrated &= all(one.confidence is not None or one.channel == "vector" for one in traced.matches)
-            found.append(_judged(sample, traced, index, near, sure))
+            calibrated &= all(match.confidence is not None or match.channel == "vector" for match in traced.matches)
+            places.append(_judged(sample, traced, index, near, sure))
             if progress is not None:
                 progress(done, len(samples))
-        return BenchmarkTrace(benchmark, tuple(found), len(index), near, sure, calibrated)
+        return BenchmarkTrace(benchmark, tuple(places), len(index), near, sure, calibrated)
 
 
 def _judged(sample: Sample, traced: Trace, index: Searchable, near: float, sure: float) -> SampleTrace:
     if traced.too_short is not None:
         return SampleTrace(sample.id, "too short", None, (), traced.too_short, sample.group)
-    texts = {one.id: one for one in index.documents([match.document_id for match in traced.matches])}
-    kinds: dict[Kind, Match] = {}
+    numbers = [match.document_id for match in traced.matches]
+    documents = {document.id: document for document in index.documents(numbers)}
+    kinds: dict[MatchKind, Match] = {}
     for match in traced.matches:
-        document = texts[match.document_id]
+        document = documents[match.document_id]
         is_sure = match.confidence is None or match.confidence >= sure
-        if stands_in(sample.text, document.text, "characters", sample.language, document.language):
+        if occurs_in(sample.text, document.text, "characters", sample.language, document.language):
             kinds.setdefault("type 1", match)
-        elif is_sure and stands_in(sample.text, document.text, "tokens", sample.language, document.language):
+        elif is_sure and occurs_in(sample.text, document.text, "tokens", sample.language, document.language):
             kinds.setdefault("type 2", match)
         elif is_sure and match.channel != "vector" and match.containment >= near:
             kinds.setdefault("near-duplicate", match)
-    for kind in LIES_THERE:
+    for kind in PRESENT_KINDS:
         if kind in kinds:
             match = kinds[kind]
             return SampleTrace(sample.id, kind, match, traced.origins[match.document_id], None, sample.group)
@@ -148,8 +150,8 @@ def _judged(sample: Sample, traced: Trace, index: Searchable, near: float, sure:
     return SampleTrace(sample.id, "absent", nearest, origins, traced.why_none, sample.group)
 
 
-def stands_in(text: str, document: str, form: Form, language: str | None, other: str | None) -> bool:
-    """Whether the whole canonical form of a text is a stretch of a document's."""
+def occurs_in(text: str, document: str, form: Form, language: str | None, other: str | None) -> bool:
+    """Return True if the whole canonical form of a text is a stretch of a document's."""
     part, whole = _canonical(text, form, language), _canonical(document, form, other)
     if not len(part) or len(part) > len(whole):
         return False

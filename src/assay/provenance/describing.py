@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 
 from assay.evaluation import Estimate
-from assay.provenance.contamination import KINDS, LIES_THERE, BenchmarkTrace, SampleTrace
+from assay.provenance.contamination import MATCH_KINDS, PRESENT_KINDS, BenchmarkTrace, SampleTrace
 from assay.provenance.document import Origin
 from assay.provenance.licence_rules import denied
 from assay.provenance.texts import SourceText
@@ -16,7 +16,7 @@ from assay.types import Match
 MOST_SAMPLES = 50
 """Samples of a benchmark that a table lists; the data have all."""
 
-Traced = Sequence[tuple[SourceText, Trace]]
+TracedTexts = Sequence[tuple[SourceText, Trace]]
 
 MATCH_COLUMNS = (
     Column("document"),
@@ -31,7 +31,7 @@ MATCH_COLUMNS = (
 )
 
 
-def describe_traces(traced: Traced) -> Report:
+def describe_traces(traced: TracedTexts) -> Report:
     """Return the report of traced texts: one table for each text with a match; of a single text without, the reason."""
     matched = [(source, trace) for source, trace in traced if trace.matches]
     details: list[str] = []
@@ -56,8 +56,8 @@ def describe_traces(traced: Traced) -> Report:
 
 def describe_benchmark(traced: BenchmarkTrace) -> Report:
     """Return the report of a benchmark traced in an index: the share of each kind of match, then the samples."""
-    present = [sample for sample in traced.samples if sample.kind in LIES_THERE]
-    rate = traced.rate(*LIES_THERE)
+    present = [sample for sample in traced.samples if sample.kind in PRESENT_KINDS]
+    rate = traced.rate(*PRESENT_KINDS)
     notes = [] if traced.calibrated else ["confidence was not calibrated for this profile, so it excluded nothing"]
     if len(present) > MOST_SAMPLES:
         notes.append(f"the table lists {MOST_SAMPLES} of {len(present)} samples; the JSON has all")
@@ -77,10 +77,10 @@ def describe_benchmark(traced: BenchmarkTrace) -> Report:
     )
 
 
-def denied_matches(traced: Traced, rules: Sequence[str]) -> list[str]:
+def denied_matches(traced: TracedTexts, rules: Sequence[str]) -> list[str]:
     """Return a sentence for each match that occurs somewhere under a denied licence."""
     return [
-        f"{_named(source)}: {match.containment:.0%} of it stands in {origin.path} of "
+        f"{_named(source)}: {match.containment:.0%} of it occurs in {origin.path} of "
         f"{origin.repository or origin.source} under {origin.licence}"
         for source, trace in traced
         for match in trace.matches
@@ -118,7 +118,7 @@ def _match_cells(source: SourceText, match: Match) -> list[Cell]:
 
 
 def _rate_table(traced: BenchmarkTrace, present: int, rate: Estimate) -> Table:
-    rows = [Row((kind, traced.counts[kind], _rate(traced, kind))) for kind in KINDS]
+    rows = [Row((kind, traced.counts[kind], _rate(traced, kind))) for kind in MATCH_KINDS]
     rows.append(Row(("in the corpus", present, rate), "primary"))
     return Table(
         name="rates",
@@ -131,7 +131,7 @@ def _rate_table(traced: BenchmarkTrace, present: int, rate: Estimate) -> Table:
 
 
 def _rate(traced: BenchmarkTrace, kind: str) -> Cell:
-    if kind not in KINDS or kind == "too short":
+    if kind not in MATCH_KINDS or kind == "too short":
         return Missing("not judged")
     rate = traced.rate(kind)
     return Missing("no sample was judged") if math.isnan(rate.value) else rate
@@ -162,7 +162,7 @@ def _place(match: Match) -> str:
 
 
 def _confidence(match: Match) -> str:
-    """Rounded down: .9996 is not 1."""
+    """Return the confidence, rounded down: .9996 is not 1."""
     return "unknown" if match.confidence is None else f"{math.floor(match.confidence * 1e4) / 1e4:.4f}"
 
 
@@ -171,7 +171,7 @@ def _evidence(trace: Trace) -> list[str]:
         channel.too_short
         or f"{channel.form}: {channel.fingerprints} fingerprints, {channel.template} of them in templates, "
         f"{channel.common} common, {channel.too_common} in too many documents to be looked up, {channel.absent} in "
-        f"none; {channel.looked_up} looked up, {channel.documents} documents share one"
+        f"no document; {channel.looked_up} looked up, {channel.documents} documents share one"
         for channel in trace.evidence
     ]
 
@@ -193,20 +193,20 @@ def _trace_data(source: SourceText, trace: Trace) -> dict[str, object]:
         "units": trace.units,
         "candidates": trace.candidates,
         "below": trace.below,
-        "evidence": [{**asdict(channel), "telling": channel.telling} for channel in trace.evidence],
+        "evidence": [{**asdict(channel), "telling": channel.distinctive} for channel in trace.evidence],
         "notes": list(trace.notes),
     }
 
 
 def _match_data(match: Match, origins: Sequence[Origin]) -> dict[str, object]:
-    """A match with all its places in the place of their number."""
+    """Return a match with all its places instead of their number."""
     return {key: value for key, value in asdict(match).items() if key != "origins"} | {
         "origins": [asdict(origin) for origin in origins]
     }
 
 
 def _benchmark_data(traced: BenchmarkTrace) -> dict[str, object]:
-    rates = {kind: _estimate(traced.rate(kind)) for kind in KINDS if kind != "too short"}
+    rates = {kind: _estimate(traced.rate(kind)) for kind in MATCH_KINDS if kind != "too short"}
     return {
         "benchmark": traced.benchmark,
         "documents": traced.documents,
@@ -216,7 +216,7 @@ def _benchmark_data(traced: BenchmarkTrace) -> dict[str, object]:
         "sure": traced.sure,
         "calibrated": traced.calibrated,
         "counts": dict(traced.counts),
-        "rates": rates | {"in the corpus": _estimate(traced.rate(*LIES_THERE))},
+        "rates": rates | {"in the corpus": _estimate(traced.rate(*PRESENT_KINDS))},
         "per_sample": [
             {
                 "id": sample.sample_id,

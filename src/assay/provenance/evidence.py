@@ -1,31 +1,31 @@
-"""What a text brings to a search: its fingerprints, without those that are everybody's."""
+"""The fingerprints of a query, with boilerplate marked."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
-from assay.provenance.boilerplate import Boilerplate, ignored
+from assay.provenance.boilerplate import Boilerplate, find_boilerplate
 from assay.provenance.searchable import Searchable
 from assay.retrieval import Fingerprints, Form, Hashes, Overlap, Profile, TooShort, fingerprint
 
 
 @dataclass(frozen=True, slots=True)
 class ChannelEvidence:
-    """What became of a query's fingerprints in one channel: the answer to "why no match?".
+    """Counts of a query's fingerprints in one channel: the answer to "why is there no match?".
 
     Attributes:
         form: of the channel.
         units: length of the canonical form: code without comments and layout, in characters or tokens.
         fingerprints: distinct ones.
-        template: of them, those within a template of boilerplate.
-        common: those in so many documents that they are boilerplate.
+        template: fingerprints within a template of boilerplate.
+        common: fingerprints in so many documents that they are boilerplate.
         absent: of the others, those that no document has.
         too_common: those in more documents than may be read.
-        left: those that fell to the budget of look-ups.
+        left: those that were not looked up, because the budget was spent.
         looked_up: those whose documents were read; 0 where the method does not look up fingerprints.
         documents: that share at least one of these.
-        too_short: why nothing can be said in this channel; None where something can.
+        too_short: reason why this channel decides nothing; None where it can.
     """
 
     form: Form
@@ -41,22 +41,22 @@ class ChannelEvidence:
     too_short: str | None = None
 
     @property
-    def telling(self) -> int:
-        """Fingerprints that are no boilerplate: all evidence that there is."""
+    def distinctive(self) -> int:
+        """Fingerprints that are not boilerplate."""
         return self.fingerprints - self.template - self.common
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Query:
-    """A text as a search sees it.
+class SearchQuery:
+    """The text of a search with its fingerprints.
 
     Attributes:
-        text: as it was given.
+        text: unchanged.
         language: as `Sample.language` spells it, or None.
         profile: of the fingerprints.
         fingerprints: form by form.
         distinct: uint64 [|Q|], form by form, in text order; forms that the text is too short for are left out.
-        telling: those of `distinct` that are no boilerplate; maybe none.
+        distinctive: those of `distinct` that are not boilerplate; it may be empty.
         evidence: the counts.
     """
 
@@ -65,7 +65,7 @@ class Query:
     profile: Profile
     fingerprints: Mapping[Form, Fingerprints | TooShort]
     distinct: Mapping[Form, Hashes]
-    telling: Mapping[Form, Hashes]
+    distinctive: Mapping[Form, Hashes]
     evidence: tuple[ChannelEvidence, ...]
 
     @property
@@ -75,43 +75,39 @@ class Query:
 
     @property
     def too_short(self) -> str | None:
-        """Why nothing can be said at all; None where one channel can."""
-        reasons = [one.too_short for one in self.evidence]
+        """Reason why no channel decides anything; None where one can."""
+        reasons = [channel.too_short for channel in self.evidence]
         return "; ".join(reason for reason in reasons if reason) if all(reasons) else None
 
 
-def read_query(text: str, language: str | None, index: Searchable, boilerplate: Boilerplate) -> Query:
-    """Fingerprint a text as the index was, and tell boilerplate apart."""
-    found = fingerprint(text, language, index.profile)
+def read_query(text: str, language: str | None, index: Searchable, boilerplate: Boilerplate) -> SearchQuery:
+    """Fingerprint a text as the documents of an index are, and mark boilerplate."""
+    fingerprints = fingerprint(text, language, index.profile)
     distinct: dict[Form, Hashes] = {}
-    telling: dict[Form, Hashes] = {}
+    distinctive: dict[Form, Hashes] = {}
     evidence = []
-    for form, one in found.items():
-        if isinstance(one, TooShort):
-            evidence.append(ChannelEvidence(form, one.units, too_short=one.reason))
+    for form, channel in fingerprints.items():
+        if isinstance(channel, TooShort):
+            evidence.append(ChannelEvidence(form, channel.units, too_short=channel.reason))
             continue
-        _, first = np.unique(one.hashes, return_index=True)
+        # np.unique sorts by hash; the sorted first positions restore the order of the text
+        _, first = np.unique(channel.hashes, return_index=True)
         first.sort()
-        left_out = ignored(one, language, index, boilerplate)
-        of_template, common = left_out.template[first], left_out.common[first]
-        distinct[form] = one.hashes[first]
-        telling[form] = distinct[form][~(of_template | common)]
-        evidence.append(
-            ChannelEvidence(form, one.units, len(first), template=int(of_template.sum()), common=int(common.sum()))
-        )
-    return Query(text, language, index.profile, found, distinct, telling, tuple(evidence))
+        mask = find_boilerplate(channel, language, index, boilerplate)
+        template, common = mask.template[first], mask.common[first]
+        distinct[form] = channel.hashes[first]
+        distinctive[form] = distinct[form][~(template | common)]
+        counts = ChannelEvidence(form, channel.units, len(first), int(template.sum()), int(common.sum()))
+        evidence.append(counts)
+    return SearchQuery(text, language, index.profile, fingerprints, distinct, distinctive, tuple(evidence))
 
 
 def with_lookup(evidence: ChannelEvidence, overlap: Overlap | None) -> ChannelEvidence:
-    """The counts with those of a look-up."""
+    """Return the counts with those of a look-up."""
     if overlap is None:
         return evidence
-    return ChannelEvidence(
-        evidence.form,
-        evidence.units,
-        evidence.fingerprints,
-        evidence.template,
-        evidence.common,
+    return replace(
+        evidence,
         absent=overlap.absent,
         too_common=overlap.too_common,
         left=overlap.left,

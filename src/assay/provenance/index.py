@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from assay.errors import CorpusIndexError
 from assay.provenance.adding import batches
 from assay.provenance.catalogue import Catalogue
-from assay.provenance.confidence import FILE, Calibration, calibration_for
+from assay.provenance.confidence import FILE, IndexCalibration, calibration_for
 from assay.provenance.document import Document
 from assay.provenance.index_folder import (
     CATALOGUE,
@@ -48,9 +48,6 @@ from assay.types import Encoder, Float32Array
 
 BATCH = 512
 """Documents that are fingerprinted, encoded and stored together."""
-
-PAPER_BUDGET, PAPER_COMMON = 64, 0.005
-"""HybridSourceTracker: fingerprints in more than 0.5 % of the documents are dropped, the 64 rarest are looked up."""
 
 
 class CodeIndex:
@@ -259,10 +256,12 @@ class CodeIndex:
             }
 
     def overlap(self, form: Form, hashes: Hashes, *, candidates: int = CANDIDATES) -> Overlap:
-        """Documents that share these fingerprints, in text order; look-ups as the profile has them."""
-        budget, common = (PAPER_BUDGET, PAPER_COMMON) if self.profile.name == "paper" else (None, None)
+        """Return documents that share these fingerprints, in text order; look-ups as the profile has them."""
+        search = self.profile.search
         with self.snapshot():
-            return self._postings.overlap(form, hashes, budget=budget, common=common, candidates=candidates)
+            return self._postings.overlap(
+                form, hashes, budget=search.budget, common=search.common, candidates=candidates
+            )
 
     def shared(self, form: Form, hashes: Hashes, documents: Ids) -> NDArray[np.int32]:
         """|Q ∩ D|, [documents]: how many distinct ones of these hashes each document has, however common they are."""
@@ -279,7 +278,7 @@ class CodeIndex:
         with self.snapshot():
             return self._postings.frequencies(form, hashes)
 
-    def calibration(self) -> Calibration | None:
+    def calibration(self) -> IndexCalibration | None:
         """False-positive rates measured on this index, else the shipped ones of its profile, else None.
 
         Raises:
@@ -287,7 +286,7 @@ class CodeIndex:
         """
         return calibration_for(self.folder, self.profile)
 
-    def keep_calibration(self, calibration: Calibration) -> str:
+    def keep_calibration(self, calibration: IndexCalibration) -> str:
         """Let what was measured on this index stand in place of what is shipped; gives where it is."""
         calibration.save(self.folder / FILE)
         return str(self.folder / FILE)

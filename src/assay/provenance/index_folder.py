@@ -1,4 +1,4 @@
-"""The folder of an index: what lies in it, what it was made with, and who may write.
+"""The folder of an index: its files, its profile and encoder, and the lock of its writer.
 
 index.json            format, profile, encoder
 catalogue.sqlite      documents, origins, files seen: `assay.provenance.catalogue`
@@ -10,7 +10,7 @@ writer.lock           held by the one process that writes
 import json
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -19,10 +19,10 @@ from filelock import FileLock, Timeout
 from assay.errors import AssayError, CorpusIndexError
 from assay.files import sync_folder
 from assay.provenance.catalogue import Catalogue
-from assay.retrieval import Channel, Postings, Profile, VectorIndex, writing
+from assay.retrieval import Postings, Profile, VectorIndex, writing
 from assay.types import Encoder
 
-FORMAT = 1
+INDEX_FORMAT = 1
 DESCRIPTION = "index.json"
 CATALOGUE = "catalogue.sqlite"
 POSTINGS = "postings"
@@ -32,11 +32,11 @@ LOCK = "writer.lock"
 
 @dataclass(frozen=True, slots=True)
 class Description:
-    """What an index was made with.
+    """Profile and encoder of an index.
 
     Attributes:
         profile: of the fingerprints.
-        encoder: name of the encoder, None without vectors.
+        encoder: name of the encoder; None without vectors.
         encoder_digest: its digest.
     """
 
@@ -46,37 +46,38 @@ class Description:
 
 
 def make_folder(folder: Path, profile: Profile, encoder: Encoder | None) -> None:
-    """An empty index in a new or empty folder; `index.json` comes last and makes it one.
+    """Create an empty index in a new or empty folder.
 
     Raises:
-        CorpusIndexError: the folder holds something, or cannot be written.
+        CorpusIndexError: the folder is not empty, or cannot be written.
     """
     try:
         folder.mkdir(parents=True, exist_ok=True)
         if any(folder.iterdir()):
-            raise CorpusIndexError(f"{folder}: holds something already: an index is made in a new or empty folder")
+            raise CorpusIndexError(f"{folder}: the folder is not empty; expected a new or empty folder for an index")
     except OSError as error:
-        raise CorpusIndexError(f"{folder}: no index can be made here: {error.strerror}") from error
+        raise CorpusIndexError(f"{folder}: an index cannot be created here: {error.strerror}") from error
     Catalogue.create(folder / CATALOGUE)
     Postings.create(folder / POSTINGS, profile)
     if encoder is not None:
         VectorIndex.create(folder / VECTORS, encoder.dimensions)
+    # last: a folder without it is not an index, so a killed process never leaves half of one
     with writing(folder / DESCRIPTION) as file:
         file.write(json.dumps(description_content(profile, encoder), indent=1).encode())
     sync_folder(folder)
 
 
 def description_content(profile: Profile, encoder: Encoder | None) -> dict[str, Any]:
-    """What is written down of an index when it is made, as JSON has it."""
+    """Return the description that a new index stores, as JSON has it."""
     described = encoder and {"name": encoder.name, "digest": encoder.digest}
-    return {"format": FORMAT, "profile": asdict(profile), "encoder": described}
+    return {"format": INDEX_FORMAT, "profile": profile.content(), "encoder": described}
 
 
 def read_description(folder: Path) -> Description:
-    """What the index in a folder was made with.
+    """Return the description of the index in a folder.
 
     Raises:
-        CorpusIndexError: there is none, or one of another version.
+        CorpusIndexError: there is no index, or one of another format version.
     """
     path = folder / DESCRIPTION
     if not path.is_file():
@@ -88,45 +89,46 @@ def read_description(folder: Path) -> Description:
     return description_of(content, path)
 
 
-def description_of(content: Any, place: Path | str) -> Description:  # noqa: ANN401  it is what is checked here
-    """What `description_content` wrote.
+def description_of(content: Any, place: Path | str) -> Description:  # noqa: ANN401  checked here
+    """Read a value that `description_content` returned.
 
     Args:
         content: parsed JSON.
         place: folder or address, for the error.
 
     Raises:
-        CorpusIndexError: it is something else, or of another version.
+        CorpusIndexError: the value is something else, or of another format version.
     """
+    # the version comes first: another format may have other fields, and is not damaged because of that
+    version = content.get("format") if isinstance(content, dict) else None
+    if version is not None and version != INDEX_FORMAT:
+        raise CorpusIndexError(
+            f"{place}: index of format {version}, written by another version of assay; expected format {INDEX_FORMAT}"
+        )
     try:
-        version, profile = content["format"], content["profile"]
         encoder = content["encoder"] or {"name": None, "digest": None}
-        channels = tuple(Channel(**one) for one in profile["channels"])
-        described = Description(Profile(profile["name"], channels), encoder["name"], encoder["digest"])
+        return Description(Profile.of(content["profile"]), encoder["name"], encoder["digest"])
     except (KeyError, TypeError, AssayError) as error:
         raise CorpusIndexError(f"{place}: its description is damaged: {error}") from error
-    if version != FORMAT:
-        raise CorpusIndexError(f"{place}: index of format {version}: this assay reads format {FORMAT}")
-    return described
 
 
 def fitting_encoder(
     place: Path | str, described: Description, encoder: Encoder | None, *, writable: bool
 ) -> Encoder | None:
-    """The encoder, if it is the one that the index was made with.
+    """Return the encoder if it is that of the index; None if there is none, or if the index has no vectors.
 
     Raises:
-        CorpusIndexError: it is another one, or it is missing where documents are to be added.
+        CorpusIndexError: the index has vectors of another encoder, or is to be written without its encoder.
     """
     if described.encoder is None:
         return None
     if encoder is None:
         if writable:
-            raise CorpusIndexError(f"{place}: holds vectors of {described.encoder}: adding needs that encoder")
+            raise CorpusIndexError(f"{place}: contains vectors of {described.encoder}; expected that encoder")
         return None
     if encoder.digest != described.encoder_digest:
         raise CorpusIndexError(
-            f"{place}: holds vectors of {described.encoder} (digest {str(described.encoder_digest)[:12]}), "
+            f"{place}: contains vectors of {described.encoder} (digest {str(described.encoder_digest)[:12]}), "
             f"not of {encoder.name} (digest {encoder.digest[:12]}): vectors of different encoders cannot be compared"
         )
     return encoder
@@ -134,16 +136,19 @@ def fitting_encoder(
 
 @contextmanager
 def writer_lock(folder: Path) -> Iterator[None]:
-    """Inside this block no other process writes; the lock falls with the process.
+    """Lock the index against other writers; the system releases the lock of a killed process.
 
     Raises:
-        CorpusIndexError: another one writes.
+        CorpusIndexError: another process writes.
     """
+    # no waiting (timeout 0): a build may take hours. Not bound to a thread: a service may close it from another one
     lock = FileLock(folder / LOCK, timeout=0, thread_local=False)
     try:
         lock.acquire()
     except Timeout:
-        raise CorpusIndexError(f"{folder}: another process is writing to this index; one can at a time") from None
+        raise CorpusIndexError(
+            f"{folder}: another process is writing to this index; expected no other writer"
+        ) from None
     except OSError as error:
         raise CorpusIndexError(f"{folder}: cannot be written: {error.strerror}") from error
     try:

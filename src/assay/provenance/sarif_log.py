@@ -1,4 +1,4 @@
-"""Traces as SARIF 2.1.0, the form in which code hosts take findings (OASIS standard, 27 March 2020)."""
+"""Traces as SARIF 2.1.0, the format of findings that code hosts accept (OASIS standard, 27 March 2020)."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -11,27 +11,27 @@ from assay.provenance.texts import SourceText
 from assay.provenance.tracing import Trace
 from assay.types import Match
 
-SCHEMA = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json"
+SARIF_SCHEMA = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json"
 
-MATCH, LICENCE = "source-found", "denied-licence"
+_MATCH, _LICENCE = "source-found", "denied-licence"
 _RULES = [
     {
-        "id": MATCH,
-        "shortDescription": {"text": "Code that stands in an indexed source"},
+        "id": _MATCH,
+        "shortDescription": {"text": "Code that occurs in an indexed source"},
         "fullDescription": {"text": "These lines share fingerprints with a document of the index."},
         "defaultConfiguration": {"level": "note"},
     },
     {
-        "id": LICENCE,
-        "shortDescription": {"text": "Code that stands in a source under a denied licence"},
-        "fullDescription": {"text": "These lines share fingerprints with a document under a licence to fail on."},
+        "id": _LICENCE,
+        "shortDescription": {"text": "Code that occurs in a source under a denied licence"},
+        "fullDescription": {"text": "These lines share fingerprints with a document under a denied licence."},
         "defaultConfiguration": {"level": "error"},
     },
 ]
 
 
 def sarif(traced: Sequence[tuple[SourceText, Trace]], denied_licences: Sequence[str] = ()) -> dict[str, Any]:
-    """Return one run with a result for each match: its place here, and as related locations its places there.
+    """Return one run with a result for each match: its lines in the traced text, and its sources as locations.
 
     Names of the index are escaped: an address is left out unless it is one of the web, and paths stay inside the
     corpus.
@@ -39,7 +39,7 @@ def sarif(traced: Sequence[tuple[SourceText, Trace]], denied_licences: Sequence[
     results = [_result(source, match, trace, denied_licences) for source, trace in traced for match in trace.matches]
     driver = {"name": "assay", "version": __version__, "rules": _RULES}
     return {
-        "$schema": SCHEMA,
+        "$schema": SARIF_SCHEMA,
         "version": "2.1.0",
         "runs": [{"tool": {"driver": driver}, "columnKind": "unicodeCodePoints", "results": results}],
     }
@@ -51,11 +51,11 @@ def _result(source: SourceText, match: Match, trace: Trace, denied_licences: Seq
     sure = "" if match.confidence is None else f", confidence {match.confidence:.4f}"
     of = f" of {match.repository}" if match.repository else ""
     text = sarif_message(
-        f"{match.containment:.0%} of this code stands in {match.path}{of} "
+        f"{match.containment:.0%} of this code occurs in {match.path}{of} "
         f"(licence {match.licence}{sure}, by {match.channel})"
     )
     result: dict[str, Any] = {
-        "ruleId": LICENCE if is_denied else MATCH,
+        "ruleId": _LICENCE if is_denied else _MATCH,
         "ruleIndex": int(is_denied),
         "level": "error" if is_denied else "note",
         "message": {"text": text},
@@ -78,7 +78,7 @@ def _result(source: SourceText, match: Match, trace: Trace, denied_licences: Seq
         },
     }
     if match.spans:
-        there, message = corpus_uri(match.path), sarif_message(f"stands in {match.path}")
+        there, message = corpus_uri(match.path), sarif_message(f"occurs in {match.path}")
         result["relatedLocations"] = [
             _location(there, span.document_first, span.document_last, message, number)
             for number, span in enumerate(match.spans)

@@ -7,7 +7,7 @@ from typing import Protocol, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from assay.provenance.confidence import Calibration
+from assay.provenance.confidence import IndexCalibration
 from assay.provenance.document import Document
 from assay.provenance.stored import AddCounts, IndexInfo, SeenFile, StoredDocument
 from assay.retrieval import CANDIDATES, Form, Hashes, Ids, Overlap, Profile
@@ -42,11 +42,11 @@ class Searchable(Protocol):
         """A block in which answers belong together, as far as the index can promise that."""
         ...
 
-    def calibration(self) -> Calibration | None:
+    def calibration(self) -> IndexCalibration | None:
         """False-positive rates measured on this index, else the shipped ones of its profile, else None."""
         ...
 
-    def keep_calibration(self, calibration: Calibration) -> str:
+    def keep_calibration(self, calibration: IndexCalibration) -> str:
         """Let what was measured on this index stand in place of what is shipped; gives where it is."""
         ...
 

@@ -1,4 +1,4 @@
-"""Which lines of a query stand in which lines of a document."""
+"""Lines of a query that also occur in a document, and the lines where they do."""
 
 from collections.abc import Iterator
 
@@ -9,23 +9,23 @@ from assay.retrieval import Fingerprints
 from assay.types import Span
 
 REPEATS = 64
-"""Occurrences of one fingerprint in a document that are looked at; code that says one thing more often says it here."""
+"""Occurrences of one fingerprint in a document that are examined: repetitive code would give pairs without end."""
 
 PAIRS = 1 << 16
-"""Pairs of occurrences that are compared; where there are more, fewer occurrences of each fingerprint are looked at, on
-both sides. Without this bound a text that repeats one character takes minutes."""
+"""Pairs of occurrences that are compared; with more, fewer occurrences of each fingerprint are examined on both sides.
+ Without this bound a text that repeats one character takes minutes."""
 
 JOINED = 1
-"""Lines between two spans, on both sides, over which they become one."""
+"""Lines between two spans, on both sides, that still let them become one."""
 
-Pairs = NDArray[np.int64]
+_Pairs = NDArray[np.int64]
 
 
 def spans(query: Fingerprints, document: Fingerprints, first_line: int = 1) -> tuple[Span, ...]:
-    """Matched stretches in query order; no line range of the query is explained twice by the same fingerprint.
+    """Return the matched stretches in query order; each fingerprint of the query explains one stretch.
 
     A shared run of code gives fingerprints at a constant distance between both sides, not further apart than a window.
-    The longest runs are taken first, then what is left of the others.
+    The longest runs are taken first, then the rest of the others.
 
     Args:
         query: of one channel.
@@ -52,24 +52,25 @@ def spans(query: Fingerprints, document: Fingerprints, first_line: int = 1) -> t
     )
 
 
-def _pairs(query: Fingerprints, document: Fingerprints) -> Pairs:
-    """[p, 2], numbers of a query's and a document's fingerprint with one hash."""
+def _pairs(query: Fingerprints, document: Fingerprints) -> _Pairs:
+    """Return the positions [p, 2] of fingerprints of the query and the document that have the same hash."""
     order = np.argsort(document.hashes, kind="stable")
     ascending = document.hashes[order]
     starts = np.searchsorted(ascending, query.hashes, side="left")
     in_document = np.searchsorted(ascending, query.hashes, side="right") - starts
     counts = _counts(query, in_document)
+    # each fingerprint of the query beside its run of equal hashes in the document, written out without a loop
     of_query = np.repeat(np.arange(len(query)), counts)
     within = np.arange(len(of_query)) - np.repeat(np.cumsum(counts) - counts, counts)
     return np.stack([of_query, order[np.repeat(starts, counts) + within]], axis=1)
 
 
-def _counts(query: Fingerprints, in_document: Pairs) -> Pairs:
-    """Occurrences in the document with which each fingerprint of the query is paired.
+def _counts(query: Fingerprints, in_document: _Pairs) -> _Pairs:
+    """Return the number of occurrences in the document with which each fingerprint of the query is paired.
 
     Args:
         query: of one channel.
-        in_document: int64 [q], how often each of its fingerprints stands in the document.
+        in_document: int64 [q], how often each of its fingerprints occurs in the document.
     """
     repeats = REPEATS
     counts = np.minimum(in_document, repeats)
@@ -85,8 +86,11 @@ def _counts(query: Fingerprints, in_document: Pairs) -> Pairs:
     return counts
 
 
-def _longest_runs(query: Fingerprints, document: Fingerprints, pairs: Pairs) -> Iterator[Pairs]:
-    """Pairs on one diagonal, cut where a window lies between two without a common fingerprint; the longest first."""
+def _longest_runs(query: Fingerprints, document: Fingerprints, pairs: _Pairs) -> Iterator[_Pairs]:
+    """Yield runs of pairs on one diagonal, the longest first.
+
+    Winnowing keeps a fingerprint in each window, so a gap longer than a window is not shared code and ends the run.
+    """
     at = query.positions[pairs[:, 0]]
     diagonal = document.positions[pairs[:, 1]] - at
     order = np.lexsort((at, diagonal))
@@ -97,7 +101,7 @@ def _longest_runs(query: Fingerprints, document: Fingerprints, pairs: Pairs) -> 
         yield pairs[starts[run] : stops[run]]
 
 
-def _lines(query: Fingerprints, document: Fingerprints, run: Pairs) -> tuple[int, int, int, int]:
+def _lines(query: Fingerprints, document: Fingerprints, run: _Pairs) -> tuple[int, int, int, int]:
     of_query, of_document = run[:, 0], run[:, 1]
     return (
         int(query.lines[of_query[0]]),
@@ -108,13 +112,14 @@ def _lines(query: Fingerprints, document: Fingerprints, run: Pairs) -> tuple[int
 
 
 def _joined(chosen: list[tuple[int, int, int, int]]) -> list[tuple[int, int, int, int]]:
-    """Neighbours on both sides as one stretch."""
+    """Join stretches that are neighbours on both sides."""
     joined: list[tuple[int, int, int, int]] = []
-    for one in sorted(chosen):
-        if joined and _follows(joined[-1], one):
+    for stretch in sorted(chosen):
+        if joined and _follows(joined[-1], stretch):
             before = joined.pop()
-            one = (before[0], max(before[1], one[1]), before[2], max(before[3], one[3]))  # noqa: PLW2901  grows
-        joined.append(one)
+            joined.append((before[0], max(before[1], stretch[1]), before[2], max(before[3], stretch[3])))
+        else:
+            joined.append(stretch)
     return joined
 
 

@@ -19,13 +19,13 @@ def language_by_evidence(text: str, index: Searchable) -> str | None:
     indexed = {language_named(name) for name in index.languages() if name is not None}
     for candidate in (None, *(name for name in languages_with("fingerprints") if name in indexed)):
         result = trace(text, index, language=candidate, method="winnowing", top=1)
-        evidence = (result.matches[0].containment, known_share(result)) if result.matches else (0.0, 0.0)
+        evidence = (result.matches[0].containment, indexed_share(result)) if result.matches else (0.0, 0.0)
         if evidence > best:
             best, language = evidence, candidate
     return language
 
 
-def known_share(result: Trace) -> float:
+def indexed_share(result: Trace) -> float:
     """Return the share of a text's fingerprints that occur in some document, over all channels."""
     total = sum(channel.fingerprints for channel in result.evidence)
     return sum(channel.fingerprints - channel.absent for channel in result.evidence) / max(1, total)

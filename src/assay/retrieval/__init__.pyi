@@ -24,6 +24,8 @@ from .profiles import PAPER as PAPER
 from .profiles import PROFILES as PROFILES
 from .profiles import Channel as Channel
 from .profiles import Profile as Profile
+from .profiles import RankBy as RankBy
+from .profiles import SearchSettings as SearchSettings
 from .profiles import profile_named as profile_named
 from .regions import COMMENT as COMMENT
 from .regions import find_regions as find_regions

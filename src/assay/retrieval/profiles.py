@@ -1,12 +1,15 @@
-"""What is winnowed and how finely: profiles and their channels."""
+"""Profiles: the channels in which texts are fingerprinted, and the settings of a search in an index of them."""
 
-from dataclasses import dataclass
-from typing import get_args
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field
+from typing import Any, Literal, get_args
 
 from assay.errors import AssayError
 from assay.retrieval.canonical import Form
 from assay.retrieval.hashing import GRAM_HASHES, HashName
 from assay.retrieval.winnowing import LONGEST_WINDOW
+
+RankBy = Literal["length", "containment", "jaccard"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,8 +48,33 @@ class Channel:
 
 
 @dataclass(frozen=True, slots=True)
+class SearchSettings:
+    """Settings of the search in an index of one profile.
+
+    Attributes:
+        budget: fingerprints of a query that are looked up at most, the rarest first; None: as many as may be read.
+        common: share of the documents above which a fingerprint is not looked up; None: no such limit.
+        ignores_boilerplate: fingerprints of boilerplate are ignored; see `assay.provenance.boilerplate`.
+        gate: documents that are taken by vector, the nearest.
+        rank_by: order of the matches; see `assay.provenance.ranking.ranked`.
+    """
+
+    budget: int | None = None
+    common: float | None = None
+    ignores_boilerplate: bool = True
+    gate: int = 400
+    rank_by: RankBy = "length"
+
+
+@dataclass(frozen=True, slots=True)
 class Profile:
-    """The channels that a text is fingerprinted in, at most one of a form.
+    """The channels in which a text is fingerprinted, at most one of each form, and the settings of the search.
+
+    Attributes:
+        name: under which an index records it.
+        channels: at least one.
+        search: settings of the search. They change no fingerprint, so they are not stored with an index, and profiles
+            that differ only in them are equal.
 
     Raises:
         AssayError: no channel, or two of one form.
@@ -54,26 +82,52 @@ class Profile:
 
     name: str
     channels: tuple[Channel, ...]
+    # repr and equality identify the fingerprints of an index, so they must not depend on the search
+    search: SearchSettings = field(default=SearchSettings(), repr=False, compare=False)
 
     def __post_init__(self) -> None:
         forms = [channel.form for channel in self.channels]
         if not forms or len(set(forms)) < len(forms):
             raise AssayError(f"profile {self.name!r} has the channels {forms}: expected at least one, each form once")
 
+    def content(self) -> dict[str, Any]:
+        """Return what an index stores of the profile, as JSON has it."""
+        return {"name": self.name, "channels": [asdict(channel) for channel in self.channels]}
+
+    @classmethod
+    def of(cls, content: Mapping[str, Any]) -> "Profile":
+        """Read what `content` returned; a shipped profile of that name gives the settings of the search.
+
+        Raises:
+            KeyError: a field is missing.
+            TypeError: a channel has other fields.
+            AssayError: a value is out of range.
+        """
+        shipped = PROFILES.get(content["name"], DEFAULT)
+        return cls(content["name"], tuple(Channel(**channel) for channel in content["channels"]), shipped.search)
+
 
 DEFAULT = Profile("default", (Channel("characters", k=15, w=10), Channel("tokens", k=20, w=10)))
 """Exact and reformatted copies by characters, renamed ones by tokens."""
 
-PAPER = Profile("paper", (Channel("characters", k=15, w=10, hash="sha1-16"),))
-"""The winnowing baseline of HybridSourceTracker: SHA-1 cut to its last 16 bits. The text of the paper that we
-have names no k and no w; with those of `DEFAULT` the two differ in the hash and the token channel alone."""
+PAPER = Profile(
+    "paper",
+    (Channel("characters", k=15, w=10, hash="sha1-16"),),
+    SearchSettings(budget=64, common=0.005, ignores_boilerplate=False, gate=100, rank_by="jaccard"),
+)
+"""The method of HybridSourceTracker.
+
+Fingerprints are SHA-1 cut to its last 16 bits. Those in more than 0.5 % of the documents are dropped, the 64 rarest are
+looked up, and the 100 nearest documents by vector are ranked by the Jaccard index. The text of the paper that we have
+does not state k and w; they are those of `DEFAULT`, so the fingerprints differ in the hash and the token channel alone.
+"""
 
 PROFILES = {profile.name: profile for profile in (DEFAULT, PAPER)}
 """By name."""
 
 
 def profile_named(name: str) -> Profile:
-    """The profile of that name.
+    """Return the profile of that name.
 
     Raises:
         AssayError: there is none.

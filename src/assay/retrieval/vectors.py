@@ -88,7 +88,10 @@ class VectorIndex:
         generation = numbers[-1] if generation is None else generation
         manifest = read_manifest(folder, generation)
         if manifest["version"] != VERSION:
-            raise CorpusIndexError(f"{folder}: vectors of version {manifest['version']}: this assay reads {VERSION}")
+            raise CorpusIndexError(
+                f"{folder}: vectors of format {manifest['version']}, written by another version of assay; "
+                f"expected format {VERSION}"
+            )
         files = []
         for entry in manifest["files"]:
             try:

@@ -3,11 +3,11 @@
 from assay import __version__
 from assay.errors import AssayError
 from assay.languages import languages_with
-from assay.provenance import Method, Searchable, Trace, language_by_evidence, trace
+from assay.provenance import Searchable, SearchMethod, Trace, language_by_evidence, trace
 from assay.service.schemas import DocumentAnswer, InfoAnswer, TraceAnswer, TraceRequest
 
 
-def methods_of(index: Searchable) -> list[Method]:
+def methods_of(index: Searchable) -> list[SearchMethod]:
     """What an index can serve, the best first."""
     return ["union", "winnowing", "vector", "hst"] if index.finds_by_vector else ["winnowing"]
 

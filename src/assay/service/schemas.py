@@ -4,7 +4,7 @@ from typing import Literal
 
 from pydantic import BaseModel, Field
 
-from assay.provenance import Method, Origin
+from assay.provenance import Origin, SearchMethod
 from assay.types import Match
 
 MOST_MATCHES = 100
@@ -20,7 +20,9 @@ class TraceRequest(BaseModel):
     language: str | None = Field(
         None, max_length=LONGEST_NAME, description="Its language; without it, the one in which most of it occurs."
     )
-    method: Method | None = Field(None, description="Of those that the index can serve; by default the best of them.")
+    method: SearchMethod | None = Field(
+        None, description="Of those that the index can serve; by default the best of them."
+    )
     top: int = Field(10, ge=1, le=MOST_MATCHES, description="At most so many sources.")
 
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from assay.code import Variant, variants
-from assay.provenance import CodeIndex, Cut, Document, Origin, Trace, trace
+from assay.provenance import CodeIndex, Cut, Document, Origin, Trace, TraceSettings, trace
 from assay.retrieval import open_encoder
 from assay.types import Sample
 
@@ -54,7 +54,8 @@ def traced_function(functions: Sequence[Sample], folder: Path) -> Traced | None:
                 continue
             (variant,) = variants(function.text, 1).variants or (None,)
             if variant is not None and renamed_in(variant) >= FEWEST_CHANGED:
-                result = trace(variant.text, index, language="python", top=3, min_confidence=SURE)
+                settings = TraceSettings(min_confidence=SURE)
+                result = trace(variant.text, index, language="python", top=3, settings=settings)
                 return Traced(function.id, variant.text, renamed_in(variant), len(index), result)
     return None
 

@@ -7,7 +7,7 @@ from types import MappingProxyType
 import numpy as np
 from numpy.typing import NDArray
 
-from assay.provenance import CodeIndex, Method, rank_candidates
+from assay.provenance import CodeIndex, SearchMethod, rank_candidates
 from assay.retrieval import mixed
 
 DEPTH = 100
@@ -24,7 +24,7 @@ class Way:
     """
 
     profile: str
-    method: Method
+    method: SearchMethod
 
 
 WAYS: Mapping[str, Way] = MappingProxyType(
@@ -40,7 +40,7 @@ WAYS: Mapping[str, Way] = MappingProxyType(
 """The paper's fingerprints and ours; the vectors are the same throughout."""
 
 
-def answers(text: str, language: str | None, index: CodeIndex, method: Method) -> NDArray[np.int64]:
+def answers(text: str, language: str | None, index: CodeIndex, method: SearchMethod) -> NDArray[np.int64]:
     """Return the numbers of the documents that a trace compares the text with, best first, at most `DEPTH`.
 
     Documents of equal rank come in an order by a hash of their numbers. A trace shows them by path; here the path would

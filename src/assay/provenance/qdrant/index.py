@@ -16,7 +16,7 @@ from qdrant_client import QdrantClient
 
 from assay.errors import CorpusIndexError
 from assay.provenance.adding import batches
-from assay.provenance.confidence import Calibration, shipped_calibration
+from assay.provenance.confidence import IndexCalibration, shipped_calibration
 from assay.provenance.document import Document, Origin
 from assay.provenance.index_folder import Description, description_content, description_of, fitting_encoder
 from assay.provenance.qdrant.collection import Collection
@@ -163,14 +163,14 @@ class QdrantIndex:
         with self._lists.remembered():
             yield self
 
-    def calibration(self) -> Calibration | None:
+    def calibration(self) -> IndexCalibration | None:
         """See `Searchable`."""
         content = self._lists.once("calibration", self._files.calibration)
         if content is None:
             return shipped_calibration(self.profile)
-        return Calibration.of(content, self.profile, self.address)
+        return IndexCalibration.of(content, self.profile, self.address)
 
-    def keep_calibration(self, calibration: Calibration) -> str:
+    def keep_calibration(self, calibration: IndexCalibration) -> str:
         """Let what was measured on this index stand in place of what is shipped; gives where it is."""
         self._files.calibrate(calibration.content())
         return self.address

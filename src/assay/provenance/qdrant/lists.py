@@ -9,7 +9,6 @@ from typing import Any, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from assay.provenance.index import PAPER_BUDGET, PAPER_COMMON
 from assay.provenance.qdrant.collection import Collection
 from assay.provenance.qdrant.layout import has_form
 from assay.provenance.qdrant.points import sparse, unpacked
@@ -72,11 +71,10 @@ class Lists:
         """
         _, first = np.unique(hashes, return_index=True)
         query = hashes[np.sort(first)]
-        is_paper = self._profile.name == "paper"
-        most = min(READING, int(PAPER_COMMON * self.count()) if is_paper else MOST_DOCUMENTS)
+        search = self._profile.search
+        most = min(READING, MOST_DOCUMENTS if search.common is None else int(search.common * self.count()))
         frequencies = self.frequencies(form, query)
-        budget = PAPER_BUDGET if is_paper else None
-        chosen = choose(frequencies, keys_of(query), most=most, budget=budget, reading=READING)
+        chosen = choose(frequencies, keys_of(query), most=most, budget=search.budget, reading=READING)
         documents = self._sharing(form, query[chosen], candidates)
         counts = self.shared(form, query[chosen], documents)
         # an index of 32 bits may stand for another fingerprint

@@ -2,7 +2,6 @@
 
 import zlib
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict
 from pathlib import Path
 from typing import Any, Self
 
@@ -19,7 +18,7 @@ from assay.retrieval.postings.merging import merge_segments
 from assay.retrieval.postings.overlap import Overlap, frequencies_of, overlap_of, shared_of, sizes_of
 from assay.retrieval.postings.policy import to_merge
 from assay.retrieval.postings.segment import VERSION, Segment
-from assay.retrieval.profiles import Channel, Profile
+from assay.retrieval.profiles import Profile
 
 READING = 6_000
 """Postings that a query reads at most in one form: its cost does not grow with the index."""
@@ -78,8 +77,11 @@ class Postings:
         generation = numbers[-1] if generation is None else generation
         manifest = read_manifest(folder, generation)
         if manifest["version"] != VERSION:
-            raise CorpusIndexError(f"{folder}: postings of version {manifest['version']}: this assay reads {VERSION}")
-        profile = Profile(manifest["profile"]["name"], tuple(Channel(**one) for one in manifest["profile"]["channels"]))
+            raise CorpusIndexError(
+                f"{folder}: postings of format {manifest['version']}, written by another version of assay; "
+                f"expected format {VERSION}"
+            )
+        profile = Profile.of(manifest["profile"])
         segments = []
         for entry in manifest["segments"]:
             try:
@@ -275,7 +277,7 @@ class Postings:
                     file.write(segment.dead.astype("<u4", copy=False).data)
                 entry |= {"dead": dead, "checksum": zlib.crc32(segment.dead.data)}
             entries.append(entry)
-        manifest = {"version": VERSION, "profile": asdict(self.profile), "segments": entries}
+        manifest = {"version": VERSION, "profile": self.profile.content(), "segments": entries}
         publish(self.folder, generation, manifest)
         self.generation, self._changed = generation, False
         # a reader that has just read the number of the one before still finds it

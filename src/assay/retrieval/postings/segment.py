@@ -195,7 +195,9 @@ def _contents(data: mmap.mmap | bytes) -> dict[str, tuple[int, int, int]]:
     if magic != MAGIC:
         raise CorpusIndexError("segment is half-written or damaged: it has no tail")
     if version != VERSION:
-        raise CorpusIndexError(f"segment of version {version}: this assay reads version {VERSION}")
+        raise CorpusIndexError(
+            f"segment of format {version}, written by another version of assay; expected format {VERSION}"
+        )
     encoded = data[-TAIL.size - length : -TAIL.size]
     if zlib.crc32(encoded) != checksum:
         raise CorpusIndexError("segment is damaged: its list of contents is not what was written")

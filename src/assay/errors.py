@@ -25,6 +25,7 @@ EXTRAS = {
     "tokenizers": "hf",
     "accelerate": "hf",
     "peft": "hf",
+    "pandas": "pandas",
     "datasets": "hub",
     "fastapi": "serve",
     "uvicorn": "serve",

@@ -5,9 +5,11 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 import numpy as np
+import pyarrow as pa
 from numpy.typing import NDArray
 
 from assay.evaluation import BlindBaseline, DosePoint, Estimate, FlagRate, Ranking, SetTest
+from assay.reports import Report, TabularResult
 from assay.types import Float32Array, Int32Array, Sample
 
 
@@ -103,7 +105,7 @@ class SampleTokens:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Audit:
+class Audit(TabularResult):
     """Everything one audit measured and decided.
 
     Attributes:
@@ -130,6 +132,30 @@ class Audit:
     blind_compares: str = ""
     tokens: tuple[SampleTokens, ...] = ()
     notes: tuple[str, ...] = ()
+
+    def to_arrow(self) -> pa.Table:
+        """Return one row per sample: `id`, `label`, `group`, each score, and `NAME_p`, `NAME_q` of calibrated scores.
+
+        A value that could not be computed is null.
+        """
+        columns: dict[str, pa.Array] = {
+            "id": pa.array([sample.id for sample in self.samples], pa.string()),
+            "label": pa.array([sample.label for sample in self.samples], pa.string()),
+            "group": pa.array([sample.group for sample in self.samples], pa.string()),
+        }
+        for name, column in self.values.items():
+            columns[name] = pa.array(column, pa.float64(), from_pandas=True)  # NaN becomes null
+            calibration = self.summary(name).calibration
+            if calibration is not None:
+                columns[f"{name}_p"] = pa.array(calibration.p_values, pa.float64(), from_pandas=True)
+                columns[f"{name}_q"] = pa.array(calibration.q_values, pa.float64(), from_pandas=True)
+        return pa.table(columns)
+
+    def describe(self) -> Report:
+        """Return the report of the audit."""
+        from assay.leakage.description.describing import describe  # noqa: PLC0415  it imports this module
+
+        return describe(self)
 
     def summary(self, score: str) -> ScoreSummary:
         """Return the summary of one score by name."""

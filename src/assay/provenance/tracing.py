@@ -8,6 +8,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import get_args
 
+import pyarrow as pa
+
 from assay.errors import AssayError
 from assay.provenance.boilerplate import Boilerplate, boilerplate_of
 from assay.provenance.candidates import Candidates, SearchMethod, Similarity, candidates_of, similarity_of
@@ -18,6 +20,7 @@ from assay.provenance.ranking import by_vector, ranked
 from assay.provenance.searchable import Searchable
 from assay.provenance.spans import spans
 from assay.provenance.stored import StoredDocument
+from assay.reports import Report, TabularResult
 from assay.retrieval import CANDIDATES, Fingerprints, Ids, RankBy, fingerprint
 from assay.types import Float64Array, Match, Span
 
@@ -25,8 +28,18 @@ MOST_TIED = 100
 """Documents with the same keys as the last match that are read to choose among them by their paths."""
 
 
+MATCHES = pa.schema(
+    [
+        *((name, pa.string()) for name in ("path", "name")),
+        *((name, pa.float64()) for name in ("containment", "confidence", "cosine")),
+        *((name, pa.string()) for name in ("channel", "licence", "author", "repository", "url")),
+        ("lines", pa.list_(pa.string())),
+    ]
+)
+
+
 @dataclass(frozen=True, slots=True)
-class Trace:
+class Trace(TabularResult):
     """The documents that a text may come from, and what the search did.
 
     Attributes:
@@ -52,6 +65,33 @@ class Trace:
     below: int = 0
     too_short: str | None = None
     notes: tuple[str, ...] = ()
+
+    def to_arrow(self) -> pa.Table:
+        """Return one row per match, best first; `lines` are those of the traced text."""
+        rows = [
+            {
+                "path": match.path,
+                "name": match.name,
+                "containment": match.containment,
+                "confidence": match.confidence,
+                "cosine": match.cosine,
+                "channel": match.channel,
+                "licence": match.licence,
+                "author": match.author,
+                "repository": match.repository,
+                "url": match.url,
+                "lines": [f"{span.query_first}-{span.query_last}" for span in match.spans],
+            }
+            for match in self.matches
+        ]
+        return pa.Table.from_pylist(rows, schema=MATCHES)
+
+    def describe(self) -> Report:
+        """Return the report of the trace."""
+        from assay.provenance.describing import describe_traces  # noqa: PLC0415  it imports this module
+        from assay.provenance.texts import SourceText  # noqa: PLC0415
+
+        return describe_traces([(SourceText("the text", "", self.language), self)])
 
     @property
     def why_none(self) -> str | None:

@@ -1,0 +1,117 @@
+"""`import assay` offers what the commands do, and its results become tables, reports and notebook pages."""
+
+import json
+import subprocess
+import sys
+
+import pyarrow as pa
+import pytest
+
+import assay
+from assay.errors import DataError, MissingExtra
+
+CODE = """def interval(low, high, values):
+    total = 0
+    for value in values:
+        if low <= value < high:
+            total += value * value
+    return total / max(1, len(values))
+"""
+TEXTS = [f"def f{i}(x):\n    return x + {i * i}\n" for i in range(30)]
+
+
+@pytest.fixture(autouse=True)
+def own_cache(tmp_path, monkeypatch):
+    monkeypatch.setenv("ASSAY_CACHE", str(tmp_path / "cache"))
+
+
+def samples(start=0, stop=30):
+    return [assay.Sample(f"t{i}", TEXTS[i], label=("member", "nonmember")[i % 2]) for i in range(start, stop)]
+
+
+@pytest.fixture(scope="module")
+def audited(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("run")
+    return assay.audit("builtin:small", samples(), scores="loss,min_k", cache=False, out=folder), folder
+
+
+def test_importing_assay_loads_no_heavy_library():
+    code = "import sys, assay; sys.exit(bool({'torch', 'numpy', 'pyarrow', 'rich'} & set(sys.modules)))"
+    subprocess.run([sys.executable, "-c", code], check=True)
+
+
+def test_every_public_name_can_be_imported():
+    assert all(getattr(assay, name) is not None for name in assay.__all__)
+    assert {"audit", "score", "trace", "load", "open_model", "calibrate", "CodeIndex"} <= set(dir(assay))
+
+
+def test_scores_are_a_table_with_one_row_per_sample():
+    scores = assay.score("builtin:small", [assay.Sample("a", CODE), assay.Sample("b", "")], "loss,lrr", cache=False)
+    table = scores.to_arrow()
+    assert table.column_names == ["id", "loss", "lrr", "unscorable"]
+    assert table["id"].to_pylist() == ["a", "b"]
+    assert table["loss"].to_pylist()[0] < 0
+    assert dict(table["unscorable"].to_pylist()[1]).keys() >= {"lrr"}
+    assert table["lrr"].to_pylist()[1] is None
+
+
+def test_an_audit_writes_its_run_folder(audited):
+    result, folder = audited
+    assert {"manifest.json", "summary.json", "report.html"} <= {path.name for path in folder.iterdir()}
+    assert json.loads((folder / "manifest.json").read_text())["settings"]["alpha"] == 0.05
+    assert result.to_arrow().num_rows == 30
+
+
+def test_an_audit_is_a_table_with_p_values_where_it_was_calibrated():
+    result = assay.audit(
+        "builtin:small", samples(0, 10), unseen=samples(10, 30), scores="loss", cache=False, progress=False
+    )
+    assert result.to_arrow().column_names == ["id", "label", "group", "loss", "loss_p", "loss_q"]
+
+
+@pytest.mark.parametrize("suffix", [".html", ".md", ".tex", ".json"])
+def test_a_result_writes_its_report_in_the_format_of_the_suffix(audited, tmp_path, suffix):
+    path = audited[0].report(tmp_path / f"report{suffix}")
+    assert "loss" in path.read_text("utf-8")
+
+
+def test_another_suffix_is_refused(audited, tmp_path):
+    with pytest.raises(DataError, match=r"expected a name that ends in \.html"):
+        audited[0].report(tmp_path / "report.docx")
+
+
+def test_a_notebook_shows_the_report(audited):
+    shown = audited[0]._repr_html_()
+    assert shown.startswith("<pre")
+    assert "min_k" in shown
+
+
+def test_a_data_frame_needs_pandas(audited, monkeypatch):
+    monkeypatch.setattr("assay.errors.find_spec", lambda _: None)
+    with pytest.raises(MissingExtra, match=r"needs the package 'pandas'"):
+        audited[0].to_pandas()
+
+
+def test_code_is_indexed_and_traced(tmp_path):
+    (tmp_path / "corpus").mkdir()
+    (tmp_path / "corpus" / "a.py").write_text(CODE)
+    counts = assay.build_index([tmp_path / "corpus"], tmp_path / "code.index", encoder=None)
+    assert counts.files == 1
+    found = assay.trace(CODE, tmp_path / "code.index")
+    table = found.to_arrow()
+    assert isinstance(table, pa.Table)
+    assert table["path"].to_pylist()[0].endswith("a.py")
+    assert "a.py" in found._repr_html_()
+
+
+def test_a_calibration_is_used_by_a_later_audit(tmp_path):
+    assay.calibrate("builtin:small", samples(10, 30), selection="loss", cache=False, out=tmp_path / "unseen.json")
+    result = assay.audit(
+        "builtin:small", samples(0, 10), calibration=tmp_path / "unseen.json", scores="loss", cache=False
+    )
+    assert "loss_p" in result.to_arrow().column_names
+
+
+def test_both_unseen_text_and_a_calibration_are_refused(tmp_path):
+    with pytest.raises(DataError, match="expected one of them"):
+        assay.audit("builtin:small", samples(), unseen=samples(), calibration=tmp_path / "unseen.json")

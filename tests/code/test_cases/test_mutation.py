@@ -2,7 +2,7 @@
 
 import random
 
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from assay.code.test_cases.mutation import mutated, mutated_input
@@ -25,6 +25,8 @@ def drawn(*values, times=60):
 
 
 @given(st.lists(VALUES, max_size=3), st.integers(0, 99))
+@example([0, [False]], 0)  # False equals 0
+@example([1, (2.0, 1.0, True)], 0)
 def test_types_stay_whatever_the_values(values, seed):
     new = mutated(values, random.Random(seed))
     assert [type(value) for value in new] == [type(value) for value in values]

@@ -8,7 +8,7 @@ in another argument continues to do so.
 import random
 import re
 import string
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 from assay.code.rename.words import NOUNS
 from assay.code.test_cases.literals import in_order
@@ -38,9 +38,14 @@ def mutated(values: Sequence[object], draw: random.Random) -> list[object]:
                 continue
             if type(old) is int and old == len(other):
                 new_values[place] = len(new)  # type: ignore[arg-type]
-            elif isinstance(new, list | tuple) and old in other and new:
-                new_values[place] = draw.choice(new)
+            elif isinstance(new, list | tuple) and old in _same_type(other, old):
+                new_values[place] = draw.choice(_same_type(new, old) or [new_values[place]])
     return new_values
+
+
+def _same_type(items: Iterable[object], example: object) -> list[object]:
+    """Return the items of exactly the type of an example: False equals 0, yet an index must not become a bool."""
+    return [item for item in items if type(item) is type(example)]
 
 
 def mutated_input(text: str, draw: random.Random) -> str:

@@ -108,7 +108,14 @@ def test_why_there_is_no_interval_stands_once_where_it_is_the_same():
     missing = Estimate(0.7, math.nan, math.nan, reason="too few groups for an interval: 3 + 4")
     text = of_columns((missing,), (missing,))
     assert "| `s0` | .700 |" in text
-    assert text.endswith("Intervals: too few groups for an interval: 3 + 4.")
+    assert text.endswith("c0: too few groups for an interval: 3 + 4.")
+
+
+def test_a_long_heading_is_cut_off_nowhere():
+    column = Column("AUROC", "area", note="a note that is much longer than any value of the column")
+    text = printed(Table("t", "T", (Column("score", "name"), column), (Row(("first_score", AREA)),)), 50)
+    assert "first_score" in text
+    assert "No room for intervals and sizes" in text
 
 
 def test_many_different_reasons_are_counted():

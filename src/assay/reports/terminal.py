@@ -102,12 +102,13 @@ def _drawing(table: Table, text: TextTable, columns: Sequence[int]) -> RichTable
         # numbers and the names of scores are not broken over lines; long names and those of baselines may be
         unbroken = [row.kind != "baseline" or place > 0 for row in table.rows]
         widest = max((len(cells[place]) for cells, whole in zip(rows, unbroken, strict=True) if whole), default=0)
-        lines = column.title if is_text else column.title.replace(" ", "\n")
+        lines = [column.title] if is_text else column.title.split(" ")
+        lines += [text.notes[i]] if text.notes[i] else []
         drawing.add_column(
-            Text(f"{lines}\n{text.notes[i]}" if text.notes[i] else lines),
+            Text("\n".join(lines)),
             justify="left" if is_text else "right",
             no_wrap=not is_text,
-            min_width=min(widest, LONGEST_NAME) if place == 0 else None if is_text else widest,
+            min_width=min(widest, LONGEST_NAME) if place == 0 else None if is_text else max(widest, *map(len, lines)),
             overflow="fold",
         )
     for i, (row, cells) in enumerate(zip(table.rows, rows, strict=True)):

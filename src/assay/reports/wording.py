@@ -139,16 +139,19 @@ class TextTable:
 def as_text(table: Table) -> TextTable:
     """Return the texts of a table.
 
-    The number of groups behind an interval, or why there is none, stands once in the caption where it is the same in
-    the whole table, in the heading of a column where it is the same there, and else in the cells.
+    The number of groups behind an interval stands once in the caption where it is the same in the whole table, in the
+    heading of a column where it is the same there, and else in the cells; why there is no interval stands in the
+    caption where it is the same in a column, and else in the cells.
     """
-    bases = [_bases(row.cells[i] for row in table.rows) for i in range(len(table.columns))]
-    everywhere = list(dict.fromkeys(basis for column in bases for basis in column))
+    columns = [_measured(row.cells[i] for row in table.rows) for i in range(len(table.columns))]
+    supports = [_distinct(cell.support for cell in column if cell.has_interval) for column in columns]
+    reasons = [_distinct(cell.reason or "" for cell in column if not cell.has_interval) for column in columns]
+    everywhere = _distinct(support for column in supports for support in column)
     is_shared = len(everywhere) == 1
-    in_cells = [not is_shared and len(column) > 1 for column in bases]
+    in_cells = [(len(s) > 1 and not is_shared) or len(r) > 1 for s, r in zip(supports, reasons, strict=True)]
     notes = [
         "; ".join(filter(None, [column.note, *([] if is_shared or shown else own)]))
-        for column, own, shown in zip(table.columns, bases, in_cells, strict=True)
+        for column, own, shown in zip(table.columns, supports, in_cells, strict=True)
     ]
     rows = tuple(
         tuple(
@@ -157,14 +160,27 @@ def as_text(table: Table) -> TextTable:
         )
         for row in table.rows
     )
-    shared = [f"Intervals: {everywhere[0]}."] if is_shared and everywhere[0] else []
-    return TextTable(tuple(notes), rows, (*table.caption, *shared, *_missing(table)))
+    without: dict[str, list[str]] = {}
+    for column, own, shown in zip(table.columns, reasons, in_cells, strict=True):
+        if own and not shown:
+            without.setdefault(own[0], []).append(column.title)
+    caption = [
+        *table.caption,
+        *([f"Intervals: {everywhere[0]}."] if is_shared else []),
+        *(f"{listed(titles)}: {reason}." for reason, titles in without.items()),
+        *_missing(table),
+    ]
+    return TextTable(tuple(notes), rows, tuple(caption))
 
 
-def _bases(cells: Iterable[Cell]) -> list[str]:
-    """The groups behind the intervals of some cells, or why there are none, each once."""
+def _measured(cells: Iterable[Cell]) -> list[Measured]:
+    """The measured values among some cells; those that could not be measured are left out."""
     measured = [cell for cell in cells if not isinstance(cell, str | int | float | Missing)]
-    return list(dict.fromkeys(cell.support if cell.has_interval else cell.reason or "" for cell in measured))
+    return [cell for cell in measured if not math.isnan(cell.value)]
+
+
+def _distinct(texts: Iterable[str]) -> list[str]:
+    return [text for text in dict.fromkeys(texts) if text]
 
 
 def headings(table: Table, text: TextTable) -> list[str]:

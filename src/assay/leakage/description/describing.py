@@ -71,8 +71,10 @@ def facts(audit: Audit) -> tuple[Fact, ...]:
 def _ranking_facts(audit: Audit, summary: ScoreSummary) -> list[Fact]:
     if summary.ranking is None:
         return []
-    value, _, bounds = area_with_interval(summary.ranking.auroc).partition(" ")
-    interval = _interval(summary.ranking.auroc, bounds.strip("[]").replace(", ", " to "))
+    area = summary.ranking.auroc
+    value, _, bounds = area_with_interval(area, basis=False).partition(" ")
+    over = f" over {area.support}" if area.support else ""
+    interval = _interval(area, bounds.strip("[]").replace(", ", " to ") + over)
     rates = sorted(summary.ranking.tpr_at_fpr.items(), reverse=True)
     return [
         Fact(f"AUROC of {audit.primary}", value, f"{interval}; chance .5"),

@@ -17,8 +17,8 @@ from collections.abc import Mapping, Sequence
 from bench_variants import DATA, N, reason_class
 from measuring import arguments, write
 
+from assay import load
 from assay.code import Limits, Problem, ReplacedTests, passed, replaced_tests
-from assay.datasets import load
 from assay.scoring.solutions import problem_of
 
 SUBJECTS = {

@@ -22,7 +22,7 @@ from bench_variants import DATA
 from measuring import arguments, write
 from numpy.typing import NDArray
 
-from assay.datasets import load
+from assay import load
 from assay.evaluation.bootstrap import paired_difference
 from assay.evaluation.estimate import Estimate
 from assay.evaluation.ranking_result import rank_all

@@ -2,13 +2,13 @@ from ._version import __version__ as __version__
 from .api.auditing import audit as audit
 from .api.auditing import calibrate as calibrate
 from .api.auditing import score as score
+from .api.loading import load as load
 from .api.opening import Opener as Opener
 from .api.scores import Scores as Scores
 from .api.selection import ScoreSelection as ScoreSelection
 from .api.tracing import build_index as build_index
 from .api.tracing import open_index as open_index
 from .api.tracing import trace as trace
-from .datasets.loading import load as load
 from .leakage.results import Audit as Audit
 from .models.open import open_model as open_model
 from .models.settings import ModelSettings as ModelSettings

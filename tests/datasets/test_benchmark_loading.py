@@ -4,7 +4,8 @@ import re
 
 import pytest
 
-from assay.datasets import benchmark, list_benchmarks, load
+from assay import load
+from assay.datasets import benchmark, list_benchmarks
 from assay.errors import DataError, UnknownBenchmark
 
 ROW = {"task_id": "HumanEval/0", "prompt": "def f():\n", "canonical_solution": "    pass\n"}
@@ -85,7 +86,7 @@ def test_limit_takes_the_first_samples_of_a_benchmark(jsonl):
     ("options", "expected"),
     [
         ({"part": "tail"}, "expected full or prompt or solution"),
-        ({"variant": "full"}, "expected none"),
+        ({"subset": "full"}, "expected none"),
         ({"language": "java"}, "expected python"),
     ],
 )
@@ -100,7 +101,7 @@ def test_a_benchmark_takes_no_column_mapping(option, jsonl):
         load("humaneval", data=jsonl([ROW]), **{option: "x"})
 
 
-@pytest.mark.parametrize("option", ["variant", "part"])
+@pytest.mark.parametrize("option", ["subset", "part"])
 def test_a_table_takes_no_option_of_benchmarks(option, jsonl):
     with pytest.raises(DataError, match="only a benchmark has it"):
         load(str(jsonl([ROW])), **{option: "x"})
@@ -137,7 +138,7 @@ def test_every_entry_says_what_a_reader_must_know(info):
         assert words
     assert "full" in info.parts
     assert info.files
-    assert info.default_variant is None or info.default_variant in info.variants
+    assert info.default_subset is None or info.default_subset in info.subsets
 
 
 def test_names_are_unique():

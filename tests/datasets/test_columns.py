@@ -2,7 +2,7 @@
 
 import pytest
 
-from assay.datasets import load
+from assay import load
 from assay.errors import DataError
 
 
@@ -43,9 +43,9 @@ def test_rows_without_an_id_column_are_numbered(jsonl):
     assert [sample.id for sample in load(jsonl([{"text": "a"}, {"text": "b"}])).samples] == ["rows/0", "rows/1"]
 
 
-def test_ids_that_stand_twice_are_refused_with_the_way_out(jsonl):
+def test_ids_that_occur_twice_are_refused_with_the_way_out(jsonl):
     path = jsonl([{"task_id": "t", "text": "a"}, {"task_id": "t", "text": "b"}])
-    with pytest.raises(DataError, match=r"1 ids stand more than once \(the first: 't'\).*'row' to number"):
+    with pytest.raises(DataError, match=r"1 ids occur more than once \(the first: 't'\).*'row' to number"):
         load(path)
     assert [sample.id for sample in load(path, id="row").samples] == ["rows/0", "rows/1"]
 

@@ -2,7 +2,8 @@
 
 import pytest
 
-from assay.datasets import Dataset, load
+from assay import load
+from assay.datasets import Dataset
 from assay.errors import DataError
 from assay.types import Sample
 

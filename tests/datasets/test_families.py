@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from assay.datasets import load
+from assay import load
 from assay.errors import DataError
 
 HUMANEVAL = {"task_id": "HumanEval/3", "prompt": "def f():\n", "canonical_solution": "    pass\n", "entry_point": "f",
@@ -71,7 +71,7 @@ def test_humanevalpack_has_the_buggy_text_too(jsonl):
 def test_an_mbpp_text_is_description_and_code_with_its_line_ends(jsonl):
     sample = load("mbpp", data=jsonl([MBPP])).samples[0]
     assert (sample.id, sample.text) == ("MBPP/11", "Write f.\ndef f():\r\n  pass")
-    assert sample.metadata["variant"] == "full"
+    assert sample.metadata["subset"] == "full"
 
 
 def test_the_published_mbpp_prompt_has_tests_and_markers(jsonl):
@@ -82,9 +82,9 @@ def test_the_published_mbpp_prompt_has_tests_and_markers(jsonl):
 
 
 def test_the_sanitized_mbpp_is_known_by_its_columns(jsonl):
-    assert load("mbpp", data=jsonl([SANITIZED])).samples[0].metadata["variant"] == "sanitized"
+    assert load("mbpp", data=jsonl([SANITIZED])).samples[0].metadata["subset"] == "sanitized"
     with pytest.raises(DataError, match=r"received the sanitized MBPP, expected the full one"):
-        load("mbpp", data=jsonl([SANITIZED]), variant="full")
+        load("mbpp", data=jsonl([SANITIZED]), subset="full")
 
 
 def test_mbpp_splits_follow_the_task_id(jsonl):
@@ -100,8 +100,8 @@ def test_a_split_that_is_not_there_is_answered_with_those_that_are(jsonl):
 def test_bigcodebench_variants_differ_in_their_prompt(jsonl):
     path = jsonl([BIG])
     assert load("bigcodebench", data=path).samples[0].text == "def f():\n    pass"
-    assert load("bigcodebench", data=path, variant="instruct").samples[0].text == "Do it.\n    pass"
-    assert load("bigcodebench", data=path, variant="instruct", part="prompt").samples[0].text == "Do it."
+    assert load("bigcodebench", data=path, subset="instruct").samples[0].text == "Do it.\n    pass"
+    assert load("bigcodebench", data=path, subset="instruct", part="prompt").samples[0].text == "Do it."
 
 
 def test_an_apps_text_is_the_question_and_its_first_solution(jsonl):
@@ -110,7 +110,7 @@ def test_an_apps_text_is_the_question_and_its_first_solution(jsonl):
 
 
 def test_apps_can_give_every_solution_in_one_group(jsonl):
-    samples = load("apps", data=jsonl([APPS]), variant="all", part="solution").samples
+    samples = load("apps", data=jsonl([APPS]), subset="all", part="solution").samples
     assert [(sample.id, sample.text, sample.group) for sample in samples] == [("7/0", "one", "7"), ("7/1", "two", "7")]
 
 
@@ -142,7 +142,7 @@ def test_the_apps_folders_give_the_ids_that_the_hub_file_gives(tmp_path):
 
 def test_wikimia_has_labels_and_the_ids_of_its_length(jsonl):
     path = jsonl([{"input": "a", "label": 1}, {"input": "b", "label": 0}])
-    dataset = load("wikimia", data=path, variant="128")
+    dataset = load("wikimia", data=path, subset="128")
     assert [(s.id, s.label) for s in dataset.samples] == [
         ("WikiMIA_length128/0", "member"), ("WikiMIA_length128/1", "nonmember"),
     ]  # fmt: skip
@@ -151,7 +151,7 @@ def test_wikimia_has_labels_and_the_ids_of_its_length(jsonl):
 def test_of_several_wikimia_files_the_length_asked_for_is_read(jsonl):
     folder = jsonl([{"input": "short", "label": 1}], "WikiMIA_length32.jsonl").parent
     jsonl([{"input": "long", "label": 1}], "WikiMIA_length64.jsonl")
-    assert load("wikimia", data=folder, variant="32").samples[0].text == "short"
+    assert load("wikimia", data=folder, subset="32").samples[0].text == "short"
     assert load("wikimia", data=folder).samples[0].text == "long"
 
 

@@ -7,7 +7,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from assay.datasets import load
+from assay import load
 from assay.errors import DataError, MissingExtra, UnknownBenchmark
 
 ROW = {"task_id": "HumanEval/0", "prompt": "def f():\n", "canonical_solution": "    pass\n"}
@@ -54,7 +54,7 @@ def test_data_given_means_that_the_hub_is_not_asked(hub, jsonl):
         ("mbpp", {}, ("google-research-datasets/mbpp", "full", None, None)),
         (
             "mbpp",
-            {"variant": "sanitized", "split": "test"},
+            {"subset": "sanitized", "split": "test"},
             ("google-research-datasets/mbpp", "sanitized", "test", None),
         ),
         ("bigcodebench", {}, ("bigcode/bigcodebench", None, "v0.1.4", None)),
@@ -62,7 +62,7 @@ def test_data_given_means_that_the_hub_is_not_asked(hub, jsonl):
         ("humanevalpack", {"language": "java"}, ("bigcode/humanevalpack", "java", "test", None)),
         ("humaneval-x", {"language": "javascript"}, ("THUDM/humaneval-x", "js", "test", None)),
         ("wikimia", {}, ("swj0419/WikiMIA", None, "WikiMIA_length64", None)),
-        ("wikimia", {"variant": "256"}, ("swj0419/WikiMIA", None, "WikiMIA_length256", None)),
+        ("wikimia", {"subset": "256"}, ("swj0419/WikiMIA", None, "WikiMIA_length256", None)),
         ("bookmia", {}, ("swj0419/BookMIA", None, None, None)),
         ("arxivtection", {}, ("avduarte333/arXivTection", None, None, None)),
         ("apps", {"split": "test"}, ("codeparrot/apps", None, "test", None)),
@@ -85,7 +85,7 @@ def test_every_language_is_asked_for_in_turn(hub):
 
 def test_wikimia_ids_carry_the_split_of_the_hub(hub):
     hub.answers["swj0419/WikiMIA"] = [{"input": "a", "label": 0}]
-    assert load("wikimia", variant="32").samples[0].id == "WikiMIA_length32/0"
+    assert load("wikimia", subset="32").samples[0].id == "WikiMIA_length32/0"
 
 
 def test_a_repository_with_a_loading_script_is_read_by_its_files(hub):
@@ -116,7 +116,7 @@ def test_without_the_package_the_file_the_id_the_flag_and_the_extra_are_named(mo
 
 
 def test_a_benchmark_that_no_hub_holds_says_where_it_is(hub):
-    with pytest.raises(DataError, match=r"https://github.com/rjust/defects4j, given with --data PATH"):
+    with pytest.raises(DataError, match=r"https://github.com/rjust/defects4j, named with --data PATH"):
         load("defects4j")
 
 
@@ -143,7 +143,7 @@ def test_a_path_that_is_missing_never_asks_the_hub(name, hub):
 def test_the_real_package_in_offline_mode_without_a_cache_is_one_line(tmp_path):
     """HF_HUB_OFFLINE is read when the package is imported, hence a process of its own."""
     program = (
-        "from assay.datasets import load\nfrom assay.errors import DataError\n"
+        "from assay import load\nfrom assay.errors import DataError\n"
         "try:\n    load('humaneval')\nexcept DataError as fault:\n    print(fault)\n"
     )
     done = subprocess.run(

@@ -2,7 +2,7 @@
 
 import pytest
 
-from assay.datasets import load
+from assay import load
 from assay.types import MEMBER, NONMEMBER
 
 LAYOUTS = [
@@ -10,12 +10,12 @@ LAYOUTS = [
     ("humaneval", "humaneval/HumanEval.jsonl.gz", {}, 164),
     ("mbpp", "mbpp", {}, 490),
     ("mbpp", "mbpp", {"split": "test"}, 290),
-    ("mbpp", "mbpp", {"variant": "sanitized"}, 250),
+    ("mbpp", "mbpp", {"subset": "sanitized"}, 250),
     ("mbpp", "mbpp/sanitized-mbpp.json", {}, 250),
     ("apps", "apps/APPS", {}, 3),
     ("apps", "apps/hf_save_to_disk/introductory", {}, 50),
     ("bigcodebench", "bigcodebench", {}, 570),
-    ("bigcodebench", "bigcodebench", {"variant": "instruct"}, 570),
+    ("bigcodebench", "bigcodebench", {"subset": "instruct"}, 570),
     ("humanevalpack", "humanevalpack", {}, 492),
     ("humanevalpack", "humanevalpack", {"language": "java"}, 164),
     ("humaneval-x", "humaneval-x", {}, 820),

@@ -11,7 +11,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from assay.datasets import load
+from assay import load
 from assay.errors import DataError
 
 

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from assay.datasets import load
+from assay import load
 from assay.errors import DataError
 
 

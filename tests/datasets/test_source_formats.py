@@ -13,7 +13,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from assay.datasets import load
+from assay import load
 
 Rows = list[dict[str, str]]
 

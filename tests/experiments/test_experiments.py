@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 import torch
 
-from assay.datasets import load
+from assay import load
 from assay.errors import DataError
 from assay.evaluation.estimate import Estimate
 from assay.experiments.assay.honest_null import false_positive_rates
@@ -166,7 +166,7 @@ def test_table_9_scores_a_benchmark_once_and_reads_it_afterwards(written, tmp_pa
         return SimpleNamespace(values={work.requests[0].name: np.array([0.5])})
 
     monkeypatch.setattr(black_box, "score_samples", scored)
-    monkeypatch.setattr(black_box, "load", lambda _, data: load(str(data), language="language"))
+    monkeypatch.setattr(black_box, "read_dataset", lambda _, selection: load(selection.data, language="language"))
     monkeypatch.setattr(black_box, "open_checkpoint", lambda *_: open_local("builtin:small", device="cpu"))
     bench = replace(written, seeds=(0,), data={"extra": path})
     for _ in range(2):
@@ -182,7 +182,7 @@ def test_figure_2_is_a_mean_over_seeds_and_takes_a_benchmark_beside_what_was_pla
     path = tmp_path / "other.jsonl"
     rows = [{"id": f"o{i}", "text": function(200 + i), "language": "python"} for i in range(3)]
     path.write_text("".join(json.dumps(row) + "\n" for row in rows))
-    monkeypatch.setattr(figure_2, "load", lambda _, data: load(str(data), language="language"))
+    monkeypatch.setattr(figure_2, "read_dataset", lambda _, selection: load(selection.data, language="language"))
     only_trained = replace(bench, data={"other": path}, _evaluated={})
     finding = result("srdetection/figure-2", only_trained)
     assert not only_trained._evaluated, "detectors that it does not show were judged"

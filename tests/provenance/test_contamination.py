@@ -4,8 +4,8 @@ import random
 
 import pytest
 
+from assay import load
 from assay.code import variants
-from assay.datasets import load
 from assay.provenance import CodeIndex, Document, Origin
 from assay.provenance.contamination import occurs_in, trace_benchmark
 from assay.types import Sample

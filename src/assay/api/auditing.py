@@ -9,7 +9,7 @@ from assay.api.opening import Opener
 from assay.api.progress import progress_bar, warn
 from assay.api.scores import Scores
 from assay.api.selection import ScoreSelection, Tier
-from assay.datasets import Dataset, load
+from assay.datasets import Dataset, read_dataset
 from assay.errors import DataError
 from assay.evaluation import unseen_note
 from assay.leakage import Audit, Ties, UnseenScores, fit_all, write_run
@@ -217,7 +217,7 @@ def _dataset(texts: Texts) -> Dataset:
     if isinstance(texts, Dataset):
         return texts
     if isinstance(texts, str | Path):
-        return load(texts)
+        return read_dataset(texts)
     if callable(texts):
         return texts()
     return Dataset.of("samples", texts, source="samples")

@@ -83,10 +83,9 @@ def audit_command(
 
     **Example**: `assay audit builtin:small humaneval --data HumanEval.jsonl.gz --unseen fresh_functions.jsonl`
     """
-    from assay import audit
+    from assay import audit, load
     from assay.cli.present import chosen_format, present_run
     from assay.cli.terminal import echo
-    from assay.datasets import load
     from assay.leakage import rule
 
     rules = [rule(text) for text in fail_on or []]

@@ -90,15 +90,19 @@ class ModelOptions:
 
 @dataclass(frozen=True, slots=True)
 class DataOptions:
-    """Which texts are taken from where."""
+    """The texts that a command reads, and their columns."""
 
     data: Annotated[
         Path | None,
         typer.Option(help="File or folder with the benchmark's data.", rich_help_panel=DATA, show_default=False),
     ] = None
-    variant: Annotated[
-        str | None, typer.Option(help="Variant of the benchmark; see `assay benchmarks show`.", rich_help_panel=DATA)
+    subset: Annotated[
+        str | None,
+        typer.Option(
+            metavar="SUBSET", help="Subset of the benchmark; see `assay benchmarks show`.", rich_help_panel=DATA
+        ),
     ] = None
+    variant: Annotated[str | None, typer.Option(hidden=True, help="Old name of --subset.")] = None
     language: Annotated[
         str | None,
         typer.Option(
@@ -125,14 +129,20 @@ class DataOptions:
     )
 
     def load(self, name: str) -> "Dataset":
-        """The benchmark of that name, or the file or folder at that path.
+        """Return the samples of the benchmark of that name, or of the file or folder at that path.
 
         Raises:
             DataError: it cannot be found or read.
         """
-        from assay.datasets import load
+        from assay.cli.terminal import echo
+        from assay.datasets import DataSelection, read_dataset
 
-        return load(name, **asdict(self))
+        options = asdict(self)
+        old = options.pop("variant")
+        if old is not None:
+            echo("assay: note: --variant is now --subset; the old name goes with the next release", err=True)
+            options["subset"] = options["subset"] or old
+        return read_dataset(name, DataSelection(**options))
 
 
 AccessOption = Annotated[

@@ -2,9 +2,11 @@ from .benchmarks import BenchmarkInfo as BenchmarkInfo
 from .benchmarks import benchmark as benchmark
 from .benchmarks import is_benchmark as is_benchmark
 from .benchmarks import list_benchmarks as list_benchmarks
+from .columns import Labels as Labels
 from .dataset import Dataset as Dataset
 from .families.selection import Selection as Selection
-from .loading import load as load
+from .loading import DataSelection as DataSelection
+from .loading import read_dataset as read_dataset
 from .sources import Row as Row
 from .sources import read_rows as read_rows
 from .sources.stream import file_error as file_error

@@ -13,36 +13,37 @@ from assay.datasets.families.selection import Selection
 from assay.datasets.hub import HubPart
 from assay.datasets.sources import Note, Row
 from assay.errors import UnknownBenchmark
+from assay.languages import language_named
 from assay.plug_ins import PlugIns
 from assay.types import Sample
 
 
 @dataclass(frozen=True, slots=True)
 class BenchmarkInfo:
-    """What a benchmark is, where it comes from and how it is read.
+    """A benchmark: its origin, its texts and how they are read.
 
     Attributes:
-        name: as it is asked for.
-        title: as it is written.
+        name: name on the command line.
+        title: name in print.
         paper: authors, year, title.
         url: its official home.
         hub_id: owner/name on the Hugging Face hub, or None.
-        licence: SPDX where there is one, else in words.
-        text: what the text of a sample is, in words.
-        parts: part → what the text is then; "full" is the default.
-        group: what keeps samples together in evaluation, in words.
-        files: patterns of the official file names, the preferred ones first; "{variant}" and "{language}"
-            stand for what was asked ("*" where nothing was).
-        columns: columns that every row must have; "a|b" asks for either.
+        licence: SPDX identifier if there is one, else in words.
+        text: description of the text of a sample.
+        parts: part → description of the text; "full" is the default.
+        group: description of the samples that stay together in evaluation.
+        files: patterns of the official file names, the preferred ones first; "{subset}" and "{language}"
+            are replaced by the request ("*" if there is none).
+        columns: columns that every row must have; "a|b" means either.
         languages: of the code; empty for prose.
-        variants: what `variant` may be; empty where there is one form only.
-        default_variant: the one that is meant where none is named; None where the data show it, or it is the
+        subsets: values of `subset`; empty if the benchmark has one form only.
+        default_subset: subset that is read unless another is named; None if the data show it, or if it is the
             first.
-        variant_files: variant → its own `files`, where they differ.
-        labelled: whether it says which samples are members.
-        samples: a row, its position and what is wanted → its samples.
-        hub: what is wanted → the hub data sets that hold it.
-        folders: reads the official folder layout, where there is one.
+        subset_files: subset → its own `files`, if they differ.
+        labelled: True if the benchmark says which samples are members.
+        samples: a row, its position and the request → its samples.
+        hub: the request → the hub data sets that hold it.
+        folders: reads the official folder layout, if there is one.
     """
 
     name: str
@@ -58,11 +59,11 @@ class BenchmarkInfo:
     columns: tuple[str, ...]
     samples: Callable[[Row, int, Selection], Iterator[Sample]] = field(repr=False)
     languages: tuple[str, ...] = ("python",)
-    variants: tuple[str, ...] = ()
-    default_variant: str | None = None
-    variant_files: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    subsets: tuple[str, ...] = ()
+    default_subset: str | None = None
+    subset_files: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     labelled: bool = False
-    hub: Callable[[Selection], tuple[HubPart, ...]] = field(repr=False, default=lambda _wanted: ())
+    hub: Callable[[Selection], tuple[HubPart, ...]] = field(repr=False, default=lambda _selection: ())
     folders: Callable[[Path, Note], Iterator[Row]] | None = field(repr=False, default=None)
 
 
@@ -76,27 +77,39 @@ _BUG_PARTS = {
 _BUG_TEXT = "fixed side of the human patch: context and fix lines, hunk by hunk, an empty line between two"
 
 
-def _one(hub_id: str) -> Callable[[Selection], tuple[HubPart, ...]]:
-    """The hub data set whose splits are the benchmark's own."""
-    return lambda wanted: (HubPart(hub_id, split=wanted.split),)
+def _hub_data_set(hub_id: str) -> Callable[[Selection], tuple[HubPart, ...]]:
+    """Return a function that gives the hub data set whose splits are the benchmark's own."""
+    return lambda selection: (HubPart(hub_id, split=selection.split),)
 
 
-def _per_language(hub_id: str, file: str, languages: tuple[str, ...]) -> Callable[[Selection], tuple[HubPart, ...]]:
-    """One configuration a language, as the hub names them."""
+def _per_language(hub_id: str, file: str, configs: str) -> Callable[[Selection], tuple[HubPart, ...]]:
+    """Return a function that gives the hub configurations of the requested language, or of all languages.
 
-    def parts(wanted: Selection) -> tuple[HubPart, ...]:
-        chosen = [wanted.language] if wanted.language else languages
-        configs = ["js" if language == "javascript" else language for language in chosen]
+    Args:
+        hub_id: owner/name on the hub.
+        file: path in the repository; "{}" is replaced by the configuration.
+        configs: configurations, one a language, with spaces between them.
+    """
+
+    def parts(selection: Selection) -> tuple[HubPart, ...]:
+        chosen = [config for config in configs.split() if selection.language in (None, language_named(config))]
         return tuple(
-            HubPart(hub_id, config, split=wanted.split or "test", files={"test": file.format(config)})
-            for config in configs
+            HubPart(hub_id, config, split=selection.split or "test", files={"test": file.format(config)})
+            for config in chosen
         )
 
     return parts
 
 
-_SIX = ("python", "java", "cpp", "go", "javascript", "rust")
-_FIVE = _SIX[:5]
+def _languages(configs: str) -> tuple[str, ...]:
+    """Return the languages of hub configurations."""
+    return tuple(map(language_named, configs.split()))
+
+
+_PACK_CONFIGS = "python java cpp go js rust"
+"""Configurations of HumanEvalPack on the hub, one a language."""
+_X_CONFIGS = "python java cpp go js"
+"""Configurations of HumanEval-X on the hub, one a language."""
 
 _TABLE = (
     BenchmarkInfo(
@@ -112,7 +125,7 @@ _TABLE = (
         files=("HumanEval.jsonl.gz", "HumanEval.jsonl"),
         columns=("task_id", "prompt", "canonical_solution"),
         samples=humaneval.humaneval,
-        hub=_one("openai/openai_humaneval"),
+        hub=_hub_data_set("openai/openai_humaneval"),
     ),
     BenchmarkInfo(
         name="mbpp",
@@ -125,11 +138,11 @@ _TABLE = (
         parts={**_CODE_PARTS, "published": "the paper's prompt with the three tests, then the code"},
         group="the task",
         files=("mbpp.jsonl", "full/*.parquet"),
-        variant_files={"sanitized": ("sanitized-mbpp.json", "sanitized/*.parquet")},
+        subset_files={"sanitized": ("sanitized-mbpp.json", "sanitized/*.parquet")},
         columns=("task_id", "text|prompt", "code"),
         samples=mbpp.mbpp,
-        variants=("full", "sanitized"),
-        hub=lambda wanted: (HubPart("google-research-datasets/mbpp", wanted.variant or "full", wanted.split),),
+        subsets=("full", "sanitized"),
+        hub=lambda selection: (HubPart("google-research-datasets/mbpp", selection.subset or "full", selection.split),),
     ),
     BenchmarkInfo(
         name="apps",
@@ -138,15 +151,15 @@ _TABLE = (
         url="https://github.com/hendrycks/apps",
         hub_id="codeparrot/apps",
         licence="MIT (as declared by the authors; problem statements come from contest sites)",
-        text="question, a line end, the first solution (variant all: one sample per solution)",
+        text="question, a line end, the first solution (subset all: one sample per solution)",
         parts=_CODE_PARTS,
         group="the problem",
         files=("test.jsonl", "train.jsonl"),
         columns=("problem_id", "question", "solutions"),
         samples=apps.apps,
-        variants=("first", "all"),
-        hub=lambda wanted: (
-            HubPart("codeparrot/apps", None, wanted.split, {"train": "train.jsonl", "test": "test.jsonl"}),
+        subsets=("first", "all"),
+        hub=lambda selection: (
+            HubPart("codeparrot/apps", None, selection.split, {"train": "train.jsonl", "test": "test.jsonl"}),
         ),
         folders=apps.apps_folders,
     ),
@@ -157,14 +170,14 @@ _TABLE = (
         url="https://github.com/bigcode-project/bigcodebench",
         hub_id="bigcode/bigcodebench",
         licence="Apache-2.0",
-        text="complete_prompt + canonical_solution (variant instruct: instruct_prompt, a line end, then it)",
+        text="complete_prompt + canonical_solution (subset instruct: instruct_prompt, a line end, then it)",
         parts=_CODE_PARTS,
         group="the task",
         files=("BigCodeBench*.jsonl*",),
         columns=("task_id", "complete_prompt", "instruct_prompt", "canonical_solution"),
         samples=bigcodebench.bigcodebench,
-        variants=("complete", "instruct"),
-        hub=lambda wanted: (HubPart("bigcode/bigcodebench", split=wanted.split or "v0.1.4"),),
+        subsets=("complete", "instruct"),
+        hub=lambda selection: (HubPart("bigcode/bigcodebench", split=selection.split or "v0.1.4"),),
     ),
     BenchmarkInfo(
         name="humanevalpack",
@@ -183,8 +196,8 @@ _TABLE = (
         ),
         columns=("task_id", "prompt", "canonical_solution", "buggy_solution"),
         samples=humaneval.translated,
-        languages=_SIX,
-        hub=_per_language("bigcode/humanevalpack", "data/{}/data/humanevalpack.jsonl", _SIX),
+        languages=_languages(_PACK_CONFIGS),
+        hub=_per_language("bigcode/humanevalpack", "data/{}/data/humanevalpack.jsonl", _PACK_CONFIGS),
     ),
     BenchmarkInfo(
         name="humaneval-x",
@@ -199,8 +212,8 @@ _TABLE = (
         files=("humaneval_{language}.jsonl.gz", "{language}/data/humaneval.jsonl"),
         columns=("task_id", "prompt", "canonical_solution"),
         samples=humaneval.translated,
-        languages=_FIVE,
-        hub=_per_language("THUDM/humaneval-x", "data/{}/data/humaneval.jsonl", _FIVE),
+        languages=_languages(_X_CONFIGS),
+        hub=_per_language("THUDM/humaneval-x", "data/{}/data/humaneval.jsonl", _X_CONFIGS),
     ),
     BenchmarkInfo(
         name="wikimia",
@@ -209,17 +222,17 @@ _TABLE = (
         url="https://huggingface.co/datasets/swj0419/WikiMIA",
         hub_id="swj0419/WikiMIA",
         licence="MIT",
-        text="the excerpt (input), cut to the length of the variant in words",
+        text="the excerpt (input), cut to the length of the subset in words",
         parts=_PROSE_PARTS,
         group="the excerpt itself",
-        files=("*length{variant}*",),
+        files=("*length{subset}*",),
         columns=("input", "label"),
         samples=membership.wikimia,
         languages=(),
-        variants=("32", "64", "128", "256"),
-        default_variant="64",
+        subsets=("32", "64", "128", "256"),
+        default_subset="64",
         labelled=True,
-        hub=lambda wanted: (HubPart("swj0419/WikiMIA", split=f"WikiMIA_length{wanted.variant or '64'}"),),
+        hub=lambda selection: (HubPart("swj0419/WikiMIA", split=f"WikiMIA_length{selection.subset or '64'}"),),
     ),
     BenchmarkInfo(
         name="bookmia",
@@ -236,7 +249,7 @@ _TABLE = (
         samples=membership.bookmia,
         languages=(),
         labelled=True,
-        hub=_one("swj0419/BookMIA"),
+        hub=_hub_data_set("swj0419/BookMIA"),
     ),
     BenchmarkInfo(
         name="arxivtection",
@@ -253,7 +266,7 @@ _TABLE = (
         samples=membership.arxivtection,
         languages=(),
         labelled=True,
-        hub=_one("avduarte333/arXivTection"),
+        hub=_hub_data_set("avduarte333/arXivTection"),
     ),
     BenchmarkInfo(
         name="defects4j",
@@ -330,7 +343,7 @@ _TABLE = (
         files=("SWE-bench_Lite*",),
         columns=("instance_id", "repo", "patch"),
         samples=bugs.swe_bench,
-        hub=lambda wanted: (HubPart("princeton-nlp/SWE-bench_Lite", split=wanted.split or "test"),),
+        hub=lambda selection: (HubPart("princeton-nlp/SWE-bench_Lite", split=selection.split or "test"),),
     ),
 )
 
@@ -370,5 +383,5 @@ def benchmark(name: str) -> BenchmarkInfo:
         return _PLUG_INS[key] if key in _PLUG_INS else _BUILT_IN[key]
     names = [*_BUILT_IN, *_PLUG_INS]
     close = get_close_matches(name.casefold(), names, n=3, cutoff=0.5)
-    meant = f"did you mean {' or '.join(close)}?" if close else f"expected one of {', '.join(names)}"
-    raise UnknownBenchmark(f"no benchmark, file or folder is called {name!r}; {meant} (or a path, or hf:OWNER/NAME)")
+    hint = f"did you mean {' or '.join(close)}?" if close else f"expected one of {', '.join(names)}"
+    raise UnknownBenchmark(f"no benchmark, file or folder is called {name!r}; {hint} (or a path, or hf:OWNER/NAME)")

@@ -13,15 +13,15 @@ TEXT_COLUMNS = (
     "text", "code", "content", "snippet", "input", "func", "function", "solution", "canonical_solution",
     "source_code", "source", "body", "document",
 )  # fmt: skip
-"""Looked for in this order, whatever their case, when no text column is named."""
+"""Text columns in the order in which they are tried, whatever their case, if none is named."""
 ID_COLUMNS = ("id", "task_id", "sample_id", "instance_id", "problem_id", "uid", "uuid")
 GROUP_COLUMNS = ("group",)
 LANGUAGE_COLUMNS = ("language", "lang", "programming_language")
 MEMBERSHIP_COLUMNS = ("member", "is_member", "membership", "seen")
-"""Columns whose name says that they hold membership; read without being named, where their values agree."""
+"""Columns whose name says that they hold membership; read without being named if their values agree."""
 
 ROW_NUMBERS = "row"
-"""Given as the id column, numbers the rows instead (unless a column has that name)."""
+"""Id column that numbers the rows instead (unless a column has that name)."""
 
 _MEMBER = frozenset({"1", "1.0", "true", "member", "members", "seen", "contaminated"})
 _NONMEMBER = frozenset(
@@ -33,12 +33,12 @@ _UNLABELLED = frozenset({"", "none", "null", "nan", "unknown"})
 _SHOWN = 8  # values or columns that fit in a message
 
 Labels = Literal["membership", "as-is"]
-"""What a label column holds: membership, or names (of generators) to be kept as they are."""
+"""Content of a label column: membership, or names (of generators) to be kept as they are."""
 
 
 @dataclass(frozen=True, slots=True)
-class Mapped:
-    """Which column holds what; None means: look for one of the usual names, else do without.
+class ColumnMapping:
+    """The column of each field of a sample; None means: one of the usual names if there is one.
 
     Attributes:
         text: a column, or several joined by "+" whose values are put together in that order.
@@ -53,37 +53,43 @@ class Mapped:
     labels: Labels = "membership"
 
 
-def samples_from(rows: Iterable[Row], wanted: Mapped, *, name: str, source: str, note: Note) -> Iterator[Sample]:
-    """Samples of a table; columns that are not mapped stay in `metadata` (so does a label that is not read).
+def samples_from(
+    rows: Iterable[Row], mapping: ColumnMapping, *, name: str, source: str, note: Note
+) -> Iterator[Sample]:
+    """Yield the samples of a table; columns that are not mapped stay in `metadata` (so does a label that is not read).
 
     A row without its text (no such column, or null) stays a sample with an empty text, so that it is counted
     as unscorable later and never dropped; a note says how many there are.
 
     Raises:
-        DataError: a column that is not there, a text that is no string, a row without an id, a label of no
+        DataError: a missing column, a text that is not a string, a row without an id, a label of no
             known meaning.
     """
     table = list(rows)
     if not table:
         raise DataError(f"{source}: no rows, expected at least one")
     columns = tuple(dict.fromkeys(column for row in table for column in row))
-    texts = _text_columns(wanted.text, columns, source)
-    ids = _named(wanted.id, columns, source, "id") if wanted.id != ROW_NUMBERS or ROW_NUMBERS in columns else None
-    if wanted.id is None:
+    texts = _text_columns(mapping.text, columns, source)
+    ids = _named(mapping.id, columns, source, "id") if mapping.id != ROW_NUMBERS or ROW_NUMBERS in columns else None
+    if mapping.id is None:
         ids = _usual(ID_COLUMNS, columns)
-    group = _named(wanted.group, columns, source, "group") or _usual(GROUP_COLUMNS, columns)
-    by_row, language = _language(wanted.language, columns)
-    labels = _labels(table, columns, wanted, source, note)
-    used = {*texts, ids, group, by_row} if wanted.label is None else {*texts, ids, group, by_row, wanted.label}
+    group = _named(mapping.group, columns, source, "group") or _usual(GROUP_COLUMNS, columns)
+    language_column, language = _language(mapping.language, columns)
+    labels = _labels(table, columns, mapping, source, note)
+    used = (
+        {*texts, ids, group, language_column}
+        if mapping.label is None
+        else {*texts, ids, group, language_column, mapping.label}
+    )
     missing = 0
     for number, row in enumerate(table):
         text, absent = _text(row, texts, f"{source}: row {number + 1}")
         missing += absent
-        spoken = row.get(by_row) if by_row else language
+        named = row.get(language_column) if language_column else language
         yield Sample(
             id=f"{name}/{number}" if ids is None else _id(row, ids, f"{source}: row {number + 1}"),
             text=text,
-            language=language_named(str(spoken)) if spoken else None,
+            language=language_named(str(named)) if named else None,
             label=labels[number],
             group=None if group is None or row.get(group) is None else str(row[group]),
             metadata={column: value for column, value in row.items() if column not in used},
@@ -94,14 +100,14 @@ def samples_from(rows: Iterable[Row], wanted: Mapped, *, name: str, source: str,
 
 
 def listed(values: Iterable[object]) -> str:
-    """Values for a message: the first few, and how many more."""
+    """Return values for a message: the first few, and how many more."""
     shown = [str(value) for value in values]
     more = len(shown) - _SHOWN
     return ", ".join(shown[:_SHOWN]) + (f" and {more} more" if more > 0 else "")
 
 
 def membership(value: object) -> str | None:
-    """What people write for a member (1, true, seen, ...) or nonmember in our words; None for an empty value.
+    """Return "member" or "nonmember" for the usual words for it (1, true, seen, ...); None for an empty value.
 
     Raises:
         ValueError: the value means neither.
@@ -117,7 +123,7 @@ def membership(value: object) -> str | None:
 
 
 def memberships(values: Sequence[object], where: str) -> list[str | None]:
-    """`membership` of a whole column.
+    """Return the `membership` of each value of a column.
 
     Raises:
         DataError: values of no known meaning; all of them are listed.
@@ -138,10 +144,10 @@ def _is_membership(value: object) -> bool:
     return True
 
 
-def _usual(usual: Sequence[str], columns: Sequence[str]) -> str | None:
-    """The first of the usual names that is there, whatever its case."""
+def _usual(names: Sequence[str], columns: Sequence[str]) -> str | None:
+    """Return the first of the usual names that is a column, whatever its case."""
     folded = {column.casefold(): column for column in reversed(columns)}
-    return next((folded[name] for name in usual if name in folded), None)
+    return next((folded[name] for name in names if name in folded), None)
 
 
 def _named(column: str | None, columns: Sequence[str], source: str, role: str) -> str | None:
@@ -150,23 +156,23 @@ def _named(column: str | None, columns: Sequence[str], source: str, role: str) -
     return column
 
 
-def _text_columns(wanted: str | None, columns: Sequence[str], source: str) -> tuple[str, ...]:
-    if wanted is None:
-        found = _usual(TEXT_COLUMNS, columns)
-        if found is None:
+def _text_columns(requested: str | None, columns: Sequence[str], source: str) -> tuple[str, ...]:
+    if requested is None:
+        usual = _usual(TEXT_COLUMNS, columns)
+        if usual is None:
             raise DataError(
                 f"{source}: no text column; found the columns {listed(columns)}, "
                 f"expected one to be named, or called {listed(TEXT_COLUMNS)}"
             )
-        return (found,)
-    parts = (wanted,) if wanted in columns else tuple(wanted.split("+"))
+        return (usual,)
+    parts = (requested,) if requested in columns else tuple(requested.split("+"))
     for part in parts:
         _named(part, columns, source, "text")
     return parts
 
 
 def _text(row: Mapping[str, object], columns: Sequence[str], where: str) -> tuple[str, bool]:
-    """The text of a row, and whether any part of it is absent."""
+    """Return the text of a row, and True if any part of it is absent."""
     # pandas writes a missing text as the number NaN
     values = [None if row.get(column) != row.get(column) else row.get(column) for column in columns]
     for column, value in zip(columns, values, strict=True):
@@ -184,36 +190,36 @@ def _id(row: Mapping[str, object], column: str, where: str) -> str:
     return str(value)
 
 
-def _language(wanted: str | None, columns: Sequence[str]) -> tuple[str | None, str | None]:
-    """The language column, or the language of all rows."""
-    if wanted is None:
+def _language(requested: str | None, columns: Sequence[str]) -> tuple[str | None, str | None]:
+    """Return the language column, or the language of all rows."""
+    if requested is None:
         return _usual(LANGUAGE_COLUMNS, columns), None
-    return (wanted, None) if wanted in columns else (None, wanted)
+    return (requested, None) if requested in columns else (None, requested)
 
 
 def _labels(
-    table: Sequence[Row], columns: Sequence[str], wanted: Mapped, source: str, note: Note
+    table: Sequence[Row], columns: Sequence[str], mapping: ColumnMapping, source: str, note: Note
 ) -> Sequence[str | None]:
-    """One label a row.
+    """Return one label for each row.
 
-    A column that nobody named is read only where all its values mean membership, and one called "label" only
-    where they are words for it: 0 and 1 stand for other things as often (written by a person or a model), and
-    guessing wrong would look like a result.
+    A column that was not named is read only if all its values mean membership. A column called "label" must
+    also hold words: 0 and 1 often mean something else (written by a person or a model), and a wrong guess would
+    look like a result.
     """
-    if named := _named(wanted.label, columns, source, "label"):
+    if named := _named(mapping.label, columns, source, "label"):
         values = [row.get(named) for row in table]
-        if wanted.labels == "as-is":
+        if mapping.labels == "as-is":
             return [None if value is None else str(value) for value in values]
         return memberships(values, f"{source}: the label column {named!r}")
-    found = _usual((*MEMBERSHIP_COLUMNS, "label"), columns)
-    if found is None:
+    column = _usual((*MEMBERSHIP_COLUMNS, "label"), columns)
+    if column is None:
         return [None] * len(table)
-    values = [row.get(found) for row in table]
-    numbers_count = found.casefold() != "label"
+    values = [row.get(column) for row in table]
+    numbers_count = column.casefold() != "label"
     if all(_is_membership(value) and (numbers_count or not _is_number(value)) for value in values):
         return memberships(values, source)
     note(
-        f"the column {found!r} ({listed(dict.fromkeys(map(str, values)))}) is not read, since it need not mean "
+        f"the column {column!r} ({listed(dict.fromkeys(map(str, values)))}) is not read: it may not mean "
         "membership; name it as the label column to read 1 as member and 0 as nonmember"
     )
     return [None] * len(table)

@@ -1,4 +1,4 @@
-"""The samples of one data set, with what the reader should know about how they were read."""
+"""The samples of one data set, with notes on how they were read."""
 
 import hashlib
 import json
@@ -41,7 +41,7 @@ class Dataset:
         U+FFFD; a note counts the texts.
 
         Raises:
-            DataError: no sample at all, or an id that stands twice.
+            DataError: no sample at all, or an id that occurs twice.
         """
         # the samples may still be reading their source, which adds to the notes: samples first
         read = tuple(samples)
@@ -49,12 +49,12 @@ class Dataset:
             raise DataError(f"{source}: no samples for {name}, expected at least one")
         kept = tuple(map(_encodable, read))
         _check_ids(kept, source)
-        told = tuple(notes)
+        all_notes = tuple(notes)
         if mended := sum(after is not before for after, before in zip(kept, read, strict=True)):
-            told += (f"lone surrogates became U+FFFD in {mended} sample{'s' * (mended > 1)}",)
+            all_notes += (f"lone surrogates became U+FFFD in {mended} sample{'s' * (mended > 1)}",)
         if empty := sum(not sample.text.strip() for sample in kept):
-            told += (f"{empty} sample{'s have' if empty > 1 else ' has'} an empty text: no score can judge it",)
-        return cls(name, kept, source, _digest(kept), told)
+            all_notes += (f"{empty} sample{'s have' if empty > 1 else ' has'} an empty text: no score can judge it",)
+        return cls(name, kept, source, _digest(kept), all_notes)
 
     def __len__(self) -> int:
         return len(self.samples)
@@ -71,12 +71,12 @@ class Dataset:
 
     @property
     def labelled(self) -> bool:
-        """Whether members and nonmembers both occur, so that detectors can be evaluated."""
+        """True if members and nonmembers both occur, so that detectors can be evaluated."""
         return bool(self.members and self.nonmembers)
 
 
 def _encodable(sample: Sample) -> Sample:
-    """The sample with an id and a text that UTF-8 can hold; the very same sample where it has them."""
+    """Return the sample with an id and a text that UTF-8 can hold; the same object if it has them."""
     if not _LONE_SURROGATE.search(sample.id + sample.text):
         return sample
     return replace(sample, id=_LONE_SURROGATE.sub("\ufffd", sample.id), text=_LONE_SURROGATE.sub("\ufffd", sample.text))
@@ -86,7 +86,7 @@ def _check_ids(samples: tuple[Sample, ...], source: str) -> None:
     twice = [name for name, count in Counter(sample.id for sample in samples).items() if count > 1]
     if twice:
         raise DataError(
-            f"{source}: {len(twice)} ids stand more than once (the first: {twice[0]!r}), "
+            f"{source}: {len(twice)} ids occur more than once (the first: {twice[0]!r}), "
             "expected unique ids; name another id column, or 'row' to number the rows"
         )
 

@@ -32,7 +32,7 @@ class HubPart:
 
 
 def hub_is_installed() -> bool:
-    """Whether the `datasets` package can be imported."""
+    """Return True if the `datasets` package can be imported."""
     try:
         importlib.import_module("datasets")
     except ImportError:
@@ -41,12 +41,12 @@ def hub_is_installed() -> bool:
 
 
 def hub_rows(part: HubPart) -> Iterator[Row]:
-    """Rows of a hub data set, each with its "split"; from the local cache where it is there.
+    """Yield the rows of a hub data set, each with its "split"; from the local cache if it is there.
 
-    HF_HUB_OFFLINE and the other variables of the hub hold, since the package itself obeys them.
+    The package obeys HF_HUB_OFFLINE and the other variables of the hub.
 
     Raises:
-        DataError: no such data set, configuration or split, or no connection; with the package's own words.
+        DataError: no such data set, configuration or split, or no connection; with the package's own message.
     """
     try:
         loaded = _load(part)
@@ -57,8 +57,8 @@ def hub_rows(part: HubPart) -> Iterator[Row]:
     except DataError:
         raise
     except Exception as fault:  # the package raises a dozen kinds, from ValueError to its own
-        said = str(fault).strip().split("\n", maxsplit=1)[0] or type(fault).__name__
-        raise DataError(f"hub data set {part}: {said}; or give a local copy with --data PATH") from fault
+        message = str(fault).strip().split("\n", maxsplit=1)[0] or type(fault).__name__
+        raise DataError(f"hub data set {part}: {message}; or name a local copy with --data PATH") from fault
 
 
 def _load(part: HubPart) -> Any:  # noqa: ANN401  datasets publishes no types

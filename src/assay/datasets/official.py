@@ -1,4 +1,4 @@
-"""Where the rows of a benchmark come from: its official files or folders, or the hub."""
+"""Rows of a benchmark from its official files or folders, or from the hub."""
 
 import re
 from collections.abc import Iterable, Iterator
@@ -15,15 +15,15 @@ _SPLITS = ("train", "test", "validation")
 _SHORT = {"javascript": "js"}  # as the official files spell it
 
 
-def local_rows(info: BenchmarkInfo, wanted: Selection, path: Path, note: Note) -> Iterator[Row]:
-    """Rows of a benchmark from a file, or from a folder that holds its official files or layout at any depth.
+def local_rows(info: BenchmarkInfo, selection: Selection, path: Path, note: Note) -> Iterator[Row]:
+    """Yield the rows of a benchmark from a file, or from a folder that holds its official files or layout at any depth.
 
     Raises:
-        DataError: nothing of the benchmark is there, or it cannot be read.
+        DataError: the benchmark is not there, or it cannot be read.
     """
     require_exists(path)
     if path.is_file():
-        yield from _knowing_split(read_rows(path, note), path.name, wanted)
+        yield from _with_split(read_rows(path, note), path.name, selection)
         return
     if info.folders:
         seen = False
@@ -32,68 +32,68 @@ def local_rows(info: BenchmarkInfo, wanted: Selection, path: Path, note: Note) -
             yield row
         if seen:
             return
-    files = official_files(info, wanted, path)
+    files = official_files(info, selection, path)
     if not files:
-        raise DataError(f"{path}: no file of {info.title} in this folder; expected {expected_files(info, wanted)}")
+        raise DataError(f"{path}: no file of {info.title} in this folder; expected {expected_files(info, selection)}")
     for file in files:
-        yield from _knowing_split(read_rows(file, note), file.relative_to(path).as_posix(), wanted)
+        yield from _with_split(read_rows(file, note), file.relative_to(path).as_posix(), selection)
 
 
-def rows_from_hub(info: BenchmarkInfo, wanted: Selection) -> Iterator[Row]:
-    """Rows of a benchmark from the cache of the hub, or the hub.
+def rows_from_hub(info: BenchmarkInfo, selection: Selection) -> Iterator[Row]:
+    """Yield the rows of a benchmark from the cache of the hub, or the hub.
 
     Raises:
         DataError: the hub does not hold it, `datasets` is not installed, or the hub cannot be reached.
     """
-    parts = info.hub(wanted)
+    parts = info.hub(selection)
     if not parts:
         raise DataError(
-            f"{info.name}: no hub data set holds it; wanted a copy of {info.url}, given with --data PATH "
-            f"(in it: {expected_files(info, wanted)})"
+            f"{info.name}: it is not on the hub; expected a copy of {info.url}, named with --data PATH "
+            f"(files: {expected_files(info, selection)})"
         )
     if not hub_is_installed():
         raise DataError(
-            f"{info.name}: wanted {expected_files(info, wanted)} (give it with --data PATH), "
+            f"{info.name}: expected {expected_files(info, selection)} (named with --data PATH), "
             f"or the hub data set {info.hub_id} (pip install 'assay-code[hub]')"
         )
     for part in parts:
         yield from hub_rows(part)
 
 
-def expected_files(info: BenchmarkInfo, wanted: Selection) -> str:
-    """The official file names, for a message."""
-    return " or ".join(_patterns(info, wanted))
+def expected_files(info: BenchmarkInfo, selection: Selection) -> str:
+    """Return the official file names, for a message."""
+    return " or ".join(_patterns(info, selection))
 
 
-def official_files(info: BenchmarkInfo, wanted: Selection, folder: Path) -> list[Path]:
-    """The files that fit the first pattern that fits any; where none does, every data file of the folder.
+def official_files(info: BenchmarkInfo, selection: Selection, folder: Path) -> list[Path]:
+    """Return the files that match the first pattern with a match; without a match, every data file of the folder.
 
-    Where names of files speak of the split that is wanted, only those.
+    If names of files contain the requested split, only those files.
     """
     names = {file: file.relative_to(folder).as_posix() for file in data_files(folder)}
-    patterns = (f"*/{pattern}" for pattern in _patterns(info, wanted))
+    patterns = (f"*/{pattern}" for pattern in _patterns(info, selection))
     fitting = ([file for file, name in names.items() if fnmatchcase(f"/{name}", pattern)] for pattern in patterns)
-    files = next((found for found in fitting if found), list(names))
-    of_split = [file for file in files if wanted.split and _speaks_of(names[file], wanted.split)]
+    files = next((matches for matches in fitting if matches), list(names))
+    of_split = [file for file in files if selection.split and _names_split(names[file], selection.split)]
     return of_split or files
 
 
-def _patterns(info: BenchmarkInfo, wanted: Selection) -> tuple[str, ...]:
-    """The patterns of the file names, with what was asked for filled in."""
-    variant = wanted.variant or info.default_variant or "*"
-    language = wanted.language or "*"
-    patterns = info.variant_files.get(variant, info.files)
-    return tuple(pattern.format(variant=variant, language=_SHORT.get(language, language)) for pattern in patterns)
+def _patterns(info: BenchmarkInfo, selection: Selection) -> tuple[str, ...]:
+    """Return the patterns of the file names for a request."""
+    subset = selection.subset or info.default_subset or "*"
+    language = selection.language or "*"
+    patterns = info.subset_files.get(subset, info.files)
+    return tuple(pattern.format(subset=subset, language=_SHORT.get(language, language)) for pattern in patterns)
 
 
-def _speaks_of(path: str, split: str) -> bool:
-    """Whether a path names a split, as "data/test-00000-of-00001.parquet" does."""
+def _names_split(path: str, split: str) -> bool:
+    """Return True if a path names a split, as "data/test-00000-of-00001.parquet" does."""
     return re.search(rf"(^|[/_.-]){re.escape(split)}([/_.-]|$)", path) is not None
 
 
-def _knowing_split(rows: Iterable[Row], path: str, wanted: Selection) -> Iterator[Row]:
-    """Rows that know their split where the path tells it."""
-    candidates = (wanted.split, *_SPLITS) if wanted.split else _SPLITS
-    split = next((name for name in candidates if _speaks_of(path, name)), None)
+def _with_split(rows: Iterable[Row], path: str, selection: Selection) -> Iterator[Row]:
+    """Yield rows with their split if the path names it."""
+    candidates = (selection.split, *_SPLITS) if selection.split else _SPLITS
+    split = next((name for name in candidates if _names_split(path, name)), None)
     for row in rows:
         yield row if split is None or row.get("split") else {**row, "split": split}

@@ -1,4 +1,4 @@
-"""Unified diffs: what one side of a patch says, without its signs and headers."""
+"""Unified diffs: the text of one side of a patch, without signs and headers."""
 
 import re
 from collections.abc import Iterator

@@ -27,7 +27,7 @@ class PlantSettings:
         source: "never-seen" (functions of this Python's standard library that `builtin:small` never saw), "fresh" (the
             same, and functions of installed packages outside its training data), a benchmark's name, or a path.
         path: of a benchmark: its file or folder.
-        text, group, language, split, part, variant, limit: as `assay audit` takes them.
+        text, group, language, split, part, subset, limit: as `assay audit` takes them.
         members: texts that are trained on and judged; as many others are held out and judged.
         calibration_members: texts that are trained on and fit thresholds.
         calibration_nonmembers: texts that are held out, fit thresholds and calibrate.
@@ -45,7 +45,7 @@ class PlantSettings:
     language: str | None = None
     split: str | None = None
     part: str | None = None
-    variant: str | None = None
+    subset: str | None = None
     limit: int | None = None
     members: int = 200
     calibration_members: int = 60

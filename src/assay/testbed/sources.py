@@ -8,7 +8,7 @@ from importlib.metadata import Distribution, PackageNotFoundError, distribution,
 from itertools import chain, islice
 from pathlib import Path
 
-from assay.datasets import Dataset, load
+from assay.datasets import DataSelection, Dataset, read_dataset
 from assay.evaluation import ShingleIndex
 from assay.testbed.configuration import FRESH, NEVER_SEEN, TRAINING_FILES, GeneralTextSettings, PlantSettings
 from assay.testbed.doses import known_dose_functions, shipped_manifest
@@ -31,17 +31,17 @@ def plantable(data: PlantSettings) -> Dataset:
         return never_seen_functions()
     if data.source == FRESH:
         return fresh_functions(data.near_duplicate)
-    return load(
-        data.source,
+    selection = DataSelection(
         data=data.path,
         text=data.text,
         group=data.group,
         language=data.language,
         split=data.split,
         part=data.part,
-        variant=data.variant,
+        subset=data.subset,
         limit=data.limit,
     )
+    return read_dataset(data.source, selection)
 
 
 def never_seen_functions() -> Dataset:
@@ -83,7 +83,8 @@ def general_texts(mix: GeneralTextSettings, seed: int) -> Iterator[str]:
     if mix.corpus == TRAINING_FILES:
         yield from training_texts(read_manifest(shipped_manifest()), seed)
         return
-    texts = [sample.text for sample in load(mix.corpus, data=mix.path, text=mix.text, limit=mix.limit).samples]
+    selection = DataSelection(data=mix.path, text=mix.text, limit=mix.limit)
+    texts = [sample.text for sample in read_dataset(mix.corpus, selection).samples]
     yield from sorted(texts, key=lambda text: _draw(seed, text))
 
 

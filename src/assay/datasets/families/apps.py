@@ -13,8 +13,8 @@ from assay.errors import DataError
 from assay.types import Sample
 
 
-def apps(row: Row, _number: int, wanted: Selection) -> Iterator[Sample]:
-    """Text: question, a line end, the first solution; variant "all" gives one sample per solution.
+def apps(row: Row, _number: int, selection: Selection) -> Iterator[Sample]:
+    """Text: question, a line end, the first solution; subset "all" gives one sample per solution.
 
     A problem without a solution is its question alone (part "solution": empty). The id is split and problem
     number where the split is known ("train/0111": the name of the official folder), else the number.
@@ -23,15 +23,15 @@ def apps(row: Row, _number: int, wanted: Selection) -> Iterator[Sample]:
     number = str(row["problem_id"])
     problem = f"{row['split']}/{number:0>4}" if row.get("split") else number
     question, solutions = words(row, "question"), _solutions(row.get("solutions"))
-    chosen = (solutions if wanted.variant == "all" else solutions[:1]) or [""]
+    chosen = (solutions if selection.subset == "all" else solutions[:1]) or [""]
     for position, solution in enumerate(chosen):
         yield Sample(
-            f"{problem}/{position}" if wanted.variant == "all" else problem,
+            f"{problem}/{position}" if selection.subset == "all" else problem,
             {
                 "full": f"{question}\n{solution}" if solution else question,
                 "prompt": question,
                 "solution": solution,
-            }[wanted.part],
+            }[selection.part],
             "python",
             group=problem,
             metadata={
@@ -66,7 +66,7 @@ def _solutions(value: object) -> list[str]:
     try:
         parsed = json.loads(value) if isinstance(value, str) and value.strip() else value or []
     except ValueError as fault:
-        raise DataError(f"'solutions' is no JSON ({fault}), expected a list of programs") from fault
+        raise DataError(f"'solutions' is not JSON ({fault}), expected a list of programs") from fault
     if not isinstance(parsed, list) or not all(isinstance(item, str) for item in parsed):
         raise DataError(f"'solutions' holds {str(parsed)[:40]!r}, expected a list of programs")
     return parsed

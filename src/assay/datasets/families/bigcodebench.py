@@ -7,18 +7,18 @@ from assay.datasets.sources import Row
 from assay.types import Sample
 
 
-def bigcodebench(row: Row, _number: int, wanted: Selection) -> Iterator[Sample]:
+def bigcodebench(row: Row, _number: int, selection: Selection) -> Iterator[Sample]:
     """Text of "complete": docstring prompt + canonical solution, which completes it without anything between.
 
     Text of "instruct": the instruction, a line end, the canonical solution.
     """
-    instruct = wanted.variant == "instruct"
+    instruct = selection.subset == "instruct"
     prompt = words(row, "instruct_prompt" if instruct else "complete_prompt")
     solution = words(row, "canonical_solution")
     task = str(row["task_id"])
     yield Sample(
         task,
-        {"full": prompt + "\n" * instruct + solution, "prompt": prompt, "solution": solution}[wanted.part],
+        {"full": prompt + "\n" * instruct + solution, "prompt": prompt, "solution": solution}[selection.part],
         "python",
         group=task,
         metadata={**row, "prompt": prompt},

@@ -29,22 +29,22 @@ FIXED_TO_BUGGY, BUGGY_TO_FIXED = "fixed→buggy", "buggy→fixed"
 _SETTING = re.compile(r'^(\w+)="(.*)"\s*$', re.MULTILINE)
 
 
-def defects4j(row: Row, _number: int, wanted: Selection) -> Iterator[Sample]:
+def defects4j(row: Row, _number: int, selection: Selection) -> Iterator[Sample]:
     """Id: project and bug number ("Lang-1"). Group: the project. Direction: fixed → buggy."""
-    yield _bug(f"{row['project']}-{row['bug']}", row, wanted, FIXED_TO_BUGGY, group=str(row["project"]))
+    yield _bug(f"{row['project']}-{row['bug']}", row, selection, FIXED_TO_BUGGY, group=str(row["project"]))
 
 
-def bugscpp(row: Row, _number: int, wanted: Selection) -> Iterator[Sample]:
+def bugscpp(row: Row, _number: int, selection: Selection) -> Iterator[Sample]:
     """Id: project and bug number ("md4c-2"). Group: the project. Direction: fixed → buggy."""
-    yield _bug(f"{row['project']}-{row['bug']}", row, wanted, FIXED_TO_BUGGY, group=str(row["project"]))
+    yield _bug(f"{row['project']}-{row['bug']}", row, selection, FIXED_TO_BUGGY, group=str(row["project"]))
 
 
-def bugsinpy(row: Row, _number: int, wanted: Selection) -> Iterator[Sample]:
+def bugsinpy(row: Row, _number: int, selection: Selection) -> Iterator[Sample]:
     """Id: project and bug number ("black-1"). Group: the project. Direction: buggy → fixed."""
-    yield _bug(f"{row['project']}-{row['bug']}", row, wanted, BUGGY_TO_FIXED, group=str(row["project"]))
+    yield _bug(f"{row['project']}-{row['bug']}", row, selection, BUGGY_TO_FIXED, group=str(row["project"]))
 
 
-def gitbug_java(row: Row, _number: int, wanted: Selection) -> Iterator[Sample]:
+def gitbug_java(row: Row, _number: int, selection: Selection) -> Iterator[Sample]:
     """Id: repository and the first 12 digits of the fixing commit, as the benchmark's own tool names bugs.
 
     Group: the repository. Direction: buggy → fixed. The logs of test runs, most of the file, are left out.
@@ -52,12 +52,12 @@ def gitbug_java(row: Row, _number: int, wanted: Selection) -> Iterator[Sample]:
     repository = words(row, "repository")
     name = f"{repository.replace('/', '-')}-{words(row, 'commit_hash')[:12]}"
     kept = {**rest(row, "actions_runs", "bug_patch"), "patch": row["bug_patch"]}
-    yield _bug(name, kept, wanted, BUGGY_TO_FIXED, group=repository)
+    yield _bug(name, kept, selection, BUGGY_TO_FIXED, group=repository)
 
 
-def swe_bench(row: Row, _number: int, wanted: Selection) -> Iterator[Sample]:
+def swe_bench(row: Row, _number: int, selection: Selection) -> Iterator[Sample]:
     """Id: instance_id. Group: the repository. Direction: buggy → fixed. `metadata` has the issue text."""
-    yield _bug(words(row, "instance_id"), row, wanted, BUGGY_TO_FIXED, group=words(row, "repo"))
+    yield _bug(words(row, "instance_id"), row, selection, BUGGY_TO_FIXED, group=words(row, "repo"))
 
 
 def defects4j_folders(path: Path, note: Note) -> Iterator[Row]:
@@ -111,7 +111,7 @@ def bugsinpy_folders(path: Path, note: Note) -> Iterator[Row]:
         }
 
 
-def _bug(name: str, row: Row, wanted: Selection, direction: str, *, group: str) -> Sample:
+def _bug(name: str, row: Row, selection: Selection, direction: str, *, group: str) -> Sample:
     patch = words(row, "patch")
     fixed, buggy = _sides(direction)
     files = patched_files(patch)
@@ -121,7 +121,7 @@ def _bug(name: str, row: Row, wanted: Selection, direction: str, *, group: str) 
             "full": lambda: patch_side(patch, fixed),
             "fix": lambda: patch_side(patch, fixed, context=False),
             "buggy": lambda: patch_side(patch, buggy),
-        }[wanted.part](),
+        }[selection.part](),
         next((language for language in map(language_of, files) if language), None),
         group=group,
         metadata={**row, "direction": direction, "files": files},

@@ -12,17 +12,17 @@ from assay.languages import language_named
 from assay.types import Sample
 
 
-def humaneval(row: Row, _number: int, wanted: Selection) -> Iterator[Sample]:
+def humaneval(row: Row, _number: int, selection: Selection) -> Iterator[Sample]:
     """Text: prompt + canonical solution, as they stand in the file (nothing between them)."""
     task = str(row["task_id"])
-    yield Sample(task, _text(row, wanted.part), "python", group=task, metadata=row)
+    yield Sample(task, _text(row, selection.part), "python", group=task, metadata=row)
 
 
-def translated(row: Row, _number: int, wanted: Selection) -> Iterator[Sample]:
+def translated(row: Row, _number: int, selection: Selection) -> Iterator[Sample]:
     """Text as of HumanEval. The id is language and task ("CPP/7"); a task in all languages is one group."""
     task = str(row["task_id"])
     language, _, number = task.rpartition("/")
-    yield Sample(task, _text(row, wanted.part), language_named(language), group=f"HumanEval/{number}", metadata=row)
+    yield Sample(task, _text(row, selection.part), language_named(language), group=f"HumanEval/{number}", metadata=row)
 
 
 def _text(row: Row, part: str) -> str:

@@ -19,16 +19,16 @@ _SPLITS = {
 """Section 2.1 of the paper assigns splits by task id."""
 
 
-def mbpp(row: Row, _number: int, wanted: Selection) -> Iterator[Sample]:
+def mbpp(row: Row, _number: int, selection: Selection) -> Iterator[Sample]:
     """Text: task description, a line end, the code; part "published": the paper's prompt with tests and code.
 
-    The full set calls the description "text", the sanitized one (reworded, fewer tasks) "prompt": that tells
-    them apart.
+    The full set calls the description "text", the sanitized one (reworded, fewer tasks) "prompt": this
+    shows which of the two it is.
     """
-    found = "full" if row.get("text") is not None else "sanitized"
-    if wanted.variant not in (None, found):
-        raise DataError(f"received the {found} MBPP, expected the {wanted.variant} one")
-    description = words(row, "text" if found == "full" else "prompt")
+    subset = "full" if row.get("text") is not None else "sanitized"
+    if selection.subset not in (None, subset):
+        raise DataError(f"received the {subset} MBPP, expected the {selection.subset} one")
+    description = words(row, "text" if subset == "full" else "prompt")
     code = words(row, "code")
     split = row.get("split") or _split(row["task_id"])
     yield Sample(
@@ -38,10 +38,10 @@ def mbpp(row: Row, _number: int, wanted: Selection) -> Iterator[Sample]:
             "prompt": description,
             "solution": code,
             "published": _published(description, code, row.get("test_list")),
-        }[wanted.part],
+        }[selection.part],
         "python",
         group=f"MBPP/{row['task_id']}",
-        metadata={**row, "variant": found, "split": split},
+        metadata={**row, "subset": subset, "split": split},
     )
 
 

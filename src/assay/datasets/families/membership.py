@@ -13,9 +13,9 @@ from assay.datasets.sources import Row
 from assay.types import Sample
 
 
-def wikimia(row: Row, number: int, wanted: Selection) -> Iterator[Sample]:
+def wikimia(row: Row, number: int, selection: Selection) -> Iterator[Sample]:
     """Text: the excerpt. The set has no ids: they are its name and the position in the file."""
-    length = row.get("split") or (f"WikiMIA_length{wanted.variant}" if wanted.variant else "WikiMIA")
+    length = row.get("split") or (f"WikiMIA_length{selection.subset}" if selection.subset else "WikiMIA")
     yield Sample(
         f"{length}/{number}",
         words(row, "input"),
@@ -24,7 +24,7 @@ def wikimia(row: Row, number: int, wanted: Selection) -> Iterator[Sample]:
     )
 
 
-def bookmia(row: Row, number: int, _wanted: Selection) -> Iterator[Sample]:
+def bookmia(row: Row, number: int, _selection: Selection) -> Iterator[Sample]:
     """Text: the snippet. All snippets of a book are one group."""
     book = row.get("book_id")
     yield Sample(
@@ -36,7 +36,7 @@ def bookmia(row: Row, number: int, _wanted: Selection) -> Iterator[Sample]:
     )
 
 
-def arxivtection(row: Row, number: int, _wanted: Selection) -> Iterator[Sample]:
+def arxivtection(row: Row, number: int, _selection: Selection) -> Iterator[Sample]:
     """Text: the verbatim passage, Example_A (the others paraphrase it). A paper's passages are one group."""
     yield Sample(
         f"arXivTection/{number}",

@@ -1,4 +1,4 @@
-"""What was asked of a benchmark, and the small steps that every family shares."""
+"""The requested texts of a benchmark, and the small steps that every family shares."""
 
 from dataclasses import dataclass
 
@@ -8,23 +8,23 @@ from assay.errors import DataError
 
 @dataclass(frozen=True, slots=True)
 class Selection:
-    """Which part, variant, language and split of a benchmark is wanted; already checked against its entry.
+    """The requested part, subset, language and split of a benchmark; already checked against its entry.
 
-    `part` is always one of the benchmark's parts. None means: the default variant, every language, every
+    `part` is always one of the benchmark's parts. None means: the default subset, every language, every
     split.
     """
 
     part: str = "full"
-    variant: str | None = None
+    subset: str | None = None
     language: str | None = None
     split: str | None = None
 
 
 def words(row: Row, column: str) -> str:
-    """The text of a column; an absent or null one is an empty text.
+    """Return the text of a column; an absent or null one is an empty text.
 
     Raises:
-        DataError: the value is no text.
+        DataError: the value is not a text.
     """
     value = row.get(column)
     if value is not None and not isinstance(value, str):
@@ -33,5 +33,5 @@ def words(row: Row, column: str) -> str:
 
 
 def rest(row: Row, *used: str) -> Row:
-    """The columns that are not used up, for `Sample.metadata`."""
+    """Return the columns that are not used, for `Sample.metadata`."""
     return {column: value for column, value in row.items() if column not in used}

@@ -1,4 +1,4 @@
-"""Rows from files and folders, told apart by content."""
+"""Rows from files and folders; their content shows their form."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -26,8 +26,8 @@ def read_rows(path: Path, note: Note) -> Iterator[Row]:
     """The rows of a file, of a `save_to_disk` folder, or of a folder of code or data files.
 
     Args:
-        path: what to read; its form is told by content, see `file_rows` and `folder_rows`.
-        note: is called with one sentence for everything skipped, guessed or mended.
+        path: what to read; its content shows its form, see `file_rows` and `folder_rows`.
+        note: is called with one sentence for everything that was skipped, guessed or repaired.
 
     Raises:
         DataError: missing, out of reach, empty, broken, or nothing that can be read; one line.

@@ -38,7 +38,7 @@ def arrow_rows(path: Path) -> Iterator[Row]:
 
 
 def is_saved(folder: Path) -> bool:
-    """Whether a folder was written by `save_to_disk` of the datasets package."""
+    """Return True if a folder was written by `save_to_disk` of the datasets package."""
     return (folder / STATE).is_file() or (folder / SPLITS).is_file()
 
 
@@ -88,5 +88,5 @@ def _rows(path: Path, form: str, batches: Callable[[Any], Iterator[Any]]) -> Ite
         except (pa.ArrowException, OSError) as fault:
             if isinstance(fault, PermissionError):
                 raise file_error(path, fault) from fault
-            said = str(fault).split("\n", maxsplit=1)[0].rstrip(".")
-            raise DataError(f"{path}: truncated or broken {form} file ({said})") from fault
+            message = str(fault).split("\n", maxsplit=1)[0].rstrip(".")
+            raise DataError(f"{path}: truncated or broken {form} file ({message})") from fault

@@ -1,7 +1,7 @@
-"""Rows from one file, told apart by content.
+"""Rows from one file; its content shows its form.
 
-Content decides wherever it can: gzip, Parquet and Arrow by their first bytes, JSON by its first character.
-The name is asked only where content cannot tell: code is text even if it looks like a table, and a name that
+Content decides if it can: gzip, Parquet and Arrow by their first bytes, JSON by its first character.
+The name decides only if content cannot: code is text even if it looks like a table, and a name that
 promises rows (.jsonl, .csv, ...) must hold rows.
 """
 
@@ -82,7 +82,7 @@ def _text_rows(path: Path, opening: str, note: Note) -> Iterator[Row]:
 
 
 def _looks_delimited(opening: str) -> bool:
-    """Whether a text without a telling name is a table: plain column names, and records of as many fields."""
+    """Return True if a text is a table by its content: plain column names, and records of as many fields."""
     lines = opening.splitlines(keepends=True)
     header = lines[0] if lines else ""
     delimiter = delimiter_of(header)

@@ -14,14 +14,14 @@ Row = dict[str, object]
 
 
 def json_rows(path: Path, note: Note) -> Iterator[Row]:
-    """Rows of a JSON file; which of the three forms it has is seen from its first line.
+    """Rows of a JSON file; its first line shows which of the three forms it has.
 
     One object a line is streamed. A file that holds a single object is a table of columns where all its
     values are lists of one length, or objects with the same keys (as pandas writes them); it is a wrapper
     where its only value is a list of objects; else it is one row.
 
     Raises:
-        DataError: broken JSON, with its line, or JSON that is no table.
+        DataError: broken JSON, with its line, or JSON that is not a table.
     """
     with opened(path) as stream:
         lines = enumerate(decoded_lines(stream, path, note), start=1)
@@ -30,14 +30,14 @@ def json_rows(path: Path, note: Note) -> Iterator[Row]:
         if row is None:
             yield from _document(path, first_number, first + "".join(line for _, line in lines))
             return
-        rest = ((k, line) for k, line in lines if line.strip())
-        second = next(rest, None)
+        others = ((k, line) for k, line in lines if line.strip())
+        second = next(others, None)
         if second is None:
             yield from _single(path, row)
             return
         yield _object(path, first_number, row)
         yield _object(path, second[0], _parsed(path, *second))
-        for number, line in rest:
+        for number, line in others:
             yield _object(path, number, _parsed(path, number, line))
 
 
@@ -57,8 +57,8 @@ def _parsed(path: Path, number: int, text: str) -> object:
         line = number + fault.lineno - 1
         raise DataError(f"{path}: broken JSON in line {line} ({fault.msg}, column {fault.colno})") from fault
     except (ValueError, RecursionError) as fault:  # a number of thousands of digits; brackets nested too deep
-        said = str(fault).split(";", maxsplit=1)[0]
-        raise DataError(f"{path}: JSON that cannot be read in line {number} ({said})") from fault
+        message = str(fault).split(";", maxsplit=1)[0]
+        raise DataError(f"{path}: JSON that cannot be read in line {number} ({message})") from fault
 
 
 def _object(path: Path, number: int, value: object) -> Row:

@@ -37,9 +37,9 @@ def opened(path: Path) -> Iterator[io.BufferedReader]:
 
 
 def file_error(path: Path, fault: OSError) -> DataError:
-    """What the system says of a path, in one line."""
-    said = fault.strerror or str(fault).split("\n", maxsplit=1)[0]
-    return DataError(f"{path}: {said}, expected a readable file or folder")
+    """Return the error that the system reports for a path, in one line."""
+    message = fault.strerror or str(fault).split("\n", maxsplit=1)[0]
+    return DataError(f"{path}: {message}, expected a readable file or folder")
 
 
 def require_exists(path: Path) -> None:

@@ -29,12 +29,12 @@ def wide_encoding(head: bytes) -> str | None:
 
 
 def has_nul(raw: bytes) -> bool:
-    """Whether bytes are no text for sure: a NUL byte, and no mark of UTF-16 or UTF-32."""
+    """Return True if bytes are certainly not text: a NUL byte, and no mark of UTF-16 or UTF-32."""
     return b"\0" in raw and not wide_encoding(raw)
 
 
 def is_binary(raw: bytes) -> bool:
-    """Whether bytes are no text: NUL bytes or many control characters, and no mark of UTF-16 or UTF-32."""
+    """Return True if bytes are not text: NUL bytes or many control characters, and no mark of UTF-16 or UTF-32."""
     controls = 0 if wide_encoding(raw) else len(raw) - len(raw.translate(None, _CONTROLS))
     return has_nul(raw) or controls > _BINARY_SHARE * len(raw)
 
@@ -63,7 +63,7 @@ def decoded_lines(stream: io.BufferedReader, path: Path, note: Note) -> Iterator
     A line that is not UTF-8 is read as Latin-1; a note counts them at the end.
 
     Raises:
-        DataError: a NUL byte (the file is no text), or a false UTF-16 or UTF-32 mark.
+        DataError: a NUL byte (the file is not text), or a false UTF-16 or UTF-32 mark.
     """
     if wide := wide_encoding(stream.peek(4)[:4]):
         wrapper = io.TextIOWrapper(stream, encoding=wide, newline="\n")
@@ -72,7 +72,7 @@ def decoded_lines(stream: io.BufferedReader, path: Path, note: Note) -> Iterator
         except UnicodeDecodeError as fault:
             raise DataError(f"{path}: begins with the mark of {wide} but is not {wide} ({fault.reason})") from fault
         finally:
-            wrapper.detach()  # the stream is its opener's to close
+            wrapper.detach()  # the caller that opened the stream closes it
         return
     fallbacks = 0
     for number, raw in enumerate(stream, start=1):

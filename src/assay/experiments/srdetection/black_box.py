@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from assay import __version__
-from assay.datasets import load
+from assay.datasets import DataSelection, read_dataset
 from assay.evaluation import Estimate, grouped_share
 from assay.experiments.bench import Bench
 from assay.experiments.declaration import Experiment
@@ -245,7 +245,7 @@ def benchmark_rate(bench: Bench, configuration: Configuration, epoch: int, name:
     """
     run = bench.configured(configuration, bench.seeds[0])
     folder = bench.folder(run) / SCORES
-    samples = load(name, data=bench.data[name]).samples
+    samples = read_dataset(name, DataSelection(data=bench.data[name])).samples
     ids, path, own = [sample.id for sample in samples], folder / f"{name}-epoch-{epoch}.parquet", rule_of(run)
     model = open_checkpoint(bench.folder(run), run, epoch)
     texts = [[sample.id, sample.text, sample.language] for sample in samples]

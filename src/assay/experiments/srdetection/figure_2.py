@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from assay.datasets import load
+from assay.datasets import DataSelection, read_dataset
 from assay.evaluation import Estimate, grouped_share
 from assay.experiments.bench import Bench
 from assay.experiments.declaration import Experiment
@@ -31,7 +31,7 @@ def figure_2(bench: Bench) -> Finding:
     what was planted is a benchmark that leaked, what was held out is one that did not; benchmarks of `bench.data` stand
     beside them.
     """
-    benchmarks: Sets = {name: load(name, data=path).samples for name, path in bench.data.items()}
+    benchmarks: Sets = {name: read_dataset(name, DataSelection(data=path)).samples for name, path in bench.data.items()}
     audits: dict[str, Audit] = {}
     columns: dict[str, tuple[Estimate | None, ...]] = {}
     for configuration in bench.configurations:

@@ -1,0 +1,33 @@
+"""The options that say which texts of a benchmark or a table are read."""
+
+import json
+
+import pytest
+
+TASK = {"task_id": 11, "text": "Add.", "code": "def add(a, b):\n    return a + b\n"}
+
+
+@pytest.fixture
+def mbpp(tmp_path):
+    path = tmp_path / "mbpp.jsonl"
+    path.write_text(json.dumps(TASK) + "\n")
+    return path
+
+
+@pytest.mark.parametrize("option", ["--subset", "--variant"])
+def test_a_subset_that_the_data_do_not_hold_is_refused(assay, mbpp, option):
+    done = assay("score", "builtin:small", "mbpp", "--data", mbpp, "--scores", "loss", option, "sanitized")
+    assert done.code == 2
+    assert "received the full MBPP, expected the sanitized one" in done.err
+
+
+def test_the_old_name_of_subset_prints_a_note(assay, mbpp):
+    done = assay("score", "builtin:small", "mbpp", "--data", mbpp, "--scores", "loss", "--variant", "full")
+    assert done.code == 0
+    assert "--variant is now --subset" in done.err
+
+
+def test_the_help_shows_the_new_name_alone(assay):
+    shown = assay("score", "--help").out
+    assert "--subset" in shown
+    assert "--variant " not in shown

@@ -20,8 +20,8 @@ from measuring import arguments, write
 from assay.provenance import CodeIndex
 from assay.provenance.building import BuildCounts, build
 from assay.provenance.filters import Filters
-from assay.provenance.reading import Settings
-from assay.provenance.sources.open import Reading, open_sources
+from assay.provenance.reading import IndexSettings
+from assay.provenance.sources.open import CorpusOptions, open_sources
 from assay.provenance.splitting import Granularity
 from assay.retrieval.encoding import open_encoder
 
@@ -53,7 +53,7 @@ def measured(
     name: str, corpus: Path, filters: Filters, granularity: Granularity, encoder: str | None
 ) -> dict[str, object]:
     """One corpus into a new index, and once more."""
-    settings = Settings(filters, granularity)
+    settings = IndexSettings(filters, granularity)
     jobs = (os.cpu_count() or 1) if name == PACKAGES else 1
     opened = open_encoder(encoder) if encoder else None
     with tempfile.TemporaryDirectory() as folder, CodeIndex.create(Path(folder, "index"), encoder=opened) as index:
@@ -82,10 +82,10 @@ def measured(
     }
 
 
-def run(corpus: Path, index: CodeIndex, settings: Settings, jobs: int) -> tuple[BuildCounts, float]:
+def run(corpus: Path, index: CodeIndex, settings: IndexSettings, jobs: int) -> tuple[BuildCounts, float]:
     """Bring the index up to the corpus; also the seconds, of the processor for one process, else of the clock."""
     clock = time.process_time if jobs == 1 else time.perf_counter
-    source = open_sources([str(corpus)], Reading(form="folder", exclude=settings.filters.exclude))
+    source = open_sources([str(corpus)], CorpusOptions(form="folder", exclude=settings.filters.exclude))
     began = clock()
     return build(source, index, settings, jobs=jobs), clock() - began
 

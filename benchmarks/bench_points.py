@@ -21,9 +21,9 @@ from measuring import arguments, write
 
 from assay.provenance.filters import Filters
 from assay.provenance.qdrant.points import INDEX_BITS, VECTOR, first_number, indices_of, point_of
-from assay.provenance.reading import FileRead, Settings, read_entries
+from assay.provenance.reading import FileRead, IndexSettings, read_entries
 from assay.provenance.sources.entry import Entry
-from assay.provenance.sources.open import Reading, open_sources
+from assay.provenance.sources.open import CorpusOptions, open_sources
 from assay.provenance.splitting import Granularity
 from assay.retrieval.encoding import open_encoder
 from assay.types import Encoder
@@ -50,9 +50,9 @@ def main() -> None:
 
 def measured(corpus: Path, granularity: Granularity, encoder: Encoder, every: int) -> dict[str, object]:
     """Files into points, and each part of them weighed."""
-    settings = Settings(Filters(exclude=NOT_LIBRARY), granularity)
-    (source,) = open_sources([str(corpus)], Reading(form="folder", exclude=settings.filters.exclude))
-    entries = [one for one in source.found() if isinstance(one, Entry) and one.path.endswith(".py")]
+    settings = IndexSettings(Filters(exclude=NOT_LIBRARY), granularity)
+    (source,) = open_sources([str(corpus)], CorpusOptions(form="folder", exclude=settings.filters.exclude))
+    entries = [one for one in source.files() if isinstance(one, Entry) and one.path.endswith(".py")]
     work = iter([(source.name, one, None) for one in entries[::every]])
     read_entries([(source.name, entries[0], None)], settings, encoder)  # what is compiled at first use is compiled
     reading = 0.0

@@ -94,7 +94,7 @@ def test_a_stream_of_rows_and_a_name(assay, monkeypatch):
     ("arguments", "said"),
     [
         (["build", "nowhere", "--index", "i"], "nowhere: No such file or directory"),
-        (["build", "empty", "--index", "i"], "without a single file"),
+        (["build", "empty", "--index", "i"], "contains no file"),
         (["build", "broken.zip", "--index", "i"], "corrupt or truncated archive"),
         (["build", "bomb.zip", "--index", "i"], "over 200 to 1, refused"),
         (["build", "corpus", "--index", "i", "--language", "klingon"], "language 'klingon'"),

@@ -19,11 +19,10 @@ from assay.errors import DataError
 from assay.provenance import CodeIndex
 from assay.provenance.building import build
 from assay.provenance.filters import Filters
-from assay.provenance.reading import Settings, read_entries
+from assay.provenance.reading import IndexSettings, read_entries
 from assay.provenance.removal import remove
 from assay.provenance.sources.entry import Entry, InMemory
-from assay.provenance.sources.open import Reading, open_sources
-from assay.provenance.workers import Readers
+from assay.provenance.sources.open import CorpusOptions, open_sources
 from assay.retrieval.encoding import open_encoder
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -56,8 +55,8 @@ def index(tmp_path):
 
 
 def add(index, *corpora, reading=None, settings=None, **options):
-    sources = open_sources([str(one) for one in corpora], reading or Reading())
-    return build(sources, index, settings or Settings(), jobs=options.pop("jobs", 1), **options)
+    sources = open_sources([str(one) for one in corpora], reading or CorpusOptions())
+    return build(sources, index, settings or IndexSettings(), jobs=options.pop("jobs", 1), **options)
 
 
 def found_in(index):
@@ -156,7 +155,7 @@ def test_equal_files_are_one_document_with_two_origins(index, corpus):
 
 def test_other_settings_read_again(index, corpus):
     add(index, corpus)
-    counts = add(index, corpus, settings=Settings(Filters(exclude=("deep/",))))
+    counts = add(index, corpus, settings=IndexSettings(Filters(exclude=("deep/",))))
     assert counts.skipped == {"excluded": 1}
     assert {path for _, path in found_in(index)} == {"alpha.py", "beta.py"}
 
@@ -180,9 +179,9 @@ def test_vectors_are_the_encoders_whoever_computes_them(tmp_path, corpus):
         ids, similarities = found.candidates_by_vector(document.text, 1)
         assert ids[0] == document.id
         assert similarities[0] > 0.98
-    (source,) = open_sources([str(corpus / "alpha.py")], Reading())
-    (entry,) = source.found()
-    (read,) = read_entries([("s", entry, None)], Settings(), encoder)
+    (source,) = open_sources([str(corpus / "alpha.py")], CorpusOptions())
+    (entry,) = source.files()
+    (read,) = read_entries([("s", entry, None)], IndexSettings(), encoder)
     assert np.allclose(np.stack(read.vectors), encoder.encode([one.text for one in read.documents]), atol=1e-6)
 
 
@@ -219,7 +218,7 @@ def test_a_history_grows_and_head_replaces_it(index, tmp_path):
         write(tmp_path / "r", m=text_of(name))
         git("add", "-A")
         git("commit", "-q", "-m", name)
-    history = Reading(all_history=True)
+    history = CorpusOptions(all_history=True)
     assert add(index, tmp_path / "r", reading=history).read == 2
     assert {name for name, _ in found_in(index)} - {None} == {"alpha", "beta"}
     write(tmp_path / "r", m=text_of("gamma"))
@@ -266,8 +265,8 @@ def run_build(tmp_path, corpus, jobs=1):
         import sys, threading
         from assay.provenance import CodeIndex
         from assay.provenance.building import build
-        from assay.provenance.reading import Settings
-        from assay.provenance.sources.open import Reading, open_sources
+        from assay.provenance.reading import IndexSettings
+        from assay.provenance.sources.open import CorpusOptions, open_sources
 
         def told(counts, _):
             if counts.files >= 64:
@@ -276,8 +275,8 @@ def run_build(tmp_path, corpus, jobs=1):
 
         if __name__ == "__main__":
             with CodeIndex.create({str(tmp_path / "index")!r}) as index:
-                sources = open_sources([{str(corpus)!r}], Reading())
-                build(sources, index, Settings(), jobs={jobs}, progress=told, commit_seconds=0)
+                sources = open_sources([{str(corpus)!r}], CorpusOptions())
+                build(sources, index, IndexSettings(), jobs={jobs}, progress=told, commit_seconds=0)
     """)
     (tmp_path / "script.py").write_text(script)
     return subprocess.Popen(
@@ -346,14 +345,14 @@ class WithDeadly:
     whole: bool = True
     indivisible: bool = False
 
-    def found(self):
+    def files(self):
         for number, stem in enumerate(["alpha", "beta", "gamma", "delta"]):
             content = Deadly() if stem == "beta" else InMemory(text_of(stem))
             yield Entry(f"{stem}.py", str(number), 1, content)
 
 
 def test_a_file_that_takes_its_process_down_is_counted_and_the_others_are_read(index):
-    counts = build([WithDeadly()], index, Settings(), jobs=2)
+    counts = build([WithDeadly()], index, IndexSettings(), jobs=2)
     assert counts.skipped == {"crashes the reader": 1}
     assert counts.read == 3
     assert {name for name, _ in found_in(index)} - {None} == {"alpha", "gamma", "delta"}
@@ -365,7 +364,7 @@ def test_a_corpus_without_a_file_is_a_fault_and_takes_nothing_away(index, corpus
         path.rmdir() if path.is_dir() else path.unlink()
     write(tmp_path / "other", "omega")
     counts = add(index, corpus, tmp_path / "other")
-    assert counts.faults == [f"{corpus}: without a single file, expected at least one"]
+    assert counts.faults == [f"{corpus}: contains no file, expected at least one"]
     assert {"alpha", "omega"} <= {name for name, _ in found_in(index)}
 
 
@@ -390,8 +389,8 @@ def test_a_table_is_read_row_by_row_and_once(index, tmp_path):
 def test_the_profile_is_the_indexs(index, corpus):
     from assay.retrieval import PAPER
 
-    with pytest.raises(DataError, match="profile 'paper': the index has 'default'"):
-        add(index, corpus, settings=Settings(profile=PAPER))
+    with pytest.raises(DataError, match="profile 'paper': expected 'default'"):
+        add(index, corpus, settings=IndexSettings(profile=PAPER))
 
 
 def test_removing_a_corpus_and_files_of_it(index, corpus, tmp_path):
@@ -410,19 +409,20 @@ def test_removing_a_corpus_and_files_of_it(index, corpus, tmp_path):
 def test_work_in_hand_is_bounded(corpus, monkeypatch):
     """Entries are drawn from the source only as fast as they are read."""
     from assay.provenance import workers
+    from assay.provenance.workers import ProcessReaders
 
     monkeypatch.setattr(workers, "BATCH_FILES", 1)
     drawn = []
-    (source,) = open_sources([str(corpus / "alpha.py")], Reading())
-    (entry,) = source.found()
+    (source,) = open_sources([str(corpus / "alpha.py")], CorpusOptions())
+    (entry,) = source.files()
 
     def work():
         for number in range(100):
             drawn.append(number)
             yield "s", entry, None
 
-    with Readers(Settings(), jobs=2) as readers:
+    with ProcessReaders(IndexSettings(), jobs=2) as readers:
         read = readers.read(work())
         next(read)
-        assert len(drawn) <= 2 * workers.AHEAD + 2
+        assert len(drawn) <= 2 * workers._AHEAD + 2
         read.close()

@@ -51,7 +51,7 @@ PACKED = {
 
 
 def read(path, **options):
-    found = list(Archive(path, "a", **{"largest": 10**6} | options).found())
+    found = list(Archive(path, "a", **{"largest": 10**6} | options).files())
     return (
         {one.path: one for one in found if isinstance(one, Entry)},
         {one.path: one.reason for one in found if isinstance(one, Skipped)},
@@ -143,8 +143,8 @@ def test_a_bomb_is_refused_before_its_first_file(tmp_path, name):
     (tmp_path / name).write_bytes(PACKED[name]({"a.py": "0" * 3_000_000}))
     limits = ArchiveLimits(ratio=50, ratio_from=1_000_000)
     archive = Archive(tmp_path / name, "a", 10**6, limits)
-    with pytest.raises(DataError, match="over 50 to 1, refused"):
-        next(archive.found())
+    with pytest.raises(DataError, match="expected at most 50 to 1"):
+        next(archive.files())
 
 
 def test_the_limits_of_members_and_bytes(tmp_path):

@@ -49,7 +49,7 @@ def author_of(name):
 
 
 def entries(repository, **options):
-    return [one for one in GitRepository(repository.root, "r", **options).found() if isinstance(one, Entry)]
+    return [one for one in GitRepository(repository.root, "r", **options).files() if isinstance(one, Entry)]
 
 
 def test_each_file_at_head_stands_under_the_last_commit_that_touched_it(repository):
@@ -124,7 +124,7 @@ def test_links_and_submodules_are_counted(repository):
         "sub",
         **{f"GIT_{r}_{k}": v for r in ("AUTHOR", "COMMITTER") for k, v in author_of("Ann").items()},
     )
-    found = list(GitRepository(repository.root, "r").found())
+    found = list(GitRepository(repository.root, "r").files())
     assert {one.path: one.reason for one in found if isinstance(one, Skipped)} == {
         "link.py": "link",
         "sub": "submodule",
@@ -165,18 +165,18 @@ def test_a_bare_repository_is_one(repository, tmp_path):
     repository("Ann", **{"a.py": "x"})
     repository.git("clone", "-q", "--bare", ".", str(tmp_path / "bare"))
     assert is_repository(tmp_path / "bare")
-    assert [one.path for one in GitRepository(tmp_path / "bare", "b").found()] == ["a.py"]
+    assert [one.path for one in GitRepository(tmp_path / "bare", "b").files()] == ["a.py"]
 
 
 def test_no_commit_no_repository_no_git_are_one_line_each(repository, tmp_path, monkeypatch):
     with pytest.raises(DataError, match="without a commit"):
-        list(GitRepository(repository.root, "r").found())
+        list(GitRepository(repository.root, "r").files())
     (tmp_path / "plain" / ".git").mkdir(parents=True)
     with pytest.raises(DataError, match="git cannot read it: not a git repository"):
-        list(GitRepository(tmp_path / "plain", "r").found())
+        list(GitRepository(tmp_path / "plain", "r").files())
     monkeypatch.setenv("PATH", str(tmp_path))
     with pytest.raises(DataError, match="git is not installed"):
-        list(GitRepository(repository.root, "r").found())
+        list(GitRepository(repository.root, "r").files())
 
 
 def test_a_missing_object_cannot_be_read(repository):
@@ -246,7 +246,7 @@ def partial_clone(repository, tmp_path):
 def test_files_that_a_partial_clone_lacks_are_counted_and_not_fetched(partial_clone, options, all_history):
     clone = partial_clone("clone", *options)
     before = missing_of(clone)
-    found = list(GitRepository(clone, "r", all_history).found())
+    found = list(GitRepository(clone, "r", all_history).files())
     assert found == [Skipped(one.path, "missing from the repository") for one in found]
     assert {one.path for one in found} == {"a.py", "LICENSE", ".mailmap"}
     assert len(before) == 6
@@ -258,9 +258,9 @@ def test_the_files_that_a_partial_clone_has_are_read(partial_clone, repository):
     (clone / "b.py").write_text("b = 1\n")
     repository.git("-C", str(clone), "add", "b.py")
     repository.git("-C", str(clone), "-c", "user.name=Eve", "-c", "user.email=e", "commit", "-q", "-m", "more")
-    found = {one.path: one.content.read(100) for one in GitRepository(clone, "r").found() if isinstance(one, Entry)}
+    found = {one.path: one.content.read(100) for one in GitRepository(clone, "r").files() if isinstance(one, Entry)}
     assert (found["a.py"], found["b.py"]) == (b"a = 4\n", b"b = 1\n")
-    history = [one for one in GitRepository(clone, "r", all_history=True).found() if isinstance(one, Skipped)]
+    history = [one for one in GitRepository(clone, "r", all_history=True).files() if isinstance(one, Skipped)]
     assert [(one.path, one.reason) for one in history] == [("a.py", "missing from the repository")] * 3
 
 
@@ -274,6 +274,6 @@ def test_a_blob_that_was_lost_is_counted(repository):
     digest = repository.git("rev-parse", "HEAD:a.py")
     (repository.root / ".git" / "objects" / digest[:2] / digest[2:]).unlink()
     for history in (False, True):
-        found = list(GitRepository(repository.root, "r", history).found())
+        found = list(GitRepository(repository.root, "r", history).files())
         assert [one for one in found if isinstance(one, Skipped)] == [Skipped("a.py", "missing from the repository")]
         assert [one.path for one in found if isinstance(one, Entry)] == ["b.py"]

@@ -29,7 +29,7 @@ def lines(*rows):
 
 
 def read(file, /, **columns):
-    return list(Table(file, "t", columns).found())
+    return list(Table(file, "t", columns).files())
 
 
 def write(path, rows):
@@ -57,7 +57,7 @@ def test_the_stack_v2_says_its_encoding(tmp_path):
 
 def test_the_stack_v2_without_contents_says_what_to_do(tmp_path):
     row = {key: value for key, value in V2.items() if key != "content"}
-    with pytest.raises(DataError, match="contents have to be fetched first"):
+    with pytest.raises(DataError, match="download its contents first"):
         read(write(tmp_path / "t.parquet", [row]))
 
 
@@ -105,7 +105,7 @@ def test_a_truncated_table_is_one_line(tmp_path, name):
 
 
 def stream(raw, **options):
-    return list(Stream(io.BytesIO(raw), "stdin", 10**6, **options).found())
+    return list(Stream(io.BytesIO(raw), "stdin", 10**6, **options).files())
 
 
 def test_a_stream_is_rows_where_its_first_line_is_a_json_object():

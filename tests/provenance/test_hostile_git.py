@@ -56,7 +56,7 @@ PARTIAL = """
 def read_all(root):
     for all_history in (False, True):
         repository = GitRepository(root, "r", all_history=all_history)
-        for entry in repository.found():
+        for entry in repository.files():
             if isinstance(entry, Entry):
                 entry.content.read(1000)
         assert repository.count() > 0
@@ -137,5 +137,5 @@ def test_variables_of_a_git_hook_name_no_other_repository(hostile, tmp_path, mon
     root = hostile("")
     monkeypatch.setenv("GIT_DIR", str(tmp_path / "elsewhere"))
     monkeypatch.setenv("GIT_EXTERNAL_DIFF", str(tmp_path / "program"))
-    paths = [entry.path for entry in GitRepository(root, "r").found()]
+    paths = [entry.path for entry in GitRepository(root, "r").files()]
     assert sorted(paths) == [".gitattributes", "a.py"]

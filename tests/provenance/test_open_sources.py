@@ -14,10 +14,10 @@ from rich.console import Console
 from assay.api import progress as terminal
 from assay.errors import DataError
 from assay.provenance import CodeIndex
-from assay.provenance.building import BuildCounts, Reached, build
-from assay.provenance.reading import Settings
-from assay.provenance.sources.open import Reading, open_sources
-from assay.provenance.sources.size import Expected
+from assay.provenance.building import BuildCounts, SourceProgress, build
+from assay.provenance.reading import IndexSettings
+from assay.provenance.sources.open import CorpusOptions, open_sources
+from assay.provenance.sources.size import FileCount
 
 
 @pytest.fixture
@@ -45,22 +45,22 @@ def corpora(tmp_path):
     ],
 )
 def test_the_form_is_told_by_looking(corpora, name, kind):
-    (source,) = open_sources([str(corpora / name)], Reading())
+    (source,) = open_sources([str(corpora / name)], CorpusOptions())
     assert type(source).__name__ == kind
     assert source.name == str((corpora / name).resolve())
 
 
 def test_a_folder_of_archives_or_tables_is_a_source_each(corpora):
-    (archive,) = open_sources([str(corpora / "folder")], Reading(form="archive"))
+    (archive,) = open_sources([str(corpora / "folder")], CorpusOptions(form="archive"))
     assert archive.name.endswith("/folder/a.zip")
-    (table,) = open_sources([str(corpora / "folder")], Reading(form="table", name="stack"))
+    (table,) = open_sources([str(corpora / "folder")], CorpusOptions(form="table", name="stack"))
     assert table.name == "stack/rows.jsonl"
-    with pytest.raises(DataError, match="without a single table"):
-        open_sources([str(corpora / "repository")], Reading(form="table"))
+    with pytest.raises(DataError, match="without any table"):
+        open_sources([str(corpora / "repository")], CorpusOptions(form="table"))
 
 
 def test_a_checkout_can_be_read_as_a_folder(corpora):
-    (source,) = open_sources([str(corpora / "repository")], Reading(form="folder"))
+    (source,) = open_sources([str(corpora / "repository")], CorpusOptions(form="folder"))
     assert type(source).__name__ == "Folder"
 
 
@@ -76,7 +76,7 @@ def test_a_checkout_can_be_read_as_a_folder(corpora):
 )
 def test_how_many_files_there_are_is_told_without_reading_them(corpora, names, files):
     """None where that cannot be: then no time left is shown rather than a wrong one."""
-    assert Expected(open_sources([str(corpora / name) for name in names], Reading())).total == files
+    assert FileCount(open_sources([str(corpora / name) for name in names], CorpusOptions())).total == files
 
 
 def packed_corpora(folder):
@@ -96,10 +96,10 @@ def packed_corpora(folder):
 @pytest.mark.parametrize("name", ["texts.tar.gz", "rows.jsonl.gz", "rows.jsonl"])
 def test_packed_sources_tell_by_their_bytes_how_much_is_left(tmp_path, name):
     packed_corpora(tmp_path)
-    sources = open_sources([str(tmp_path / name)], Reading())
-    expected = Expected(sources)
+    sources = open_sources([str(tmp_path / name)], CorpusOptions())
+    expected = FileCount(sources)
     assert expected.total is None
-    for number, one in enumerate(sources[0].found(), 1):
+    for number, one in enumerate(sources[0].files(), 1):
         if number in {1500, 2500}:
             expected.reached(sources[0].name, number, one.share)
             assert expected.done == number
@@ -111,8 +111,8 @@ def test_packed_sources_tell_by_their_bytes_how_much_is_left(tmp_path, name):
 def test_a_source_not_begun_is_taken_for_one_of_its_kind(tmp_path):
     packed_corpora(tmp_path)
     (tmp_path / "more.jsonl").write_bytes((tmp_path / "rows.jsonl").read_bytes() * 2)
-    sources = open_sources([str(tmp_path / "rows.jsonl"), str(tmp_path / "more.jsonl")], Reading())
-    expected = Expected(sources)
+    sources = open_sources([str(tmp_path / "rows.jsonl"), str(tmp_path / "more.jsonl")], CorpusOptions())
+    expected = FileCount(sources)
     expected.reached(sources[0].name, 3000, 1.0)
     assert expected.total == 9000
 
@@ -125,10 +125,10 @@ def test_a_repository_tells_by_its_files_or_its_commits_how_much_is_left(corpora
         (repository / "same.py").write_text(f"y = {-number}\n")
         subprocess.run(["git", "-C", repository, "add", "-A"], check=True)
         subprocess.run(["git", "-C", repository, *who, "commit", "-q", "-m", "more"], check=True)
-    assert Expected(open_sources([str(repository)], Reading())).total == 6
-    sources = open_sources([str(repository)], Reading(all_history=True))
-    assert [one.share for one in sources[0].found()] == [number / 5 for number in (1, 1, 2, 2, 3, 3, 4, 4, 5, 5)]
-    expected = Expected(sources)
+    assert FileCount(open_sources([str(repository)], CorpusOptions())).total == 6
+    sources = open_sources([str(repository)], CorpusOptions(all_history=True))
+    assert [one.share for one in sources[0].files()] == [number / 5 for number in (1, 1, 2, 2, 3, 3, 4, 4, 5, 5)]
+    expected = FileCount(sources)
     assert expected.total is None
     expected.reached(sources[0].name, 4, 2 / 5)
     assert expected.total == 10
@@ -138,22 +138,22 @@ def test_a_build_tells_how_far_it_is(tmp_path):
     packed_corpora(tmp_path)
     told = []
     with CodeIndex.create(tmp_path / "index") as index:
-        sources = open_sources([str(tmp_path / "texts.tar.gz")], Reading())
-        build(sources, index, Settings(), jobs=1, progress=lambda _, reached: told.append(reached))
+        sources = open_sources([str(tmp_path / "texts.tar.gz")], CorpusOptions())
+        build(sources, index, IndexSettings(), jobs=1, progress=lambda _, reached: told.append(reached))
     shares = [one.share for one in told]
     assert shares == sorted(shares)
     assert shares[0] < 0.5
-    assert told[-1] == Reached(sources[0].name, 3000, 1.0)
+    assert told[-1] == SourceProgress(sources[0].name, 3000, 1.0)
 
 
 def test_a_bar_shows_files_rates_and_documents(corpora, monkeypatch):
     shown = io.StringIO()
     monkeypatch.setattr(terminal, "ERRORS", Console(file=shown, force_terminal=True, width=120))
-    expected = Expected(open_sources([str(corpora / "folder")], Reading()))
+    expected = FileCount(open_sources([str(corpora / "folder")], CorpusOptions()))
     with terminal.files_bar("indexing", lambda: expected) as report:
         report(
             BuildCounts(files=1, bytes=2_000_000, documents=7, seconds=1.0),
-            Reached(str((corpora / "folder").resolve()), 1, None),
+            SourceProgress(str((corpora / "folder").resolve()), 1, None),
         )
     assert "1/2 files" in shown.getvalue()
     assert "1/s, 2.0 MB/s, 7 documents" in shown.getvalue()
@@ -169,20 +169,20 @@ def test_no_bar_in_a_pipe():
 
 def test_standard_input(monkeypatch):
     monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(b"x = 1\n")))
-    (source,) = open_sources(["-"], Reading(name="clipboard"))
-    assert [one.path for one in source.found()] == ["clipboard"]
+    (source,) = open_sources(["-"], CorpusOptions(name="clipboard"))
+    assert [one.path for one in source.files()] == ["clipboard"]
     with pytest.raises(DataError, match="read as git"):
-        open_sources(["-"], Reading(form="git"))
+        open_sources(["-"], CorpusOptions(form="git"))
 
 
 def test_what_cannot_be_is_one_line(corpora):
     with pytest.raises(DataError, match="No such file"):
-        open_sources([str(corpora / "nowhere")], Reading())
+        open_sources([str(corpora / "nowhere")], CorpusOptions())
     with pytest.raises(DataError, match="a file, expected what can be read as git"):
-        open_sources([str(corpora / "a.py")], Reading(form="git"))
+        open_sources([str(corpora / "a.py")], CorpusOptions(form="git"))
     with pytest.raises(DataError, match="a folder, expected what can be read as file"):
-        open_sources([str(corpora / "folder")], Reading(form="file"))
+        open_sources([str(corpora / "folder")], CorpusOptions(form="file"))
     with pytest.raises(DataError, match="column 'colour': expected one of text"):
-        open_sources([str(corpora / "a.py")], Reading(columns={"colour": "x"}))
-    with pytest.raises(DataError, match="a name for 2 corpora"):
-        open_sources([str(corpora / "a.py")] * 2, Reading(name="x"))
+        open_sources([str(corpora / "a.py")], CorpusOptions(columns={"colour": "x"}))
+    with pytest.raises(DataError, match="one name for 2 corpora"):
+        open_sources([str(corpora / "a.py")] * 2, CorpusOptions(name="x"))

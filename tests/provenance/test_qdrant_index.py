@@ -23,9 +23,9 @@ from assay.provenance.qdrant import QdrantIndex
 from assay.provenance.qdrant import index as qdrant_index
 from assay.provenance.qdrant.connection import KEY, PATIENCE, Calls, address_of, client_of
 from assay.provenance.qdrant.points import first_number, indices_of, packed, unpacked
-from assay.provenance.reading import Settings
+from assay.provenance.reading import IndexSettings
 from assay.provenance.removal import remove
-from assay.provenance.sources.open import Reading, open_sources
+from assay.provenance.sources.open import CorpusOptions, open_sources
 from assay.retrieval import fingerprint_hashes
 from assay.retrieval.encoding import open_encoder
 
@@ -195,7 +195,7 @@ def test_a_build_into_qdrant_is_incremental_and_holds_what_a_folder_holds(index,
             change()
             told = []
             for one in (index, of_folder):
-                counts = build(open_sources([str(corpus)], Reading()), one, Settings(), jobs=1)
+                counts = build(open_sources([str(corpus)], CorpusOptions()), one, IndexSettings(), jobs=1)
                 told.append((counts.read, counts.unchanged, counts.gone, counts.documents))
             assert told[0] == told[1]
         assert {(one.text, one.name, one.origins) for one in index.documents(index.ids())} == {
@@ -242,10 +242,10 @@ def test_a_build_stopped_before_any_of_its_requests_goes_on_to_the_same_index(tm
         folder.mkdir()
         for name, number in numbers.items():
             (folder / f"{name}.py").write_text(text_of(number, lines=3))
-    settings = Settings(granularity="file")
+    settings = IndexSettings(granularity="file")
 
     def bring(index, folder):
-        build(open_sources([str(folder)], Reading(name="corpus")), index, settings, jobs=1)
+        build(open_sources([str(folder)], CorpusOptions(name="corpus")), index, settings, jobs=1)
 
     def held(index):
         return {(one.text, frozenset(one.origins)) for one in index.documents(index.ids())}

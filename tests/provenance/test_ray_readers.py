@@ -19,9 +19,9 @@ from assay.errors import DataError, MissingExtra
 from assay.provenance import CodeIndex
 from assay.provenance.building import build
 from assay.provenance.ray_readers import RayReaders
-from assay.provenance.reading import Settings
+from assay.provenance.reading import IndexSettings
 from assay.provenance.sources.entry import Entry, InMemory
-from assay.provenance.sources.open import Reading, open_sources
+from assay.provenance.sources.open import CorpusOptions, open_sources
 from assay.provenance.workers import BATCH_FILES, Readers
 from assay.retrieval import fingerprint_hashes
 
@@ -87,7 +87,7 @@ class Listed:
     whole: bool = True
     indivisible: bool = False
 
-    def found(self):
+    def files(self):
         yield from self.entries
 
 
@@ -119,32 +119,32 @@ def test_a_worker_killed_in_the_middle_changes_nothing_of_the_index(cluster, tmp
     killing = KillsOnce(text_of(middle), tmp_path / "killed")
     kills = Listed(tuple(entry(number, killing if number == middle else None) for number in range(files)))
     with CodeIndex.create(tmp_path / "embedded") as embedded, CodeIndex.create(tmp_path / "ray") as by_ray:
-        expected = build([plain], embedded, Settings(), jobs=1)
-        counts = build([kills], by_ray, Settings(), ray="local")
+        expected = build([plain], embedded, IndexSettings(), jobs=1)
+        counts = build([kills], by_ray, IndexSettings(), ray="local")
         assert killing.flag.exists()
         assert (counts.files, counts.read, counts.documents) == (files, expected.read, expected.documents)
         assert held(by_ray) == held(embedded)
         assert by_ray.seen("listed") == embedded.seen("listed")
-        again = build([plain], by_ray, Settings(), ray="local")
+        again = build([plain], by_ray, IndexSettings(), ray="local")
         assert (again.unchanged, again.documents) == (files, 0)
 
 
 def test_a_file_that_kills_every_worker_is_passed_over_alone(cluster, tmp_path, monkeypatch):
-    monkeypatch.setattr("assay.provenance.ray_readers.ATTEMPTS", 1)
+    monkeypatch.setattr("assay.provenance.ray_readers._ATTEMPTS", 1)
     source = Listed((entry(1), entry(2, KillsAlways()), entry(3)))
     with CodeIndex.create(tmp_path / "index") as index:
-        counts = build([source], index, Settings(), ray="local")
+        counts = build([source], index, IndexSettings(), ray="local")
         assert (counts.read, counts.skipped) == (2, {"crashes the reader": 1})
 
 
 def test_files_vectors_and_what_passes_through_come_in_order(cluster, tmp_path):
     for number in range(3):
         (tmp_path / f"{number}.py").write_text(text_of(number))
-    (source,) = open_sources([str(tmp_path)], Reading())
-    work = [(source.name, one, None) for one in source.found()]
+    (source,) = open_sources([str(tmp_path)], CorpusOptions())
+    work = [(source.name, one, None) for one in source.files()]
     with (
-        Readers(Settings(), 1, "builtin:fragments") as here,
-        RayReaders(Settings(), "local", "builtin:fragments") as far,
+        Readers(IndexSettings(), 1, "builtin:fragments") as here,
+        RayReaders(IndexSettings(), "local", "builtin:fragments") as far,
     ):
         (mine,) = here.read(work)
         passing = mine[1]
@@ -163,7 +163,7 @@ def test_a_cluster_that_is_not_there_is_one_line(tmp_path, monkeypatch):
     monkeypatch.setattr("assay.provenance.ray_readers.ray.is_initialized", lambda: False)
     monkeypatch.setattr("assay.provenance.ray_readers.ray.init", nowhere)
     with pytest.raises(DataError, match=r"^--ray auto: no Ray cluster answers there: Could not find .* instance.$"):
-        RayReaders(Settings(), "auto").__enter__()
+        RayReaders(IndexSettings(), "auto").__enter__()
 
 
 def test_the_command_reads_by_ray(cluster, tmp_path):
@@ -181,4 +181,4 @@ def test_without_the_extra_the_missing_package_is_named(tmp_path, monkeypatch):
     monkeypatch.delitem(sys.modules, "assay.provenance.ray_readers")
     monkeypatch.setitem(sys.modules, "ray", None)
     with CodeIndex.create(tmp_path / "index") as index, pytest.raises(MissingExtra, match=r"assay\[ray\]"):
-        build([], index, Settings(), ray="local")
+        build([], index, IndexSettings(), ray="local")

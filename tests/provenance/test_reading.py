@@ -5,7 +5,7 @@ import pickle
 import pytest
 
 from assay.provenance.filters import Filters
-from assay.provenance.reading import NOT_PARSED, NOT_UTF8, SHORT_FUNCTIONS, Settings, read_entry
+from assay.provenance.reading import NOT_PARSED, NOT_UTF8, SHORT_FUNCTIONS, IndexSettings, read_entry
 from assay.provenance.sources.entry import Entry, Facts, InMemory, OnDisk
 from assay.retrieval import TooShort, fingerprint
 
@@ -18,7 +18,7 @@ def entry(content, path="a/m.py", **facts):
 
 
 def test_a_file_becomes_itself_and_its_functions():
-    found = read_entry("corpus", entry(TEXT.encode(), nearest="MIT", author="Ann", commit="c" * 40), Settings())
+    found = read_entry("corpus", entry(TEXT.encode(), nearest="MIT", author="Ann", commit="c" * 40), IndexSettings())
     whole, function = found.documents
     assert (whole.kind, whole.name, whole.text, whole.language) == ("file", None, TEXT, "python")
     assert (function.kind, function.name, function.text) == ("function", "distance", FUNCTION)
@@ -29,7 +29,7 @@ def test_a_file_becomes_itself_and_its_functions():
 
 
 def test_the_hashes_are_those_of_the_fingerprints():
-    found = read_entry("corpus", entry(TEXT.encode()), Settings())
+    found = read_entry("corpus", entry(TEXT.encode()), IndexSettings())
     for document, hashes in zip(found.documents, found.hashes, strict=True):
         expected = fingerprint(document.text, document.language)
         assert {form: set(one.tolist()) for form, one in hashes.items()} == {
@@ -38,7 +38,7 @@ def test_the_hashes_are_those_of_the_fingerprints():
 
 
 def test_what_was_read_travels_between_processes_without_its_content():
-    found = read_entry("corpus", entry(TEXT.encode() + b"#" * 100_000), Settings(granularity="function"))
+    found = read_entry("corpus", entry(TEXT.encode() + b"#" * 100_000), IndexSettings(granularity="function"))
     assert len(pickle.dumps(found)) < 5000
 
 
@@ -55,12 +55,12 @@ def test_what_was_read_travels_between_processes_without_its_content():
     ],
 )
 def test_reasons(content, reason):
-    found = read_entry("corpus", entry(content), Settings())
+    found = read_entry("corpus", entry(content), IndexSettings())
     assert (found.skipped, found.documents) == (reason, ())
 
 
 def test_a_file_that_is_gone_since_it_was_listed(tmp_path):
-    found = read_entry("corpus", Entry("a.py", "s", 1, OnDisk(tmp_path / "a.py")), Settings())
+    found = read_entry("corpus", Entry("a.py", "s", 1, OnDisk(tmp_path / "a.py")), IndexSettings())
     assert found.skipped == "unreadable"
 
 
@@ -69,7 +69,7 @@ def test_no_more_than_the_limit_is_read(tmp_path):
     path = tmp_path / "a.py"
     with path.open("wb") as file:
         file.truncate(2 * 10**9)
-    found = read_entry("corpus", Entry("a.py", "s", 1, OnDisk(path)), Settings())
+    found = read_entry("corpus", Entry("a.py", "s", 1, OnDisk(path)), IndexSettings())
     assert (found.skipped, found.size) == ("too large", 1_000_001)
 
 
@@ -77,30 +77,30 @@ def test_what_a_table_says_of_the_language_counts():
     found = read_entry(
         "corpus",
         entry("package a\n\nfunc distance(a, b float64) float64 { return a - b }\n", "row", language="go"),
-        Settings(),
+        IndexSettings(),
     )
     assert [one.language for one in found.documents] == ["go", "go"]
 
 
 def test_the_first_line_tells_the_language_of_a_file_without_suffix():
-    found = read_entry("corpus", entry(b"#!/usr/bin/env python3\n" + TEXT.encode(), "run"), Settings())
+    found = read_entry("corpus", entry(b"#!/usr/bin/env python3\n" + TEXT.encode(), "run"), IndexSettings())
     assert {one.language for one in found.documents} == {"python"}
-    assert read_entry("corpus", entry(TEXT.encode(), "run"), Settings()).skipped == "no known language"
-    taken = read_entry("corpus", entry(TEXT.encode(), "run"), Settings(Filters(all_text=True)))
+    assert read_entry("corpus", entry(TEXT.encode(), "run"), IndexSettings()).skipped == "no known language"
+    taken = read_entry("corpus", entry(TEXT.encode(), "run"), IndexSettings(Filters(all_text=True)))
     assert [one.language for one in taken.documents] == [None]
 
 
 def test_notes_are_counted():
-    latin = read_entry("corpus", entry(TEXT.encode() + b"# \xe9\n"), Settings())
+    latin = read_entry("corpus", entry(TEXT.encode() + b"# \xe9\n"), IndexSettings())
     assert latin.notes == {NOT_UTF8: 1}
-    assert read_entry("corpus", entry(TEXT.encode() + b"def (:\n"), Settings()).notes == {NOT_PARSED: 1}
-    assert read_entry("corpus", entry(TEXT.encode() + b"def f(): ...\n"), Settings()).notes == {SHORT_FUNCTIONS: 1}
+    assert read_entry("corpus", entry(TEXT.encode() + b"def (:\n"), IndexSettings()).notes == {NOT_PARSED: 1}
+    assert read_entry("corpus", entry(TEXT.encode() + b"def f(): ...\n"), IndexSettings()).notes == {SHORT_FUNCTIONS: 1}
 
 
 def test_a_touched_file_is_read_and_known_by_its_content():
-    first = read_entry("corpus", entry(TEXT.encode()), Settings())
+    first = read_entry("corpus", entry(TEXT.encode()), IndexSettings())
     touched = Entry("a/m.py", "later", None, InMemory(TEXT.encode()))
-    again = read_entry("corpus", touched, Settings(), first.stamp)
+    again = read_entry("corpus", touched, IndexSettings(), first.stamp)
     assert again.unchanged
     assert again.documents == ()
     assert again.stamp != first.stamp
@@ -108,9 +108,13 @@ def test_a_touched_file_is_read_and_known_by_its_content():
 
 @pytest.mark.parametrize(
     ("facts", "settings"),
-    [({"nearest": "MIT"}, Settings()), ({}, Settings(granularity="file")), ({}, Settings(Filters(all_text=True)))],
+    [
+        ({"nearest": "MIT"}, IndexSettings()),
+        ({}, IndexSettings(granularity="file")),
+        ({}, IndexSettings(Filters(all_text=True))),
+    ],
     ids=["another licence", "another granularity", "other filters"],
 )
 def test_a_file_is_read_again_where_its_facts_or_the_settings_changed(facts, settings):
-    first = read_entry("corpus", entry(TEXT.encode()), Settings())
+    first = read_entry("corpus", entry(TEXT.encode()), IndexSettings())
     assert not read_entry("corpus", entry(TEXT.encode(), **facts), settings, first.stamp).unchanged

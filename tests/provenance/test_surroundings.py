@@ -5,7 +5,7 @@ import json
 import pytest
 from identify.vendor.licenses import LICENSES
 
-from assay.provenance.sources.surroundings import Surroundings, tells_of_others
+from assay.provenance.sources.surroundings import Surroundings, describes_neighbours
 
 TEXTS = {name: text.encode() for name, text in LICENSES}
 METADATA = (
@@ -26,14 +26,14 @@ def around(**files):
     ["LICENSE", "LICENCE.txt", "COPYING", "COPYING.LESSER", "LICENSE-MIT", "a/UNLICENSE", "license.md", "x/METADATA"],
 )
 def test_these_tell_of_others(name):
-    assert tells_of_others(name)
+    assert describes_neighbours(name)
 
 
 @pytest.mark.parametrize(
     "name", ["license.py", "licenses.json", "README", "LICENSE.html", "sublicensed", "a/license/b.c"]
 )
 def test_these_do_not(name):
-    assert not tells_of_others(name)
+    assert not describes_neighbours(name)
 
 
 def test_the_nearest_licence_up_the_tree_holds():

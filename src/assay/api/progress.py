@@ -10,8 +10,8 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 from assay.escaping import visible
 
 if TYPE_CHECKING:  # these import numpy and more; a command's --help does not wait for them
-    from assay.provenance import BuildCounts, Expected, Reached
-    from assay.provenance import Progress as FilesReport
+    from assay.provenance import BuildCounts, FileCount, SourceProgress
+    from assay.provenance import BuildProgress as FilesReport
     from assay.scoring import Progress as Report
 
 ERRORS = Console(stderr=True)
@@ -44,7 +44,7 @@ def progress_bar(description: str, *, shown: bool = True) -> "Iterator[Report | 
 
 @contextmanager
 def files_bar(
-    description: str, count: "Callable[[], Expected]", *, shown: bool = True
+    description: str, count: "Callable[[], FileCount]", *, shown: bool = True
 ) -> "Iterator[FilesReport | None]":
     """Show a bar with files, rates and time left; yield None, and do not call `count`, where there is no terminal."""
     if not shown or not (ERRORS.is_terminal or ERRORS.is_jupyter):
@@ -62,7 +62,7 @@ def files_bar(
         expected = count()
         task = bar.add_task(description, total=None, files="0", rates="")
 
-        def report(counts: "BuildCounts", reached: "Reached") -> None:
+        def report(counts: "BuildCounts", reached: "SourceProgress") -> None:
             expected.reached(reached.source, reached.files, reached.share)
             done, total = expected.done, expected.total
             seconds = max(counts.seconds, 0.1)

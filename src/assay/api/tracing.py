@@ -7,13 +7,13 @@ from assay.api.progress import files_bar, warn
 from assay.errors import AssayError, DataError
 from assay.provenance import (
     BuildCounts,
-    Expected,
+    CorpusOptions,
+    FileCount,
     Filters,
     Granularity,
-    Reading,
+    IndexSettings,
     Searchable,
     SearchMethod,
-    Settings,
     Trace,
     TraceSettings,
     WritableIndex,
@@ -123,7 +123,7 @@ def build_index(
     profile: str = "default",
     encoder: str | None = ENCODER,
     filters: Filters | None = None,
-    reading: Reading | None = None,
+    reading: CorpusOptions | None = None,
     jobs: int | None = None,
     ray: str | None = None,
     progress: bool = True,
@@ -145,7 +145,7 @@ def build_index(
     Raises:
         AssayError: a corpus or the index cannot be read or written, or the index is of another profile or encoder.
     """
-    names, reading = [str(corpus) for corpus in corpora], reading or Reading()
+    names, reading = [str(corpus) for corpus in corpora], reading or CorpusOptions()
     open_sources(names, reading)  # a path that is not there is reported before a folder is made
     opened = None if encoder is None else open_encoder(encoder)
     described = description_at(str(at))
@@ -177,7 +177,7 @@ def fill_index(
     index: WritableIndex,
     corpora: Sequence[str],
     filters: Filters | None,
-    reading: Reading,
+    reading: CorpusOptions,
     *,
     granularity: Granularity = "both",
     jobs: int | None = None,
@@ -186,6 +186,6 @@ def fill_index(
 ) -> BuildCounts:
     """Read corpora into an open index; see `build_index`."""
     sources = open_sources(list(corpora), reading)
-    settings = Settings(filters or Filters(), granularity, index.profile)
-    with files_bar("indexing", lambda: Expected(sources), shown=progress) as report:
+    settings = IndexSettings(filters or Filters(), granularity, index.profile)
+    with files_bar("indexing", lambda: FileCount(sources), shown=progress) as report:
         return build(sources, index, settings, jobs=jobs, ray=ray, progress=report)

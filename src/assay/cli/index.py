@@ -14,7 +14,7 @@ from assay.cli.terminal import Terminal, echo, echo_json
 from assay.errors import DataError
 
 if TYPE_CHECKING:  # these import numpy and more; --help does not wait for them
-    from assay.provenance import BuildCounts, Filters, Reading
+    from assay.provenance import BuildCounts, CorpusOptions, Filters
 
 READING = "What is read"
 INDEX = "The index"
@@ -115,19 +115,19 @@ class ReadingOptions:
             largest=size_named(self.max_file_size),
         )
 
-    def reading(self) -> "Reading":
+    def reading(self) -> "CorpusOptions":
         """How corpora are read.
 
         Raises:
             DataError: a --column that is no assignment, or a size that is none.
         """
-        from assay.provenance import Reading, size_named
+        from assay.provenance import CorpusOptions, size_named
 
         columns = dict(one.partition("=")[::2] for one in self.column or ())
         if "" in columns.values():
             raise DataError(f"--column {next(iter(columns))}: expected WHAT=NAME, for example text=content")
         largest = size_named(self.max_file_size)
-        return Reading(
+        return CorpusOptions(
             self.form, self.name, self.all_history, not self.no_ignore, largest, tuple(self.exclude or ()), columns
         )
 

@@ -131,7 +131,7 @@ def _traced(texts: "list[SourceText]", answer: "Callable[[SourceText], Trace]") 
 def _texts(code: list[Path], language: str | None, by: str) -> "list[SourceText]":
     """One file or standard input whole, a folder and several files function by function."""
     from assay.languages import language_named
-    from assay.provenance import SourceText, by_function, one_text, source_texts
+    from assay.provenance import SourceText, by_function, read_source_text, source_texts
 
     named = language and language_named(language)
     found: list[SourceText] = []
@@ -146,7 +146,7 @@ def _texts(code: list[Path], language: str | None, by: str) -> "list[SourceText]
                 raise DataError(f"{path}: no source file in it")
             found += by_function(texts) if by == "function" else texts
         else:
-            one = one_text(path, named)
+            one = read_source_text(path, named)
             found += by_function([one]) if len(code) > 1 and by == "function" else [one]
     return found
 

@@ -3,8 +3,8 @@ from .boilerplate import boilerplate_of as boilerplate_of
 from .boilerplate import default_boilerplate as default_boilerplate
 from .boilerplate import with_templates as with_templates
 from .building import BuildCounts as BuildCounts
-from .building import Progress as Progress
-from .building import Reached as Reached
+from .building import BuildProgress as BuildProgress
+from .building import SourceProgress as SourceProgress
 from .building import build as build
 from .calibrating import calibrate_index as calibrate_index
 from .calibrating import sampled_functions as sampled_functions
@@ -36,14 +36,14 @@ from .places import folder_named as folder_named
 from .places import open_index as open_index
 from .ranking import by_vector as by_vector
 from .ranking import ranked as ranked
-from .reading import Settings as Settings
+from .reading import IndexSettings as IndexSettings
 from .removal import remove as remove
 from .sarif_log import sarif as sarif
 from .searchable import Searchable as Searchable
 from .searchable import WritableIndex as WritableIndex
-from .sources.open import Reading as Reading
+from .sources.open import CorpusOptions as CorpusOptions
 from .sources.open import open_sources as open_sources
-from .sources.size import Expected as Expected
+from .sources.size import FileCount as FileCount
 from .splitting import Granularity as Granularity
 from .stored import AddCounts as AddCounts
 from .stored import IndexInfo as IndexInfo
@@ -51,7 +51,7 @@ from .stored import SeenFile as SeenFile
 from .stored import StoredDocument as StoredDocument
 from .texts import SourceText as SourceText
 from .texts import by_function as by_function
-from .texts import one_text as one_text
+from .texts import read_source_text as read_source_text
 from .texts import source_texts as source_texts
 from .tracing import RankedCandidates as RankedCandidates
 from .tracing import Trace as Trace

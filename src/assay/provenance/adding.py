@@ -1,4 +1,4 @@
-"""What both indexes add: documents with what was computed of them elsewhere, some at a time."""
+"""Batches of documents that both kinds of index add, with fingerprints and vectors that exist already."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import islice
@@ -8,7 +8,7 @@ from assay.retrieval import Form, Hashes
 from assay.types import Float32Array
 
 Batch = tuple[Sequence[Document], Sequence[Mapping[Form, Hashes]] | None, Sequence[Float32Array] | None]
-"""Documents, and their fingerprints and vectors where these are there already."""
+"""Documents, and their fingerprints and vectors if they were computed elsewhere."""
 
 
 def batches(
@@ -18,7 +18,7 @@ def batches(
     *,
     size: int,
 ) -> Iterator[Batch]:
-    """At most `size` documents at a time; no more of anything is taken up than that."""
+    """Yield at most `size` documents at a time; the iterators are read no further than that."""
     remaining = iter(documents)
     of_hashes = None if hashes is None else iter(hashes)
     of_vectors = None if vectors is None else iter(vectors)

@@ -1,9 +1,9 @@
-"""Corpora into an index: all cores read, one process writes, and what was read before is not read again.
+"""Build an index of corpora: all cores read, one process writes, and unchanged files are not read again.
 
-A source is remembered by a row of its own among the files seen (an empty path): its stamp, and how far it was read. A
-folder or repository is compared file by file; an archive or a table that changed is read anew, and one that was left in
-the middle goes on where it was. Every few seconds is a commit; what stands between the last commit and a kill is read
-again.
+A source has a row of its own among the files seen (with an empty path): its stamp, and how far it was read. A folder or
+repository is compared file by file; an archive or a table that changed is read again from its start, and an interrupted
+one from where it was left. There is a commit every few seconds; files read after the last commit of a killed build are
+read again.
 """
 
 import signal
@@ -16,31 +16,31 @@ from types import FrameType
 from typing import Any
 
 from assay.errors import DataError, MissingExtra
-from assay.provenance.reading import FileRead, Settings, stamp_before
+from assay.provenance.reading import FileRead, IndexSettings, stamp_before
 from assay.provenance.searchable import WritableIndex
 from assay.provenance.sources.entry import CorpusSource, Entry, Skipped
 from assay.provenance.stored import SeenFile
-from assay.provenance.workers import FileReaders, Readers, Work
+from assay.provenance.workers import FileReaders, ProcessReaders, ReadTask
 from assay.retrieval import BUILTIN_PREFIX
 
 COMMIT_SECONDS = 5.0
-"""Time between commits: the most that a killed build has to do again."""
+"""Seconds between commits: the work that a killed build loses at most."""
 
-SOURCE = ""
-"""The path under which a source itself is remembered."""
+SOURCE_PATH = ""
+"""Path of the row that records a source as a whole."""
 
-Progress = Callable[["BuildCounts", "Reached"], None]
-"""Told after every batch: what was done so far, and how far the source at hand was read."""
+BuildProgress = Callable[["BuildCounts", "SourceProgress"], None]
+"""Called after every batch with the counts so far and the progress in the current source."""
 
 
 @dataclass(frozen=True, slots=True)
-class Reached:
-    """How far a source was read.
+class SourceProgress:
+    """Progress in one source.
 
     Attributes:
         source: its name.
-        files: of it that are dealt with.
-        share: of it that is behind, 0 to 1; None where nothing tells.
+        files: that are done.
+        share: of the source that is done, 0 to 1; None if unknown.
     """
 
     source: str
@@ -50,18 +50,18 @@ class Reached:
 
 @dataclass(slots=True)
 class BuildCounts:
-    """What a build did.
+    """Counts of a build.
 
     Attributes:
-        files: looked at.
-        unchanged: of them, those that were in the index as they are.
+        files: examined.
+        unchanged: of them, those whose documents the index had already.
         read: of them, those that gave documents.
         bytes: read.
         documents: texts that were new to the index.
-        duplicates: texts that it had already; they got a further origin.
-        gone: files that were in the index and are in their source no more.
-        skipped: files passed over, by reason.
-        notes: what happened beside, with counts.
+        duplicates: texts that the index had already; they got a further origin.
+        gone: files of the index that their source no longer has.
+        skipped: skipped files, by reason.
+        notes: counts of other events, by their description.
         faults: sources that could not be read to their end, a line each.
         seconds: of wall time.
     """
@@ -82,38 +82,38 @@ class BuildCounts:
 def build(
     sources: Sequence[CorpusSource],
     index: WritableIndex,
-    settings: Settings,
+    settings: IndexSettings,
     *,
     jobs: int | None = None,
     ray: str | None = None,
-    progress: Progress | None = None,
+    progress: BuildProgress | None = None,
     commit_seconds: float = COMMIT_SECONDS,
 ) -> BuildCounts:
-    """Bring an index up to what its sources hold now.
+    """Bring an index up to date with its sources.
 
     Args:
-        sources: what is read; a source of the same name replaces what the index had of it.
+        sources: to read; a source replaces the one of the same name in the index.
         index: open for writing.
-        settings: how a file becomes documents; their profile has to be the index's.
+        settings: how a file becomes documents; their profile must be that of the index.
         jobs: processes that read; None: one for each core.
-        ray: read by a Ray cluster: its address, "auto", or "local" for one of this machine's own.
-        progress: see `Progress`.
+        ray: Ray cluster that reads: its address, "auto", or "local" for one on this machine.
+        progress: see `BuildProgress`.
         commit_seconds: see `COMMIT_SECONDS`.
 
     Returns:
-        What was done. A source that cannot be read stands among the faults, and the others are read nevertheless.
+        The counts. A source that cannot be read is listed in `faults`, and the others are read nevertheless.
 
     Raises:
         CorpusIndexError: the index cannot be written.
-        DataError: the profile is not the index's.
+        DataError: the profile is not that of the index.
         MissingExtra: `ray` without the extra of that name.
-        KeyboardInterrupt: after Ctrl-C, when what was read is committed.
+        KeyboardInterrupt: after Ctrl-C, once the files that were read are committed.
     """
     if settings.profile != index.profile:
-        raise DataError(f"profile {settings.profile.name!r}: the index has {index.profile.name!r}")
+        raise DataError(f"profile {settings.profile.name!r}: expected {index.profile.name!r}, the profile of the index")
     writer = _Writer(index, settings, progress or (lambda *_: None), commit_seconds)
     encoder = index.info().encoder
-    # an encoder of our own is small enough for each process; any other has one place, beside the index's writer
+    # a built-in encoder is small enough to be loaded in each process; a larger one is loaded once, by the writer
     own = encoder if encoder and encoder.startswith(BUILTIN_PREFIX) else None
     with _readers(settings, jobs, own, ray) as readers, _ctrl_c(writer):
         for source in sources:
@@ -127,9 +127,9 @@ def build(
     return writer.counts
 
 
-def _readers(settings: Settings, jobs: int | None, encoder: str | None, ray: str | None) -> FileReaders:
+def _readers(settings: IndexSettings, jobs: int | None, encoder: str | None, ray: str | None) -> FileReaders:
     if ray is None:
-        return Readers(settings, jobs, encoder)
+        return ProcessReaders(settings, jobs, encoder)
     try:
         from assay.provenance.ray_readers import RayReaders  # noqa: PLC0415  an extra
     except ModuleNotFoundError as error:
@@ -144,20 +144,20 @@ class _Writer:
     """The one process that changes the index."""
 
     index: WritableIndex
-    settings: Settings
-    progress: Progress
+    settings: IndexSettings
+    progress: BuildProgress
     commit_seconds: float
     counts: BuildCounts = field(default_factory=BuildCounts)
     stopped: bool = False
-    _reached: Reached = field(default_factory=lambda: Reached("", 0, None))
+    _reached: SourceProgress = field(default_factory=lambda: SourceProgress("", 0, None))
     _began: float = field(default_factory=time.monotonic)
     _committed: float = field(default_factory=time.monotonic)
 
     def add(self, source: CorpusSource, readers: FileReaders) -> None:
         """Bring the index up to one source."""
-        self._reached = Reached(source.name, 0, None)
+        self._reached = SourceProgress(source.name, 0, None)
         seen = self.index.seen(source.name)
-        state = _State.of(seen.pop(SOURCE, None))
+        state = _State.of(seen.pop(SOURCE_PATH, None))
         now = _State(self._kind(source), self._stamp(source), 0, finished=False)
         if state is not None and state.finished and (state.kind, state.stamp) == (now.kind, now.stamp) and now.stamp:
             self.counts.files += state.files
@@ -165,20 +165,22 @@ class _Writer:
             self.report(state.files, 1.0)
             return
         if state is not None and state.kind == now.kind and state.stamp == now.stamp and source.indivisible:
+            # interrupted, and unchanged since: an archive has a fixed order, so its first files can be skipped
             now.files = state.files
         elif (seen or state is not None) and not self._comparable(source, state, now):
+            # e.g. an archive that changed, or a folder that became a repository: no file can be matched with its row
             self.index.remove(source=source.name)
             seen = {}
         self._read(source, seen, now, readers)
         if not now.files:
-            raise DataError(f"{source.name}: without a single file, expected at least one")
+            raise DataError(f"{source.name}: contains no file, expected at least one")
         now.finished = True
         self._remember(source, now)
         self.commit()
         self.report(now.files, 1.0)
 
     def _comparable(self, source: CorpusSource, state: "_State | None", now: "_State") -> bool:
-        """Whether what the index has of a source can stand beside what is read now."""
+        """Return True if the files that the index has of a source can be compared with its present files."""
         return not source.whole or (not source.indivisible and state is not None and state.kind == now.kind)
 
     def _read(self, source: CorpusSource, seen: dict[str, SeenFile], now: "_State", readers: FileReaders) -> None:
@@ -193,7 +195,8 @@ class _Writer:
             if self.stopped or time.monotonic() - self._committed > self.commit_seconds:
                 self._remember(source, now)
                 self.commit()
-            self.report(now.files, max((one.entry.share for one in batch if one.entry.share is not None), default=None))
+            shares = [file.entry.share for file in batch if file.entry.share is not None]
+            self.report(now.files, max(shares, default=None))
             if self.stopped:
                 raise KeyboardInterrupt
         if source.whole and not source.indivisible and now.files:
@@ -206,59 +209,60 @@ class _Writer:
         present: set[str],
         unreadable: list[str],
         behind: int,
-    ) -> "Iterator[Work | FileRead]":
-        """What has to be read; what need not be passes as read."""
+    ) -> "Iterator[ReadTask | FileRead]":
+        """Yield the files to be read, and a `FileRead` for each file that need not be."""
         digest = self.settings.digest
-        for number, one in enumerate(source.found()):
+        for number, file in enumerate(source.files()):
             if number < behind:
                 continue
-            if isinstance(one, Skipped):
-                if one.reason == "unreadable":
-                    unreadable.append(one.path)
-                present.add(one.path)
-                yield FileRead(Entry(one.path, "", None, _NOTHING), f"{one.reason}:", skipped=one.reason)
+            if isinstance(file, Skipped):
+                if file.reason == "unreadable":
+                    unreadable.append(file.path)
+                present.add(file.path)
+                yield FileRead(Entry(file.path, "", None, _NO_CONTENT), f"{file.reason}:", skipped=file.reason)
                 continue
             if not source.indivisible:
-                present.add(one.key)
-            before = f"{stamp_before(one, digest)}:"
-            known = seen.get(one.key)
-            if known is not None and known.digest is not None and known.digest.startswith(before):
-                unchanged = known.skipped is None
-                yield FileRead(one, known.digest, unchanged=unchanged, skipped=known.skipped)  # type: ignore[arg-type]  # a reason of ours, read back
-            elif reason := self.settings.filters.by_name(one.path, one.size):
-                yield FileRead(one, before, skipped=reason)
+                present.add(file.key)
+            before = f"{stamp_before(file, digest)}:"
+            row = seen.get(file.key)
+            if row is not None and row.digest is not None and row.digest.startswith(before):
+                unchanged = row.skipped is None
+                yield FileRead(file, row.digest, unchanged=unchanged, skipped=row.skipped)  # type: ignore[arg-type]  # a reason of ours, read back
+            elif reason := self.settings.filters.by_name(file.path, file.size):
+                yield FileRead(file, before, skipped=reason)
             else:
-                yield source.name, one, known.digest if known is not None and known.skipped is None else None
+                yield source.name, file, row.digest if row is not None and row.skipped is None else None
 
     def _store(self, source: CorpusSource, batch: Sequence[FileRead], seen: Mapping[str, SeenFile]) -> None:
         rows: list[SeenFile] = []
-        for one in batch:
-            self._count(one)
-            known = seen.get(one.entry.key)
-            row = SeenFile(one.entry.key, one.entry.size, None, one.stamp, one.skipped)
-            if row == known:
+        for file in batch:
+            self._count(file)
+            before = seen.get(file.entry.key)
+            row = SeenFile(file.entry.key, file.entry.size, None, file.stamp, file.skipped)
+            if row == before:
                 continue
-            if known is not None and known.skipped is None and not one.unchanged:
-                self.index.remove(source=source.name, path=one.entry.path)
-            # the members of what is read whole are remembered by their number; only what was skipped has a row
-            if not source.indivisible or one.skipped:
+            if before is not None and before.skipped is None and not file.unchanged:
+                self.index.remove(source=source.name, path=file.entry.path)
+            # members of an archive or table are recorded by their count alone, so only skipped ones have a row
+            if not source.indivisible or file.skipped:
                 rows.append(row)
-        documents = [document for one in batch for document in one.documents]
-        hashes = [hashes for one in batch for hashes in one.hashes]
-        vectors = [vector for one in batch for vector in one.vectors]
+        documents = [document for file in batch for document in file.documents]
+        hashes = [hashes for file in batch for hashes in file.hashes]
+        vectors = [vector for file in batch for vector in file.vectors]
+        # documents before their rows: in an index without transactions a kill between the two only reads a file twice
         added = self.index.add(documents, hashes=hashes, vectors=vectors or None)
         self.index.mark_seen(source.name, rows)
         self.counts.documents += added.documents
         self.counts.duplicates += added.duplicates
 
-    def _count(self, one: FileRead) -> None:
+    def _count(self, file: FileRead) -> None:
         self.counts.files += 1
-        self.counts.bytes += one.size
-        for note, number in one.notes.items():
+        self.counts.bytes += file.size
+        for note, number in file.notes.items():
             self.counts.notes[note] = self.counts.notes.get(note, 0) + number
-        if one.skipped:
-            self.counts.skipped[one.skipped] = self.counts.skipped.get(one.skipped, 0) + 1
-        elif one.unchanged:
+        if file.skipped:
+            self.counts.skipped[file.skipped] = self.counts.skipped.get(file.skipped, 0) + 1
+        elif file.unchanged:
             self.counts.unchanged += 1
         else:
             self.counts.read += 1
@@ -266,14 +270,14 @@ class _Writer:
     def _forget(
         self, source: CorpusSource, seen: Mapping[str, SeenFile], present: set[str], unreadable: tuple[str, ...]
     ) -> None:
-        """Remove what is in the source no more; what could not be looked at may still be there."""
+        """Remove files that the source no longer has; those in an unreadable folder may still exist, so they stay."""
         for path in seen:
             if path not in present and not path.startswith(unreadable):
                 self.counts.gone += seen[path].skipped is None
                 self.index.remove(source=source.name, path=path)
 
     def _remember(self, source: CorpusSource, state: "_State") -> None:
-        if source.stamp is not None or not source.indivisible:  # a stream cannot be taken up again
+        if source.stamp is not None or not source.indivisible:  # a stream cannot be read a second time
             self.index.mark_seen(source.name, [state.row()])
 
     def _kind(self, source: CorpusSource) -> str:
@@ -283,26 +287,26 @@ class _Writer:
         return f"{source.stamp} {self.settings.digest}" if source.stamp is not None else ""
 
     def commit(self) -> None:
-        """Make what was done durable."""
+        """Commit the work so far."""
         self.index.commit()
         self._committed = time.monotonic()
 
     @property
     def elapsed(self) -> float:
-        """Seconds since the build began."""
+        """Return the seconds since the build began."""
         return time.monotonic() - self._began
 
     def report(self, files: int | None = None, share: float | None = None) -> None:
-        """Tell how far it is: files of the source at hand (None: as many as before), and share of it."""
+        """Report the progress: files of the current source (None: as many as before), and share of it."""
         before = self._reached
-        self._reached = Reached(before.source, before.files if files is None else files, share)
+        self._reached = SourceProgress(before.source, before.files if files is None else files, share)
         self.counts.seconds = self.elapsed
         self.progress(self.counts, self._reached)
 
 
 @dataclass(slots=True)
 class _State:
-    """What the index remembers of a source as a whole: which one, as of when, and how many files were dealt with."""
+    """Row of a source as a whole: its kind, its stamp, and how many of its files are done."""
 
     kind: str
     stamp: str
@@ -310,7 +314,7 @@ class _State:
     finished: bool
 
     def row(self) -> SeenFile:
-        return SeenFile(SOURCE, self.files, int(self.finished), f"{self.kind} {self.stamp}")
+        return SeenFile(SOURCE_PATH, self.files, int(self.finished), f"{self.kind} {self.stamp}")
 
     @staticmethod
     def of(row: SeenFile | None) -> "_State | None":
@@ -320,19 +324,20 @@ class _State:
         return _State(kind, stamp, row.size or 0, finished=bool(row.modified))
 
 
-class _Nothing:
-    """The content of what was passed over."""
+class _NoContent:
+    """Content of a skipped file, which nobody reads."""
 
     def read(self, limit: int) -> bytes:
-        raise OSError(f"there are no {limit} bytes of what was passed over")
+        raise OSError(f"received a request for {limit} bytes of a file that was skipped")
 
 
-_NOTHING = _Nothing()
+_NO_CONTENT = _NoContent()
 
 
 @contextmanager
 def _ctrl_c(writer: _Writer) -> Iterator[None]:
-    """The first Ctrl-C lets the batch at hand be stored and committed; the second one stops at once."""
+    """Let the first Ctrl-C finish and commit the current batch; a second one stops at once."""
+    # Python delivers signals to the main thread only; in another thread the caller has its own way to stop
     if threading.current_thread() is not threading.main_thread():
         yield
         return

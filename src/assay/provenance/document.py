@@ -1,4 +1,4 @@
-"""What an index holds: pieces of source text, and all the places where each was found."""
+"""Documents of an index: pieces of source text, with all the places where each occurs."""
 
 import hashlib
 from dataclasses import dataclass
@@ -6,21 +6,21 @@ from typing import Literal
 
 UNKNOWN_LICENCE = "unknown"
 
-Kind = Literal["file", "function"]
+DocumentKind = Literal["file", "function"]
 
 
 @dataclass(frozen=True, slots=True)
 class Origin:
-    """One place where a document was found.
+    """One place where a document occurs.
 
     Attributes:
-        source: what the user named: a folder, an archive, a repository, a data set.
+        source: corpus that the user named: a folder, an archive, a repository, a data set.
         path: of the file within it, with forward slashes.
-        repository: owner/name or address, where known.
-        commit: hexadecimal, where known.
+        repository: owner/name or address, or None.
+        commit: hexadecimal, or None.
         licence: SPDX expression, or "unknown".
-        author: where known.
-        url: where a person can look at it, where known.
+        author: name, or None.
+        url: of a page that shows the file, or None.
         first_line: line of the file at which the text begins, from 1.
     """
 
@@ -40,19 +40,19 @@ class Document:
 
     Attributes:
         text: source code.
-        language: as `Sample.language` spells it; None where unknown.
+        language: as `Sample.language` spells it, or None.
         kind: a whole file, or one function of it.
         name: dotted name of the function within its file; None for a file.
-        origins: all places where this very text was found; at least one.
+        origins: all places of exactly this text; at least one.
     """
 
     text: str
     language: str | None
-    kind: Kind
+    kind: DocumentKind
     name: str | None
     origins: tuple[Origin, ...]
 
     @property
     def digest(self) -> str:
-        """SHA-256 of the text in UTF-8, hexadecimal: two documents with one digest are one."""
+        """SHA-256 of the text in UTF-8, hexadecimal: documents with the same digest are one document."""
         return hashlib.sha256(self.text.encode("utf-8", "surrogatepass")).hexdigest()

@@ -1,7 +1,7 @@
-"""Files read by a Ray cluster: the pure function of `assay.provenance.reading`, in Ray Data. Needs the extra `ray`.
+"""Reading with a Ray cluster: the pure function of `assay.provenance.reading` in Ray Data. Needs the extra `ray`.
 
-The workers read what the writer names: paths of plain files have to mean the same on every node, as on a shared file
-system. What an archive, a repository or a stream holds travels with the request where it is no path.
+The workers open the paths that the writer sends, so a path must name the same file on every node, as on a shared file
+system. Content that has no path of its own, such as a member of an archive, is sent with the task.
 """
 
 import gc
@@ -20,34 +20,34 @@ import ray.data
 from ray.exceptions import RayError
 
 from assay.errors import DataError
-from assay.provenance.reading import FileRead, Settings, read_entries
-from assay.provenance.workers import Work, batches_of, crashing, in_order, to_read
+from assay.provenance.reading import FileRead, IndexSettings, read_entries
+from assay.provenance.workers import ReadTask, batches_of, crashing, in_batch_order, to_read
 from assay.retrieval import open_encoder
 from assay.types import Encoder
 
 LOCAL = "local"
-"""In place of an address: a cluster of this machine's own, for as long as the build lasts."""
+"""Instead of an address: a new cluster on this machine that ends with the build."""
 
-ATTEMPTS = 3
-"""Workers that a batch is given to while they die of it or beside it; then its files are read one by one."""
+_ATTEMPTS = 3
+"""Workers that may die while they read a batch; then its files are read one by one."""
 
-AHEAD = 8
-"""Batches under way for each core of the cluster."""
+_AHEAD = 8
+"""Batches in progress for each core of the cluster."""
 
-Row = dict[str, Any]
+_Row = dict[str, Any]
 
 
 class RayReaders:
-    """Workers of a Ray cluster that read, and encode where an encoder is named; see `Readers`."""
+    """Workers of a Ray cluster that read, and encode if an encoder is named; see `ProcessReaders`."""
 
     def __init__(
-        self, settings: Settings, address: str = LOCAL, encoder: str | None = None, *, jobs: int | None = None
+        self, settings: IndexSettings, address: str = LOCAL, encoder: str | None = None, *, jobs: int | None = None
     ) -> None:
-        """Nothing is connected to yet.
+        """Store the settings; entering the context connects to the cluster.
 
         Args:
             settings: how a file becomes documents.
-            address: "local", "auto" for the cluster that this machine belongs to, HOST:PORT, or ray://HOST:PORT. Where
+            address: "local", "auto" for the cluster that this machine belongs to, HOST:PORT, or ray://HOST:PORT. If
                 this process is connected already, that cluster is used.
             encoder: name of an encoder.
             jobs: batches that are read at a time; None: one for each core.
@@ -70,28 +70,29 @@ class RayReaders:
     def __exit__(self, *_: object) -> None:
         self._open.close()
 
-    def read(self, work: Iterable[Work | FileRead]) -> Iterator[list[FileRead]]:
-        """What was read of each piece of work, in its order, in batches; a `FileRead` among the work passes through.
+    def read(self, tasks: Iterable[ReadTask | FileRead]) -> Iterator[list[FileRead]]:
+        """Yield the results of the tasks, in order, in batches; a `FileRead` among the tasks is passed on.
 
         Raises:
-            DataError: the cluster is gone.
+            DataError: the connection to the cluster was lost.
         """
-        batches = batches_of(work)
-        window = AHEAD * max(1, _cores())
-        while some := list(islice(batches, window)):
-            answers = self._read([mine for batch in some if (mine := to_read(batch))])
-            for batch in some:
-                yield in_order(batch, next(answers) if to_read(batch) else [])
+        batches = batches_of(tasks)
+        # a window at a time: Ray Data would otherwise hold the whole corpus before it starts
+        window = _AHEAD * max(1, _cores())
+        while group := list(islice(batches, window)):
+            results = self._read([unread for batch in group if (unread := to_read(batch))])
+            for batch in group:
+                yield in_batch_order(batch, next(results) if to_read(batch) else [])
 
-    def _read(self, batches: Sequence[Sequence[Work]]) -> Iterator[list[FileRead]]:
-        """Each batch, in order, whatever becomes of the workers."""
+    def _read(self, batches: Sequence[Sequence[ReadTask]]) -> Iterator[list[FileRead]]:
+        """Yield the result of each batch, in order, even if workers die."""
         if not batches:
             return
         rows = [{"number": number, "work": pickle.dumps(list(batch))} for number, batch in enumerate(batches)]
         read = partial(
             _read_row,
             begun=_remote(_Begun, num_cpus=0).remote(),
-            attempts=ATTEMPTS,
+            attempts=_ATTEMPTS,
             settings=self._settings,
             encoder=self._encoder,
         )
@@ -103,26 +104,26 @@ class RayReaders:
         data.context.print_on_execution_start = False
         try:
             for row, batch in zip(data.iter_rows(), batches, strict=True):
-                # our own workers have pickled it
+                # no stranger's pickle: our own workers wrote it; empty means that the batch kills its workers
                 yield pickle.loads(row["read"]) if row["read"] else self._one_by_one(batch)  # noqa: S301
         except RayError as error:
             first = next(iter(str(error).splitlines()), type(error).__name__)
-            raise DataError(f"--ray {self._address}: the cluster is gone: {first}") from error
+            raise DataError(f"--ray {self._address}: the connection to the cluster was lost: {first}") from error
 
-    def _one_by_one(self, batch: Sequence[Work]) -> list[FileRead]:
-        """Which file of a batch takes its worker down?"""
+    def _one_by_one(self, batch: Sequence[ReadTask]) -> list[FileRead]:
+        """Read each file of a batch alone, to find the one that crashes its worker."""
         read = _remote(_read_alone, num_cpus=1, max_retries=0)
-        found: list[FileRead] = []
-        for one in batch:
+        results: list[FileRead] = []
+        for task in batch:
             try:
-                found += pickle.loads(ray.get(read.remote(one, self._settings, self._encoder)))  # noqa: S301  as above
+                results += pickle.loads(ray.get(read.remote(task, self._settings, self._encoder)))  # noqa: S301  as above
             except ray.exceptions.WorkerCrashedError:
-                found.append(crashing(one, self._settings))
-        return found
+                results.append(crashing(task, self._settings))
+        return results
 
 
 class _Begun:
-    """How often each batch was begun; lives beside the workers, and outlives them."""
+    """Count of the starts of each batch, kept in a process of its own, so that it survives the workers."""
 
     def __init__(self) -> None:
         self._times: Counter[int] = Counter()
@@ -132,34 +133,34 @@ class _Begun:
         return self._times[number]
 
 
-def _read_row(row: Row, *, begun: Any, attempts: int, settings: Settings, encoder: str | None) -> Row:  # noqa: ANN401  Ray's handle
-    # Ray gives what a worker died of to the next one for ever: one file would stop the build
+def _read_row(row: _Row, *, begun: Any, attempts: int, settings: IndexSettings, encoder: str | None) -> _Row:  # noqa: ANN401  Ray's handle
+    # Ray gives a batch that kills its worker to the next worker, without end: one file would stop the build
     if ray.get(begun.times.remote(row["number"])) > attempts:
         return {"read": b""}
     return {"read": _pickled(pickle.loads(row["work"]), settings, encoder)}  # noqa: S301  of our own writer
 
 
-def _read_alone(work: Work, settings: Settings, encoder: str | None) -> bytes:
-    return _pickled([work], settings, encoder)
+def _read_alone(task: ReadTask, settings: IndexSettings, encoder: str | None) -> bytes:
+    return _pickled([task], settings, encoder)
 
 
-def _pickled(work: Sequence[Work], settings: Settings, encoder: str | None) -> bytes:
-    # syntax trees are many objects without cycles: looking for cycles among them takes as long as parsing
+def _pickled(tasks: Sequence[ReadTask], settings: IndexSettings, encoder: str | None) -> bytes:
+    # a syntax tree is many objects without cycles: the search for cycles among them would take as long as parsing
     gc.disable()
     try:
-        return pickle.dumps(read_entries(work, settings, _opened(encoder) if encoder else None))
+        return pickle.dumps(read_entries(tasks, settings, _opened(encoder) if encoder else None))
     finally:
         gc.enable()
 
 
 @cache
 def _opened(encoder: str) -> Encoder:
-    """Once in each worker."""
+    """Open an encoder, once in each worker."""
     return open_encoder(encoder)
 
 
 def _connect(address: str, jobs: int | None) -> None:
-    # Ray reports its use to its makers unless told not to
+    # without this Ray sends usage statistics to its makers
     os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
     options: dict[str, Any] = {"log_to_driver": False, "logging_level": "error"}
     if address == LOCAL:
@@ -177,5 +178,5 @@ def _cores() -> int:
 
 
 def _remote(what: Any, **options: Any) -> Any:  # noqa: ANN401  a function or class, as Ray wraps it
-    made: Any = ray.remote(**options)
-    return made(what)
+    decorator: Any = ray.remote(**options)
+    return decorator(what)

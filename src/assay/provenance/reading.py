@@ -1,4 +1,4 @@
-"""One file → what the index stores of it: a pure function, the same for every builder."""
+"""From one file to its documents and fingerprints: a pure function, the same for every builder."""
 
 import hashlib
 from collections import Counter
@@ -16,11 +16,11 @@ from assay.types import Encoder, Float32Array
 
 
 @dataclass(frozen=True, slots=True)
-class Settings:
+class IndexSettings:
     """How a file becomes documents.
 
     Attributes:
-        filters: what is read.
+        filters: files that are read.
         granularity: files, functions, or both.
         profile: of the fingerprints.
     """
@@ -31,7 +31,7 @@ class Settings:
 
     @property
     def digest(self) -> str:
-        """Equal settings have equal digests; a file that was read under others is read again."""
+        """Digest of the settings: a file that was read under another one is read again."""
         parts = (
             *(self.filters.include, self.filters.exclude, sorted(self.filters.languages), self.filters.all_text),
             *(self.filters.generated, self.filters.largest, self.granularity, self.profile),
@@ -41,18 +41,18 @@ class Settings:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class FileRead:
-    """What one entry gave.
+    """Result of reading one entry.
 
     Attributes:
         entry: without its content.
-        stamp: what the index remembers of it; see `Stamp`.
+        stamp: that the index records; see `Stamp`.
         documents: in text order, the whole file first; none where it was skipped or did not change.
         hashes: of each document, by form.
         vectors: float32 [d] of each document, where an encoder was given.
-        skipped: why there is no document.
-        unchanged: content and facts are what they were: the documents are there already.
+        skipped: reason why there is no document; None where there is one.
+        unchanged: content and facts are as before, so the index has the documents already.
         size: bytes read.
-        notes: what happened beside, with counts.
+        notes: counts of other events, by their description.
     """
 
     entry: Entry
@@ -73,9 +73,10 @@ SHORT_FUNCTIONS = "functions too short for a fingerprint"
 
 @dataclass(frozen=True, slots=True)
 class Stamp:
-    """Two digests in one text: of what is known before reading, and of what was read.
+    """Two digests in one text: of the facts before reading, and of the content.
 
-    Equal first halves: nothing changed, no look inside. Equal second halves: the file was touched, its documents stand.
+    If the first halves are equal, the file did not change and is not opened. If only the second halves are equal, the
+    file was touched, and its documents remain.
     """
 
     before: str
@@ -86,22 +87,22 @@ class Stamp:
 
 
 def stamp_before(entry: Entry, settings: str) -> str:
-    """The first half of a stamp, from what a source tells without reading; `settings` by their digest."""
+    """Return the first half of a stamp, from facts that need no reading; `settings` is their digest."""
     return _digest(f"{entry.stamp} {entry.facts} {settings}")
 
 
-def read_entry(source: str, entry: Entry, settings: Settings, known: str | None = None) -> FileRead:
+def read_entry(source: str, entry: Entry, settings: IndexSettings, stamp: str | None = None) -> FileRead:
     """Read one file, cut it into documents and fingerprint them.
 
     Args:
         source: name of the source, for the origins.
         entry: the file.
-        settings: see `Settings`.
-        known: stamp that the index remembers of the entry, where it holds documents of it.
+        settings: see `IndexSettings`.
+        stamp: of the entry in the index, if the index has documents of it.
     """
     filters = settings.filters
     before = stamp_before(entry, settings.digest)
-    bare = replace(entry, content=_GONE)
+    bare = replace(entry, content=_DROPPED)
     unread = FileRead(bare, str(Stamp(before, "")))
     try:
         raw = entry.content.read(filters.largest + 1)
@@ -112,31 +113,31 @@ def read_entry(source: str, entry: Entry, settings: Settings, known: str | None 
     if reason := filters.by_bytes(content):
         return replace(unread, skipped=reason, size=size)
     after = Stamp(before, _digest(f"{entry.facts} {settings.digest}", content))
-    if known is not None and known.endswith(f":{after.content}"):
+    if stamp is not None and stamp.endswith(f":{after.content}"):
         return FileRead(bare, str(after), unchanged=True, size=size)
     try:
         text, assumed = (raw, False) if isinstance(raw, str) else decoded(raw)
     except UnicodeError:
         return replace(unread, skipped="undecodable", size=size)
-    found = _documents(source, entry, settings, text)
-    notes = found.notes + Counter({NOT_UTF8: int(assumed)})  # what is 0 falls away
-    return FileRead(bare, str(after), found.documents, found.hashes, (), found.skipped, size=size, notes=notes)
+    split = _documents(source, entry, settings, text)
+    notes = split.notes + Counter({NOT_UTF8: int(assumed)})  # the sum of counters drops counts of 0
+    return FileRead(bare, str(after), split.documents, split.hashes, (), split.skipped, size=size, notes=notes)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class _Cut:
+class _Split:
     documents: tuple[Document, ...] = ()
     hashes: tuple[Mapping[Form, Hashes], ...] = ()
     skipped: Reason | None = None
     notes: Counter[str] = field(default_factory=Counter)
 
 
-def _documents(source: str, entry: Entry, settings: Settings, text: str) -> _Cut:
+def _documents(source: str, entry: Entry, settings: IndexSettings, text: str) -> _Split:
     language = entry.facts.language or language_of_file(entry.path, text[:200])
     if reason := settings.filters.by_language(language) or settings.filters.by_text(text):
-        return _Cut(skipped=reason)
+        return _Split(skipped=reason)
     cut = pieces(text, language, settings.granularity)
-    hashed = list(fingerprint_hashes([one.text for one in cut.pieces], language, settings.profile))
+    hashed = list(fingerprint_hashes([piece.text for piece in cut.pieces], language, settings.profile))
     kept = [(piece, hashes) for piece, hashes in zip(cut.pieces, hashed, strict=True) if any(map(len, hashes.values()))]
     functions = sum(piece.kind == "function" for piece in cut.pieces)
     short = functions - sum(piece.kind == "function" for piece, _ in kept)
@@ -146,7 +147,7 @@ def _documents(source: str, entry: Entry, settings: Settings, text: str) -> _Cut
     def document(piece: Piece) -> Document:
         return Document(piece.text, language, piece.kind, piece.name, (replace(origin, first_line=piece.first_line),))
 
-    return _Cut(
+    return _Split(
         tuple(document(piece) for piece, _ in kept),
         tuple(hashes for _, hashes in kept),
         None if kept else "too short",
@@ -155,29 +156,29 @@ def _documents(source: str, entry: Entry, settings: Settings, text: str) -> _Cut
 
 
 def read_entries(
-    batch: Sequence[tuple[str, Entry, str | None]], settings: Settings, encoder: Encoder | None = None
+    batch: Sequence[tuple[str, Entry, str | None]], settings: IndexSettings, encoder: Encoder | None = None
 ) -> list[FileRead]:
-    """`read_entry` of several, with their documents encoded together where there is an encoder."""
-    found = [read_entry(source, entry, settings, known) for source, entry, known in batch]
-    texts = [document.text for one in found for document in one.documents]
+    """Read several files; with an encoder, encode their documents together."""
+    files = [read_entry(source, entry, settings, stamp) for source, entry, stamp in batch]
+    texts = [document.text for file in files for document in file.documents]
     if encoder is None or not texts:
-        return found
+        return files
     remaining = iter(encoder.encode(texts))
-    return [replace(one, vectors=tuple(islice(remaining, len(one.documents)))) for one in found]
+    return [replace(file, vectors=tuple(islice(remaining, len(file.documents)))) for file in files]
 
 
-class _Gone:
-    """Content that stayed with the process that read it."""
+class _Dropped:
+    """Content that stays in the process that read it: it would only be copied between processes for nothing."""
 
     def read(self, limit: int) -> bytes:
-        raise OSError(f"content of {limit} bytes was left behind")
+        raise OSError(f"received a request for {limit} bytes of content that another process has read")
 
 
-_GONE = _Gone()
+_DROPPED = _Dropped()
 
 
 def _digest(words: str, content: bytes = b"") -> str:
-    made = hashlib.blake2b(words.encode("utf-8", "surrogatepass"), digest_size=12)
-    made.update(b"\0")
-    made.update(content)
-    return made.hexdigest()
+    digest = hashlib.blake2b(words.encode("utf-8", "surrogatepass"), digest_size=12)
+    digest.update(b"\0")
+    digest.update(content)
+    return digest.hexdigest()

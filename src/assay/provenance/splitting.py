@@ -1,4 +1,4 @@
-"""A file → the pieces of it that become documents: the whole file, and its functions.
+"""From a file to the pieces that become documents: the whole file, and its functions.
 
 Files in languages whose functions are not known, and files that do not parse, stay whole.
 """
@@ -8,7 +8,7 @@ from typing import Literal
 
 from assay.code import Unparsable, functions_in
 from assay.languages import languages_with
-from assay.provenance.document import Kind
+from assay.provenance.document import DocumentKind
 
 Granularity = Literal["file", "function", "both"]
 
@@ -24,7 +24,7 @@ class Piece:
         text: of a function dedented, with one newline at the end; lines as in the file.
     """
 
-    kind: Kind
+    kind: DocumentKind
     name: str | None
     first_line: int
     text: str

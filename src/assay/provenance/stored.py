@@ -1,4 +1,4 @@
-"""What an index gives back, and how it talks to SQLite."""
+"""Values that an index returns, and its use of SQLite."""
 
 import sqlite3
 import zlib
@@ -29,7 +29,7 @@ class SeenFile:
         size: bytes, where known.
         modified: nanoseconds since the epoch, where known.
         digest: of its content, hexadecimal, where it was read.
-        skipped: why nothing of it is in the index; None where something may be.
+        skipped: reason why it has no document; None where it may have one.
     """
 
     path: str
@@ -41,11 +41,11 @@ class SeenFile:
 
 @dataclass(frozen=True, slots=True)
 class AddCounts:
-    """What an adding did.
+    """Counts of one call of `add`.
 
     Attributes:
         documents: texts that were new.
-        duplicates: texts that were there already; they got their origins.
+        duplicates: texts that the index had already; they got further origins.
         origins: places that were new.
     """
 
@@ -61,18 +61,18 @@ class AddCounts:
 
 @dataclass(frozen=True, slots=True)
 class IndexInfo:
-    """What an index holds.
+    """Content of an index.
 
     Attributes:
-        folder: where it is; of servers the address.
+        folder: of the index; on a server, its address.
         profile: of the fingerprints.
         encoder: name of the encoder, None without vectors.
         encoder_digest: its digest.
         documents: different texts.
-        origins: places where they were found.
-        sources: what they came from.
-        postings: fingerprints of all documents; those of removed ones count until they are merged away.
-        segments: files that the postings are in.
+        origins: places of these texts.
+        sources: corpora that they came from.
+        postings: fingerprints of all documents; those of removed ones count until their segment is merged.
+        segments: files with postings.
         vectors: documents that have a vector.
         seen: files that were read or skipped.
         skipped: how many of them were skipped, by reason.
@@ -98,10 +98,10 @@ class IndexInfo:
 
 @contextmanager
 def as_index_error(path: Path) -> Iterator[None]:
-    """Turn errors of SQLite and of damaged content into one line.
+    """Turn errors of SQLite and of damaged content into errors of one line.
 
     Raises:
-        CorpusIndexError: there was one.
+        CorpusIndexError: the block raised such an error; `path` is named.
     """
     try:
         yield
@@ -119,5 +119,5 @@ def storable(text: str) -> str: ...
 @overload
 def storable(text: str | None) -> str | None: ...
 def storable(text: str | None) -> str | None:
-    r"""A text that SQLite takes: lone surrogates, of names that are not UTF-8, as `\udcff`."""
+    r"""Return a text that SQLite accepts: lone surrogates, of names that are not UTF-8, become `\udcff`."""
     return text if text is None or text.isascii() else text.encode("utf-8", "backslashreplace").decode()

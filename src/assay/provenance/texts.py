@@ -1,4 +1,4 @@
-"""Source files that are to be traced, not indexed."""
+"""Source files that are traced, not indexed."""
 
 import sys
 from collections.abc import Iterable, Iterator, Sequence
@@ -8,11 +8,11 @@ from pathlib import Path
 from assay.errors import DataError
 from assay.provenance.filters import MEGABYTE, Filters, decoded, language_of_file
 from assay.provenance.sources.entry import Entry
-from assay.provenance.sources.open import Reading, open_sources
+from assay.provenance.sources.open import CorpusOptions, open_sources
 from assay.provenance.splitting import pieces
 
-LARGEST = 10 * MEGABYTE
-"""Bytes of a file that is named itself."""
+LARGEST_TEXT = 10 * MEGABYTE
+"""Bytes of a file that the user names itself."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,7 +20,7 @@ class SourceText:
     """A file or a function of one.
 
     Attributes:
-        path: within what was named.
+        path: within the corpus.
         text: of the piece.
         language: as `Sample.language` spells it, or None.
         name: dotted name of the function; None for a whole file.
@@ -35,23 +35,23 @@ class SourceText:
 
 
 def source_texts(corpora: Sequence[str], filters: Filters | None = None) -> Iterator[SourceText]:
-    """The source files of folders, archives, repositories or tables, whole; what cannot be code is passed over.
+    """Yield the source files of folders, archives, repositories or tables, whole; other files are skipped.
 
     Raises:
-        DataError: one of them cannot be found or read.
+        DataError: a corpus does not exist or cannot be read.
     """
     filters = filters or Filters()
-    for source in open_sources(list(corpora), Reading()):
-        for entry in source.found():
-            if isinstance(entry, Entry) and (found := _read(entry, filters)):
-                yield found
+    for source in open_sources(list(corpora), CorpusOptions()):
+        for entry in source.files():
+            if isinstance(entry, Entry) and (text := _read(entry, filters)):
+                yield text
 
 
 def by_function(texts: Iterable[SourceText]) -> Iterator[SourceText]:
-    """The functions of each file; a file that has none, or cannot be split, as a whole."""
-    for one in texts:
-        for piece in pieces(one.text, one.language, "function").pieces:
-            yield SourceText(one.path, piece.text, one.language, piece.name, piece.first_line)
+    """Yield the functions of each file; a file without functions, or that cannot be split, as a whole."""
+    for file in texts:
+        for piece in pieces(file.text, file.language, "function").pieces:
+            yield SourceText(file.path, piece.text, file.language, piece.name, piece.first_line)
 
 
 def _read(entry: Entry, filters: Filters) -> SourceText | None:
@@ -68,23 +68,23 @@ def _read(entry: Entry, filters: Filters) -> SourceText | None:
     return None if filters.by_language(language) or filters.by_text(text) else SourceText(entry.path, text, language)
 
 
-def one_text(path: Path, language: str | None = None) -> SourceText:
-    """One file, or standard input for "-", whatever its name says.
+def read_source_text(path: Path, language: str | None = None) -> SourceText:
+    """Read one file, or standard input for "-", whatever its suffix.
 
     Raises:
-        DataError: it cannot be read, is binary, or is larger than a source file is read.
+        DataError: it cannot be read, is binary, or is too large.
     """
     try:
         if str(path) == "-":
-            raw = sys.stdin.buffer.read(LARGEST + 1)
+            raw = sys.stdin.buffer.read(LARGEST_TEXT + 1)
         else:
             with path.open("rb") as file:
-                raw = file.read(LARGEST + 1)
+                raw = file.read(LARGEST_TEXT + 1)
         text = decoded(raw)[0]
     except (OSError, UnicodeError) as error:
         raise DataError(f"{path}: cannot be read: {getattr(error, 'strerror', None) or error}") from error
-    reason = Filters(largest=LARGEST).by_bytes(raw)
+    reason = Filters(largest=LARGEST_TEXT).by_bytes(raw)
     if reason is not None and reason != "empty":  # an empty file is code too, and too short to be traced
-        raise DataError(f"{path}: {reason}; expected source code of at most {LARGEST:,} bytes")
-    called = "stdin" if str(path) == "-" else path.as_posix()
-    return SourceText(called, text, language or language_of_file(path.name, text[:200]))
+        raise DataError(f"{path}: {reason}; expected source code of at most {LARGEST_TEXT:,} bytes")
+    name = "stdin" if str(path) == "-" else path.as_posix()
+    return SourceText(name, text, language or language_of_file(path.name, text[:200]))

@@ -18,8 +18,8 @@ import pyarrow as pa
 
 from assay.datasets import file_error
 from assay.errors import DataError
-from assay.provenance.sources.entry import Entry, Facts, Found, InMemory, Skipped
-from assay.provenance.sources.surroundings import LARGEST, Surroundings, tells_of_others
+from assay.provenance.sources.entry import Entry, Facts, InMemory, Skipped, SourceFile
+from assay.provenance.sources.surroundings import LARGEST_METADATA, Surroundings, describes_neighbours
 
 _MAGIC: Final = {
     b"PK\x03\x04": "zip",
@@ -48,12 +48,12 @@ NAMED_ARCHIVE = re.compile(r"\.(?:whl|egg|zip|jar|war|tar|tgz|tbz2?|txz|tar\.(?:
 
 @dataclass(frozen=True, slots=True)
 class ArchiveLimits:
-    """Where an archive stops being a plausible package and is refused.
+    """Limits from which an archive is not a plausible package and is refused.
 
     Attributes:
         entries: members.
         total: bytes of all members together.
-        ratio: unpacked bytes over packed bytes, held against it once `ratio_from` bytes are unpacked. Source code
+        ratio: unpacked bytes over packed bytes, checked once `ratio_from` bytes are unpacked. Source code
             packs about 5 to 1, the densest tables 100 to 1, a bomb 1,000 to 1.
         ratio_from: bytes.
     """
@@ -64,23 +64,23 @@ class ArchiveLimits:
     ratio_from: int = 64 * 10**6
 
     def check(self, path: Path, *, entries: int, total: int, packed: int) -> None:
-        """Refuse what lies beyond.
+        """Refuse an archive beyond the limits.
 
         Raises:
-            DataError: which limit was passed, and by what.
+            DataError: a limit is exceeded; it is named.
         """
         if entries > self.entries:
-            raise DataError(f"{path}: archive of more than {self.entries:,} members, refused")
+            raise DataError(f"{path}: archive of more than {self.entries:,} members; expected fewer")
         if total > self.total:
-            raise DataError(f"{path}: archive that unpacks to more than {self.total:,} bytes, refused")
+            raise DataError(f"{path}: archive that unpacks to more than {self.total:,} bytes; expected less")
         if total > self.ratio_from and total > self.ratio * max(packed, 1):
             raise DataError(
                 f"{path}: archive of {packed:,} bytes that unpacks to {total:,} and more: "
-                f"over {self.ratio:g} to 1, refused"
+                f"expected at most {self.ratio:g} to 1"
             )
 
 
-DEFAULT_LIMITS = ArchiveLimits()
+DEFAULT_ARCHIVE_LIMITS = ArchiveLimits()
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,14 +90,14 @@ class Archive:
     Attributes:
         path: of the archive.
         name: see `CorpusSource`.
-        largest: bytes of a member; longer ones are told by their size and not read.
+        largest: bytes of a member; larger ones are not read.
         limits: see `ArchiveLimits`.
     """
 
     path: Path
     name: str
     largest: int
-    limits: ArchiveLimits = DEFAULT_LIMITS
+    limits: ArchiveLimits = DEFAULT_ARCHIVE_LIMITS
     whole: bool = field(default=True, init=False)
     indivisible: bool = field(default=True, init=False)
 
@@ -106,20 +106,21 @@ class Archive:
         """Size and time of the archive."""
         return file_stamp(self.path)
 
-    def found(self) -> Iterator[Found]:
-        """See `CorpusSource`. The archive is read twice: for what it says of itself, and for its files.
+    def files(self) -> Iterator[SourceFile]:
+        """See `CorpusSource`. The archive is read twice: for its metadata, and for its files.
 
         Raises:
-            DataError: it is corrupt, cut off, or beyond the limits.
+            DataError: it is corrupt, truncated, or beyond the limits.
         """
         form = archive_form(self.path)
         members = self._zip if form == "zip" else self._tar
         surroundings = Surroundings()
-        for member in members(only_telling=True):
+        # a licence file may come after the files that it covers, hence the first pass
+        for member in members(only_metadata=True):
             if isinstance(member, _Member):
                 surroundings.notice(member.path, member.content)
         seen: set[str] = set()
-        for member in members(only_telling=False):
+        for member in members(only_metadata=False):
             if isinstance(member, Skipped):
                 yield member
             elif NAMED_ARCHIVE.search(member.path):
@@ -132,68 +133,71 @@ class Archive:
                 content = InMemory(member.content)
                 yield Entry(member.path, member.stamp, member.size, content, facts, share=member.share)
 
-    def _zip(self, *, only_telling: bool) -> "Iterator[_Member | Skipped]":
+    def _zip(self, *, only_metadata: bool) -> "Iterator[_Member | Skipped]":
         with _one_line(self.path), zipfile.ZipFile(self.path) as archive:
             members = archive.infolist()
-            total = sum(one.file_size for one in members)
+            total = sum(member.file_size for member in members)
             packed = self.path.stat().st_size
             self.limits.check(self.path, entries=len(members), total=total, packed=packed)
-            for one in members:
-                path = inside(one.filename)
-                if one.is_dir():
+            for member in members:
+                path = inside(member.filename)
+                if member.is_dir():
                     continue
                 if path is None:
-                    yield Skipped(one.filename, "path leads outside")
-                elif (one.external_attr >> 16) & 0o170000 == 0o120000:  # noqa: PLR2004  Unix mode of a symbolic link
+                    yield Skipped(member.filename, "path leads outside")
+                elif (member.external_attr >> 16) & 0o170000 == 0o120000:  # noqa: PLR2004  Unix mode of a symbolic link
                     yield Skipped(path, "link")
-                elif one.flag_bits & 1:
+                elif member.flag_bits & 1:
                     yield Skipped(path, "encrypted")
-                elif not only_telling or tells_of_others(path):
-                    yield self._zip_member(archive, one, path, LARGEST if only_telling else self.largest)
+                elif not only_metadata or describes_neighbours(path):
+                    yield self._zip_member(archive, member, path, LARGEST_METADATA if only_metadata else self.largest)
 
     def _zip_member(
-        self, archive: zipfile.ZipFile, one: zipfile.ZipInfo, path: str, largest: int
+        self, archive: zipfile.ZipFile, member: zipfile.ZipInfo, path: str, largest: int
     ) -> "_Member | Skipped":
         try:
             content = b""
-            if one.file_size <= largest:
-                with archive.open(one) as stream:
+            if member.file_size <= largest:
+                with archive.open(member) as stream:
                     content = stream.read(largest + 1)
-        except (*_BROKEN, NotImplementedError, OSError, RuntimeError):  # one member; the others may be whole
+        except (*_BROKEN, NotImplementedError, OSError, RuntimeError):  # this member alone; the others may be intact
             return Skipped(path, "corrupt")
-        return _Member(path, f"{one.file_size}:{one.CRC:08x}", one.file_size, content)
+        return _Member(path, f"{member.file_size}:{member.CRC:08x}", member.file_size, content)
 
-    def _tar(self, *, only_telling: bool) -> "Iterator[_Member | Skipped]":
+    def _tar(self, *, only_metadata: bool) -> "Iterator[_Member | Skipped]":
         packed = self.path.stat().st_size
         entries = 0
-        with _one_line(self.path), self.path.open("rb") as raw, unpacked(raw) as stream:
+        with _one_line(self.path), self.path.open("rb") as raw, decompressed(raw) as stream:
             counted = _Counted(stream, self, packed)
             with tarfile.open(fileobj=cast("IO[bytes]", counted), mode="r|") as archive:
-                for one in archive:
+                for member in archive:
                     entries += 1
                     self.limits.check(self.path, entries=entries, total=0, packed=packed)
-                    # a stream is read once: what is behind need not be remembered
+                    # tarfile keeps every member that it has read: in a stream of millions only memory is lost by that
                     archive.members = []  # type: ignore[attr-defined]  # the name that tarfile's documentation gives
-                    path = inside(one.name)
-                    if one.isdir():
+                    path = inside(member.name)
+                    if member.isdir():
                         continue
                     if path is None:
-                        yield Skipped(one.name, "path leads outside")
-                    elif one.issym() or one.islnk():
+                        yield Skipped(member.name, "path leads outside")
+                    elif member.issym() or member.islnk():
                         yield Skipped(path, "link")
-                    elif not one.isfile():
+                    elif not member.isfile():
                         yield Skipped(path, "not a plain file")
-                    elif not only_telling or tells_of_others(path):
+                    elif not only_metadata or describes_neighbours(path):
                         share = raw.tell() / max(packed, 1)
-                        yield self._tar_member(archive, one, path, LARGEST if only_telling else self.largest, share)
+                        largest = LARGEST_METADATA if only_metadata else self.largest
+                        yield self._tar_member(archive, member, path, largest, share)
 
     @staticmethod
-    def _tar_member(archive: tarfile.TarFile, one: tarfile.TarInfo, path: str, largest: int, share: float) -> "_Member":
-        stream = archive.extractfile(one) if one.size <= largest else None
+    def _tar_member(
+        archive: tarfile.TarFile, member: tarfile.TarInfo, path: str, largest: int, share: float
+    ) -> "_Member":
+        stream = archive.extractfile(member) if member.size <= largest else None
         content = stream.read() if stream else b""
-        if stream and len(content) < one.size:
+        if stream and len(content) < member.size:
             raise EOFError("cut off")
-        return _Member(path, f"{one.size}:{zlib.crc32(content):08x}:{one.mtime}", one.size, content, share)
+        return _Member(path, f"{member.size}:{zlib.crc32(content):08x}:{member.mtime}", member.size, content, share)
 
 
 @dataclass(frozen=True, slots=True)
@@ -206,13 +210,13 @@ class _Member:
 
 
 class _Counted(io.RawIOBase):
-    """A stream that refuses to give more than the archive's limits allow."""
+    """Stream that stops with an error beyond the archive's limits."""
 
     def __init__(self, stream: IO[bytes], archive: Archive, packed: int) -> None:
         self._stream, self._archive, self._packed, self._total = stream, archive, packed, 0
 
     def read(self, size: int = -1) -> bytes:
-        """As of any stream, in pieces, so that a bomb is told before it fills the memory."""
+        """Read as from any stream, in pieces, so that a bomb is detected before it fills the memory."""
         pieces = []
         while size:
             piece = self._stream.read(min(size, _PIECE) if size > 0 else _PIECE)
@@ -226,7 +230,7 @@ class _Counted(io.RawIOBase):
 
 
 def inside(name: str) -> str | None:
-    """A member's path with forward slashes and without `.`; None where it leads out of the archive."""
+    """Return a member's path with forward slashes and without `.`; None if it leads out of the archive."""
     parts = [part for part in name.replace("\\", "/").split("/") if part not in {"", "."}]
     absolute = name.startswith(("/", "\\")) or (bool(parts) and parts[0][1:2] == ":")
     if absolute or ".." in parts or not parts or "\0" in name:
@@ -235,7 +239,7 @@ def inside(name: str) -> str | None:
 
 
 def archive_form(path: Path) -> str | None:
-    """How a file is packed ("zip", "tar", "gzip", …) by its first bytes; None where it is none of these."""
+    """Return the format of a file ("zip", "tar", "gzip", …) by its first bytes; None for any other."""
     try:
         with path.open("rb") as file:
             return _form(file.read(_HEAD))
@@ -250,12 +254,12 @@ def _form(head: bytes) -> str | None:
 
 
 def is_archive(path: Path) -> bool:
-    """Whether a file is a zip or a tar, packed or not."""
+    """Return True if a file is a zip or a tar, compressed or not."""
     form = archive_form(path)
     if form in {"zip", "tar"} or form is None:
         return form is not None
     try:
-        with path.open("rb") as raw, unpacked(raw) as stream:
+        with path.open("rb") as raw, decompressed(raw) as stream:
             head = stream.read(_HEAD)
     except (*_BROKEN, OSError):
         return ".tar" in path.name.lower() or path.name.lower().endswith((".tgz", ".tbz2", ".txz"))
@@ -263,10 +267,10 @@ def is_archive(path: Path) -> bool:
 
 
 @contextmanager
-def unpacked(raw: IO[bytes]) -> Iterator[IO[bytes]]:
-    """The content of a file without its compression, as a stream; a file that is not packed as it is.
+def decompressed(raw: IO[bytes]) -> Iterator[IO[bytes]]:
+    """Yield the content of a file as a stream, decompressed if it is compressed.
 
-    Where `raw` stands tells how far the file has been read.
+    The position of `raw` shows how far the file was read.
     """
     openers: dict[str | None, Any] = {
         "gzip": gzip.open,
@@ -281,10 +285,10 @@ def unpacked(raw: IO[bytes]) -> Iterator[IO[bytes]]:
 
 
 def file_stamp(path: Path) -> str:
-    """Size and time of a file.
+    """Return size and time of a file.
 
     Raises:
-        DataError: there is none.
+        DataError: there is no such file.
     """
     try:
         status = path.stat()
@@ -298,9 +302,9 @@ def _one_line(path: Path) -> Iterator[None]:
     try:
         yield
     except _BROKEN as fault:
-        said = str(fault).split("\n", maxsplit=1)[0] or type(fault).__name__
-        raise DataError(f"{path}: corrupt or truncated archive ({said}), expected a complete one") from fault
+        reason = str(fault).split("\n", maxsplit=1)[0] or type(fault).__name__
+        raise DataError(f"{path}: corrupt or truncated archive ({reason}), expected a complete one") from fault
     except OSError as fault:
-        if fault.errno is None:  # bzip2 tells of broken data this way
+        if fault.errno is None:  # bzip2 reports broken data this way
             raise DataError(f"{path}: corrupt or truncated archive ({fault}), expected a complete one") from fault
         raise file_error(path, fault) from fault

@@ -1,4 +1,4 @@
-"""What a source gives: files that can be read, and files that are passed over for a reason."""
+"""Files of a source: entries that can be read, and files that are skipped for a reason."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
@@ -37,10 +37,10 @@ Reason = Literal[
 
 
 class Content(Protocol):
-    """Where the bytes of one file are; travels to the process that reads them."""
+    """Access to the bytes of one file; it is sent to the process that reads them."""
 
     def read(self, limit: int) -> bytes | str:
-        """The content, or its first `limit` bytes.
+        """Return the content, or its first `limit` bytes.
 
         Raises:
             OSError: it cannot be read.
@@ -62,7 +62,7 @@ class OnDisk:
 
 @dataclass(frozen=True, slots=True)
 class InMemory:
-    """Content that was read already, from a stream that is read once; a `str` where it was text already."""
+    """Content from a stream that can be read only once; a `str` if the source holds text."""
 
     content: bytes | str
 
@@ -73,7 +73,7 @@ class InMemory:
 
 @dataclass(frozen=True, slots=True)
 class Facts:
-    """What is known of a file besides its text.
+    """Facts about a file besides its text; None where unknown.
 
     Attributes:
         metadata: licence as the data set or host states it for the repository.
@@ -81,7 +81,7 @@ class Facts:
         repository: owner/name or address.
         commit: hexadecimal.
         author: name.
-        url: where a person can look at it.
+        url: of a page that shows the file.
         language: as the source states it, spelled as `Sample.language`.
     """
 
@@ -94,15 +94,15 @@ class Facts:
     language: str | None = None
 
     def over(self, other: Self) -> Self:
-        """These, and where nothing is known the other's."""
+        """Return these facts, completed by the other ones."""
         return replace(other, **{name: value for name in self.__slots__ if (value := getattr(self, name)) is not None})
 
     def origin(self, source: str, path: str, licence: str) -> Origin:
-        """Where a document that begins at the file's first line was found."""
+        """Return the origin of a document that begins at the file's first line."""
         return Origin(source, path, self.repository, self.commit, licence, self.author, self.url)
 
 
-NOTHING_KNOWN = Facts()
+NO_FACTS = Facts()
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,36 +112,36 @@ class Entry:
     Attributes:
         path: within the source, with forward slashes; two entries of a source may share it.
         stamp: changes whenever content or facts may have; equal stamps are not read again.
-        size: bytes, where known before reading.
-        content: where the bytes are.
-        facts: what is known of it.
-        version: what tells entries of one path apart, in a history.
-        share: of the source that has been read up to here, 0 to 1; None where nothing tells, or files can be counted.
+        size: bytes; None if unknown before reading.
+        content: access to the bytes.
+        facts: about the file.
+        version: distinguishes entries of the same path, in a history.
+        share: of the source that is read up to this entry, 0 to 1; None if unknown, or if files can be counted.
     """
 
     path: str
     stamp: str
     size: int | None
     content: Content
-    facts: Facts = NOTHING_KNOWN
+    facts: Facts = NO_FACTS
     version: str = ""
     share: float | None = field(default=None, compare=False)
 
     @property
     def key(self) -> str:
-        """What the index remembers the entry by."""
+        """Key of the entry in the index."""
         return f"{self.path}@{self.version}" if self.version else self.path
 
 
 @dataclass(frozen=True, slots=True)
 class Skipped:
-    """One file, folder, member or row that was passed over."""
+    """One file, folder, member or row that was skipped."""
 
     path: str
     reason: Reason
 
 
-Found = Entry | Skipped
+SourceFile = Entry | Skipped
 
 
 class CorpusSource(Protocol):
@@ -149,9 +149,9 @@ class CorpusSource(Protocol):
 
     Attributes:
         name: under which the index knows it.
-        stamp: of the whole source where one look tells that nothing changed; else None.
-        whole: what is not among the entries is gone from the source; false for a stream and for a history.
-        indivisible: no part of it can be told to have changed (an archive, a table): it is read whole, in order.
+        stamp: of the whole source, equal as long as nothing in it changed; None if that cannot be seen at once.
+        whole: a file that is not listed is gone from the source; False for a stream and for a history.
+        indivisible: changes of single files cannot be seen (an archive, a table), so all of it is read, in order.
     """
 
     @property
@@ -163,8 +163,8 @@ class CorpusSource(Protocol):
     @property
     def indivisible(self) -> bool: ...  # noqa: D102
 
-    def found(self) -> Iterator[Found]:
-        """Every file, in an order that the same source gives again.
+    def files(self) -> Iterator[SourceFile]:
+        """Yield every file, in an order that is always the same for the same source.
 
         Raises:
             DataError: the source as a whole cannot be read.

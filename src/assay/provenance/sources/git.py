@@ -13,12 +13,12 @@ from typing import IO
 from urllib.parse import urlsplit
 
 from assay.errors import DataError
-from assay.provenance.sources.entry import Entry, Facts, Found, Skipped
-from assay.provenance.sources.surroundings import LARGEST, Surroundings, tells_of_others
+from assay.provenance.sources.entry import Entry, Facts, Skipped, SourceFile
+from assay.provenance.sources.surroundings import LARGEST_METADATA, Surroundings, describes_neighbours
 
 # A repository is somebody else's: none of its settings starts a program, and a partial clone stays partial. An option
 # overrides the setting of the same name only: a repository's protocol.ext.allow is stronger than our protocol.allow.
-# So what matters most is said in the environment, which no setting overrides.
+# The most important restrictions are in the environment, which no setting overrides.
 _SAFELY = (
     "--no-pager", "--no-optional-locks", "--no-replace-objects",
     "-c", "core.fsmonitor=false", "-c", "core.hooksPath=/dev/null", "-c", "core.alternateRefsCommand=false",
@@ -70,27 +70,27 @@ class GitRepository:
 
     @property
     def whole(self) -> bool:
-        """A history only grows: what a rewritten branch has lost stays until it is removed."""
+        """False for a history, which only grows: commits of a rewritten branch stay until they are removed."""
         return not self.all_history
 
     @property
     def stamp(self) -> str | None:
-        """What HEAD and all branches and tags point to; None for a partial clone, whose missing files may arrive."""
+        """Commits of HEAD and of all branches and tags; None for a partial clone, whose missing files may arrive."""
         if _is_partial(self.path):
             return None
         return " ".join(_output(self.path, "rev-parse", "HEAD", *(["--all"] if self.all_history else [])).split())
 
     def count(self) -> int:
-        """Files at HEAD, or commits in all of the history."""
+        """Return the number of files at HEAD, or of commits in the whole history."""
         if self.all_history:
             return int(_output(self.path, "rev-list", "--count", "--all"))
         return sum(1 for _ in _records(self.path, "ls-tree", "-r", "-z", "--name-only", "--full-tree", "HEAD"))
 
-    def found(self) -> Iterator[Found]:
+    def files(self) -> Iterator[SourceFile]:
         """See `CorpusSource`.
 
         Raises:
-            DataError: git is not installed, this is no repository, or it has no commit.
+            DataError: git is not installed, this is not a repository, or it has no commit.
         """
         if not _output(self.path, "rev-list", "--max-count=1", "--all").strip():
             raise DataError(f"{self.path}: a git repository without a commit, expected at least one")
@@ -112,7 +112,7 @@ class GitRepository:
                 yield Entry(path, digest, size, Blob(self.path, digest), facts, version, share)
 
     def _missing(self) -> frozenset[str]:
-        """Digests of the objects that a partial clone lacks. To ask git for one of them would end git."""
+        """Return the digests of objects that a partial clone lacks; a request for one of them would end git."""
         if not _is_partial(self.path):
             return frozenset()
         which = ["--all"] if self.all_history else ["HEAD^{tree}"]
@@ -120,20 +120,20 @@ class GitRepository:
         return frozenset(line[1:] for line in listed.splitlines() if line.startswith("?"))
 
     def _tree(self) -> Iterator[tuple[str, str, str]]:
-        """Mode, digest and path of every file at HEAD."""
+        """Yield mode, digest and path of every file at HEAD."""
         for line in _records(self.path, "ls-tree", "-r", "-z", "--full-tree", "HEAD"):
             described, _, path = line.partition("\t")
             mode, _, digest = described.split()
             yield mode, digest, path
 
     def _surroundings(self, missing: frozenset[str]) -> Surroundings:
-        found = Surroundings()
+        surroundings = Surroundings()
         if _succeeds(self.path, "rev-parse", "--verify", "-q", "HEAD"):
             with _sizes(self.path, missing) as size_of:
                 for mode, digest, path in self._tree():
-                    if mode not in {_LINK, _SUBMODULE} and tells_of_others(path) and size_of(digest) is not None:
-                        found.notice(path, Blob(self.path, digest).read(LARGEST))
-        return found
+                    if mode not in {_LINK, _SUBMODULE} and describes_neighbours(path) and size_of(digest) is not None:
+                        surroundings.notice(path, Blob(self.path, digest).read(LARGEST_METADATA))
+        return surroundings
 
     def _head(self, missing: frozenset[str]) -> "Iterator[_Version]":
         files = list(self._tree())
@@ -144,19 +144,19 @@ class GitRepository:
                 yield mode, digest, size, path, last.get(path)
 
     def _last_commits(self, paths: set[str]) -> dict[str, "_Commit"]:
-        """The last commit that touched each path, from one pass that ends when all are known."""
-        found: dict[str, _Commit] = {}
+        """Return the last commit that touched each path, from one pass that ends when each has one."""
+        commits: dict[str, _Commit] = {}
         missing = set(paths)
         for commit, path in _changes(self.path, "--name-only", "HEAD"):
             if path in missing:
                 missing.discard(path)
-                found[path] = commit
+                commits[path] = commit
                 if not missing:
                     break
-        return found
+        return commits
 
     def _history(self, missing: frozenset[str]) -> "Iterator[_Version]":
-        """Every version of every file, oldest commit first, each once."""
+        """Yield every version of every file, oldest commit first, each once."""
         seen: set[tuple[str, str]] = set()
         with _sizes(self.path, missing) as size_of:
             for commit, change in _changes(self.path, "--raw", "--abbrev=64", "--reverse", "--all"):
@@ -181,21 +181,21 @@ _Version = tuple[str, str, int | None, str, _Commit | None]
 
 
 def is_repository(path: Path) -> bool:
-    """Whether git keeps a repository at this very path."""
+    """Return True if this path is the root of a git repository."""
     return (path / ".git").exists() or (
         (path / "HEAD").is_file() and (path / "objects").is_dir() and (path / "refs").is_dir()
     )
 
 
 def _new_side(modes: str, digests: str, described: str) -> tuple[str, str]:
-    """Mode and digest after a change; of a merge (several parents, several colons) as well."""
+    """Return mode and digest after a change; a merge has one colon, mode and digest for each parent."""
     parents = len(described) - len(described.lstrip(":"))
     fields = f"{modes} {digests}".split()
     return fields[parents], fields[2 * parents + 1]
 
 
 def _changes(repository: Path, *options: str) -> "Iterator[tuple[_Commit, str]]":
-    """Commit and changed path (with --raw: description, NUL, path), in the log's order; merges by what they added."""
+    """Yield commit and changed path (with --raw: description, NUL, path), in the order of the log."""
     shape = "--format=%x00%x01%H%x00%aN"
     # a bare repository takes its map of authors from a blob, and git ends where a partial clone lacks it
     unmapped = ("-c", "mailmap.blob=") if _is_partial(repository) else ()
@@ -215,7 +215,7 @@ def _changes(repository: Path, *options: str) -> "Iterator[tuple[_Commit, str]]"
     records = _records(repository, *log)
     for record in records:
         if _COMMIT.fullmatch(record):
-            # the first change after the header stands behind a line end, unless the commit is a merge
+            # git writes a line end before the first change of a commit, unless the commit is a merge
             commit = _Commit(record[1:], next(records, ""), commit.number + 1)
             record = next(records, "").removeprefix("\n")  # noqa: PLW2901
         if not record:
@@ -245,7 +245,7 @@ def _facts(web: str | None, path: str, commit: _Commit | None) -> Facts:
 
 
 def _web_address(repository: Path) -> str | None:
-    """https://host/owner/name of the remote `origin`, without user names and passwords; None for a local one."""
+    """Return https://host/owner/name of the remote `origin`, without user and password; None for a local one."""
     process = _start(repository, "config", "--get", "remote.origin.url")
     address = (process.communicate()[0]).decode("utf-8", "replace").strip()
     if scp_like := re.match(r"^(?:[\w.-]+@)?([\w.-]+\.[a-z]+):(?!/)(.+)$", address):
@@ -259,7 +259,7 @@ def _web_address(repository: Path) -> str | None:
 
 
 class _Reader:
-    """`git cat-file`, asked for one object after the other."""
+    """A running `git cat-file` that answers requests one by one: a process for each file would be far slower."""
 
     def __init__(self, repository: Path, mode: str = "--batch") -> None:
         self._process = subprocess.Popen(  # noqa: S603  git, with our own arguments
@@ -271,12 +271,12 @@ class _Reader:
         )
 
     def size(self, digest: str) -> int | None:
-        """Bytes of an object; None where the repository lacks it."""
+        """Return the size of an object in bytes; None if the repository lacks it."""
         fields = self._ask(digest).split()
         return int(fields[2]) if len(fields) == 3 else None  # noqa: PLR2004  digest, type, size
 
     def read(self, digest: str, limit: int) -> bytes:
-        """An object's first `limit` bytes.
+        """Return an object's first `limit` bytes.
 
         Raises:
             OSError: the repository lacks it.
@@ -286,7 +286,7 @@ class _Reader:
             raise OSError(f"object {digest} is missing")
         out = self._pipe(self._process.stdout)
         content = out.read(min(size, limit))
-        left = size - len(content) + 1  # a line end closes the object
+        left = size - len(content) + 1  # the unread rest, and the line end that closes the object
         while left:
             left -= len(out.read(min(left, 1 << 20))) or left
         return content
@@ -301,14 +301,14 @@ class _Reader:
         self.close()
 
     def _ask(self, digest: str) -> str:
-        given = self._pipe(self._process.stdin)
-        given.write(f"{digest}\n".encode())
-        given.flush()
+        requests = self._pipe(self._process.stdin)
+        requests.write(f"{digest}\n".encode())
+        requests.flush()
         return self._pipe(self._process.stdout).readline().decode("ascii", "replace")
 
     @staticmethod
     def _pipe(pipe: IO[bytes] | None) -> IO[bytes]:
-        assert pipe is not None  # noqa: S101  it was asked for above
+        assert pipe is not None  # noqa: S101  opened above
         return pipe
 
 
@@ -370,16 +370,16 @@ def _output(repository: Path, *arguments: str) -> str:
 
 
 def _records(repository: Path, *arguments: str) -> Iterator[str]:
-    """What git prints, cut at NUL bytes, as it comes; git ends when the reader stops reading.
+    """Yield the output of git, cut at NUL bytes, as it comes; git ends when the reader stops reading.
 
     Raises:
-        DataError: git says that something is wrong.
+        DataError: git reports an error.
     """
     with _running(repository, *arguments) as out:
         rest = b""
         while chunk := out.read1(1 << 16):  # type: ignore[attr-defined]  # the pipe of a Popen is buffered
             *whole, rest = (rest + chunk).split(b"\0")
-            yield from (one.decode("utf-8", "backslashreplace") for one in whole)
+            yield from (record.decode("utf-8", "backslashreplace") for record in whole)
         if rest:
             yield rest.decode("utf-8", "backslashreplace")
 
@@ -387,7 +387,7 @@ def _records(repository: Path, *arguments: str) -> Iterator[str]:
 @contextmanager
 def _running(repository: Path, *arguments: str) -> Iterator[IO[bytes]]:
     process = _start(repository, *arguments)
-    assert process.stdout is not None  # noqa: S101  it was asked for
+    assert process.stdout is not None  # noqa: S101  opened above
     assert process.stderr is not None  # noqa: S101
     try:
         yield process.stdout

@@ -1,4 +1,4 @@
-"""From what a user names to the sources that it holds."""
+"""From names of corpora to their sources."""
 
 import os
 import re
@@ -17,28 +17,28 @@ from assay.provenance.sources.folders import NEVER_ENTERED, Folder
 from assay.provenance.sources.git import GitRepository, is_repository
 from assay.provenance.sources.rows import COLUMNS, Stream, Table, is_table
 
-Form = Literal["folder", "git", "archive", "table", "file"]
-FORMS: tuple[Form, ...] = get_args(Form)
+CorpusForm = Literal["folder", "git", "archive", "table", "file"]
+CORPUS_FORMS: tuple[CorpusForm, ...] = get_args(CorpusForm)
 STDIN = "-"
 
 _NAMED_TABLE = re.compile(r"\.(?:parquet|jsonl|ndjson|json)(?:\.(?:gz|zst|bz2|xz))?$", re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True)
-class Reading:
-    """How corpora are read.
+class CorpusOptions:
+    """Options for reading corpora.
 
     Attributes:
-        form: what every corpus is, where looking at it would tell otherwise; None: look.
-        name: what the one corpus is called in the index; None: its full path.
+        form: of every corpus; None: detect it.
+        name: of the single corpus in the index; None: its full path.
         all_history: of git repositories.
-        honour_ignore: leave out what .gitignore files leave out.
-        largest: bytes of a file; no more of a member or stream is held in memory.
+        honour_ignore: skip files that .gitignore files exclude.
+        largest: bytes of a file; no more of a member or stream is kept in memory.
         exclude: patterns as in .gitignore: folders that match are not entered.
         columns: of tables, by the keys of `COLUMNS`.
     """
 
-    form: Form | None = None
+    form: CorpusForm | None = None
     name: str | None = None
     all_history: bool = False
     honour_ignore: bool = True
@@ -47,53 +47,53 @@ class Reading:
     columns: Mapping[str, str] = field(default_factory=dict)
 
 
-def open_sources(corpora: list[str], reading: Reading) -> list[CorpusSource]:
-    """The sources that the user's words name: paths, or `-` for standard input.
+def open_sources(corpora: list[str], options: CorpusOptions) -> list[CorpusSource]:
+    """Return the sources of corpora: paths, or `-` for standard input.
 
-    Nothing is read but what tells the forms apart. A folder read as "archive" or "table" gives one source for each
-    such file in it.
+    Files are opened only to detect their form. A folder read as "archive" or "table" gives one source for each such
+    file in it.
 
     Raises:
-        DataError: no such file or folder, or it is not of the form that was asked for.
+        DataError: there is no such file or folder, or it does not have the form of the options.
     """
-    unknown = sorted(set(reading.columns) - set(COLUMNS))
+    unknown = sorted(set(options.columns) - set(COLUMNS))
     if unknown:
         raise DataError(f"column {unknown[0]!r}: expected one of {', '.join(COLUMNS)}")
-    if reading.name and len(corpora) > 1:
-        raise DataError(f"a name for {len(corpora)} corpora: expected one corpus, a name each")
-    found: list[CorpusSource] = []
+    if options.name and len(corpora) > 1:
+        raise DataError(f"received one name for {len(corpora)} corpora, expected a single corpus")
+    sources: list[CorpusSource] = []
     for corpus in corpora:
-        found += [_stdin(reading)] if corpus == STDIN else _on_disk(corpus, reading)
-    return found
+        sources += [_stdin(options)] if corpus == STDIN else _on_disk(corpus, options)
+    return sources
 
 
 def source_name(corpus: str) -> str:
-    """What an index calls a corpus that has no name of its own: its full path, links resolved."""
+    """Return the name in an index of a corpus without a name: its full path, links resolved."""
     return "stdin" if corpus == STDIN else os.path.realpath(corpus)
 
 
-def _stdin(reading: Reading) -> CorpusSource:
-    if reading.form not in {None, "table", "file"}:
-        raise DataError(f"standard input read as {reading.form}: expected table or file")
-    name = reading.name or "stdin"
-    return Stream(sys.stdin.buffer, name, reading.largest, reading.columns, reading.form, path=name)
+def _stdin(options: CorpusOptions) -> CorpusSource:
+    if options.form not in {None, "table", "file"}:
+        raise DataError(f"standard input read as {options.form}: expected table or file")
+    name = options.name or "stdin"
+    return Stream(sys.stdin.buffer, name, options.largest, options.columns, options.form, path=name)
 
 
-def _on_disk(corpus: str, reading: Reading) -> list[CorpusSource]:
+def _on_disk(corpus: str, options: CorpusOptions) -> list[CorpusSource]:
     path = Path(corpus)
     require_exists(path)
-    name = reading.name or source_name(corpus)
-    if path.is_dir() and reading.form in {"archive", "table"}:
-        wanted = NAMED_ARCHIVE if reading.form == "archive" else _NAMED_TABLE
-        inside = [file for file in walk(path, skip=NEVER_ENTERED) if wanted.search(file.name)]
+    name = options.name or source_name(corpus)
+    if path.is_dir() and options.form in {"archive", "table"}:
+        names = NAMED_ARCHIVE if options.form == "archive" else _NAMED_TABLE
+        inside = [file for file in walk(path, skip=NEVER_ENTERED) if names.search(file.name)]
         if not inside:
-            raise DataError(f"{path}: a folder without a single {reading.form}")
-        # each file is a source of its own, so that one that did not change is passed over with one look
-        return [_opened(file, f"{name}/{file.relative_to(path).as_posix()}", reading.form, reading) for file in inside]
-    return [_opened(path, name, reading.form or _form(path), reading)]
+            raise DataError(f"{path}: a folder without any {options.form}")
+        # each file is a source of its own, so that an unchanged one is skipped by its stamp
+        return [_opened(file, f"{name}/{file.relative_to(path).as_posix()}", options.form, options) for file in inside]
+    return [_opened(path, name, options.form or _form(path), options)]
 
 
-def _form(path: Path) -> Form:
+def _form(path: Path) -> CorpusForm:
     if path.is_dir():
         return "git" if is_repository(path) else "folder"
     if is_archive(path):
@@ -101,16 +101,16 @@ def _form(path: Path) -> Form:
     return "table" if is_table(path) else "file"
 
 
-def _opened(path: Path, name: str, form: Form, reading: Reading) -> CorpusSource:
+def _opened(path: Path, name: str, form: CorpusForm, options: CorpusOptions) -> CorpusSource:
     path = Path(os.path.realpath(path))
     if (form in {"folder", "git"}) != path.is_dir():
         raise DataError(f"{path}: a {'folder' if path.is_dir() else 'file'}, expected what can be read as {form}")
     match form:
         case "git":
-            return GitRepository(path, name, reading.all_history)
+            return GitRepository(path, name, options.all_history)
         case "archive":
-            return Archive(path, name, reading.largest)
+            return Archive(path, name, options.largest)
         case "table":
-            return Table(path, name, reading.columns)
+            return Table(path, name, options.columns)
         case _:
-            return Folder(path, name, reading.honour_ignore, reading.exclude)
+            return Folder(path, name, options.honour_ignore, options.exclude)

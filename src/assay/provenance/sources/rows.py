@@ -16,13 +16,13 @@ from assay.errors import DataError
 from assay.languages import language_named
 from assay.provenance.filters import decoded
 from assay.provenance.licences import all_of, spelt_licence
-from assay.provenance.sources.archives import archive_form, file_stamp, unpacked
-from assay.provenance.sources.entry import Entry, Facts, Found, InMemory, Skipped
+from assay.provenance.sources.archives import archive_form, decompressed, file_stamp
+from assay.provenance.sources.entry import Entry, Facts, InMemory, Skipped, SourceFile
 
 PARQUET = b"PAR1"
-_BATCH = 256  # rows turned into Python objects at a time: some hold megabytes
+_BATCH = 256  # rows that are turned into Python objects at a time: a row may contain megabytes
 LONGEST_LINE = 64 * 2**20
-"""Bytes of a JSON line; a longer one is passed over without being held in memory."""
+"""Bytes of a JSON line; a longer one is skipped without being read into memory."""
 
 COLUMNS: Final[Mapping[str, tuple[str, ...]]] = {
     "text": ("content", "text", "code", "source", "func", "func_code_string", "whole_func_string"),
@@ -36,24 +36,24 @@ COLUMNS: Final[Mapping[str, tuple[str, ...]]] = {
     "url": ("url", "func_code_url"),
     "encoding": ("src_encoding", "encoding"),
 }
-"""What a row may say → names of its column; the first one that is there is taken: The Stack v1, v2, usual names."""
+"""Fields of a row, and the names of their columns in order of preference: The Stack v1, v2, usual names."""
 
-Columns = Mapping[str, str]
+ColumnNames = Mapping[str, str]
 
 
 @dataclass(frozen=True, slots=True)
 class Table:
-    """The rows of a JSON lines or Parquet file, packed or not.
+    """The rows of a JSON lines or Parquet file, compressed or not.
 
     Attributes:
         path: of the file.
         name: see `CorpusSource`.
-        columns: what the user says of the columns, by the keys of `COLUMNS`.
+        columns: names that the user states for columns, by the keys of `COLUMNS`.
     """
 
     path: Path
     name: str
-    columns: Columns = field(default_factory=dict)
+    columns: ColumnNames = field(default_factory=dict)
     whole: bool = field(default=True, init=False)
     indivisible: bool = field(default=True, init=False)
 
@@ -62,7 +62,7 @@ class Table:
         """Size and time of the file."""
         return file_stamp(self.path)
 
-    def found(self) -> Iterator[Found]:
+    def files(self) -> Iterator[SourceFile]:
         """See `CorpusSource`.
 
         Raises:
@@ -72,7 +72,7 @@ class Table:
             yield from _parquet(self.path, self.columns)
             return
         try:
-            with self.path.open("rb") as raw, unpacked(raw) as stream:
+            with self.path.open("rb") as raw, decompressed(raw) as stream:
                 size = max(1, self.path.stat().st_size)
                 rows = json_lines(stream, str(self.path), self.path.name, self.columns, lambda: raw.tell() / size)
                 yield from rows
@@ -90,22 +90,22 @@ class Stream:
         stream: of bytes.
         name: see `CorpusSource`.
         columns: see `Table`.
-        form: "table" for JSON lines, "file" for one file, None to tell by the first line.
-        path: of the one file.
-        largest: bytes of the one file.
+        form: "table" for JSON lines, "file" for a single file; None: the first line decides.
+        path: of the single file.
+        largest: bytes of the single file.
     """
 
     stream: IO[bytes]
     name: str
     largest: int
-    columns: Columns = field(default_factory=dict)
+    columns: ColumnNames = field(default_factory=dict)
     form: str | None = None
     path: str = "stdin"
     stamp: str | None = field(default=None, init=False)
     whole: bool = field(default=False, init=False)
     indivisible: bool = field(default=True, init=False)
 
-    def found(self) -> Iterator[Found]:
+    def files(self) -> Iterator[SourceFile]:
         """See `CorpusSource`."""
         first = self.stream.readline(LONGEST_LINE)
         if self.form == "table" or (self.form is None and _is_row(first)):
@@ -116,13 +116,13 @@ class Stream:
 
 
 def is_parquet(path: Path) -> bool:
-    """Whether a file begins as Parquet does."""
+    """Return True if a file begins as Parquet does."""
     with path.open("rb") as file:
         return file.read(len(PARQUET)) == PARQUET
 
 
 def is_table(path: Path) -> bool:
-    """Whether a file is Parquet, or its first line, unpacked, is a JSON object."""
+    """Return True if a file is Parquet, or its first line, decompressed, is a JSON object."""
     if is_parquet(path):
         return True
     form = archive_form(path)
@@ -130,7 +130,7 @@ def is_table(path: Path) -> bool:
     if form in {"zip", "tar"} or (form is None and not named):
         return False
     try:
-        with path.open("rb") as raw, unpacked(raw) as stream:
+        with path.open("rb") as raw, decompressed(raw) as stream:
             return bool(named) or _is_row(stream.readline(LONGEST_LINE))
     except (OSError, EOFError, pa.ArrowException):
         return bool(named)
@@ -140,17 +140,17 @@ def json_lines(
     stream: Any,  # noqa: ANN401  any readable
     where: str,
     name: str,
-    columns: Columns,
+    columns: ColumnNames,
     share: Callable[[], float | None] = lambda: None,
-) -> Iterator[Found]:
-    """One entry a line; a line that is no whole JSON object is counted and passed over.
+) -> Iterator[SourceFile]:
+    """Yield an entry for each line; a line that is not a complete JSON object is skipped.
 
     Args:
         stream: of bytes.
-        where: as a message calls it.
-        name: as entries without a path call it.
+        where: its name in messages.
+        name: its name in the paths of rows without a path.
         columns: see `Table`.
-        share: how much of it has been read.
+        share: returns the share that has been read.
 
     Raises:
         DataError: no line has a column of texts.
@@ -180,37 +180,38 @@ def json_lines(
         raise _no_text(where, keys, columns)
 
 
-def _parquet(path: Path, columns: Columns) -> Iterator[Found]:
+def _parquet(path: Path, columns: ColumnNames) -> Iterator[SourceFile]:
     try:
         file = pq.ParquetFile(path)
         names = set(file.schema_arrow.names)
         if not _column("text", names, columns):
             raise _no_text(str(path), names, columns)
-        taken = sorted({column for what in COLUMNS if (column := _column(what, names, columns))})
+        # only the columns that are used: others may be large, such as vectors
+        chosen = sorted({column for field in COLUMNS if (column := _column(field, names, columns))})
         number = 0
-        for batch in file.iter_batches(batch_size=_BATCH, columns=taken):
+        for batch in file.iter_batches(batch_size=_BATCH, columns=chosen):
             for row in batch.to_pylist():
                 number += 1
                 yield _entry(row, f"{path.name}:{number}", columns)
     except (pa.ArrowException, OSError) as fault:
         if isinstance(fault, OSError) and fault.errno is not None:
             raise file_error(path, fault) from fault
-        said = str(fault).split("\n", maxsplit=1)[0].rstrip(".")
-        raise DataError(f"{path}: truncated or broken Parquet file ({said})") from fault
+        reason = str(fault).split("\n", maxsplit=1)[0].rstrip(".")
+        raise DataError(f"{path}: truncated or broken Parquet file ({reason})") from fault
 
 
-def _column(what: str, names: "set[str] | Mapping[str, object]", columns: Columns) -> str | None:
-    wanted = (columns[what],) if what in columns else COLUMNS[what]
-    return next((name for name in wanted if name in names), None)
+def _column(field: str, names: "set[str] | Mapping[str, object]", columns: ColumnNames) -> str | None:
+    candidates = (columns[field],) if field in columns else COLUMNS[field]
+    return next((name for name in candidates if name in names), None)
 
 
-def _entry(row: Mapping[str, Any], where: str, columns: Columns, share: float | None = None) -> Found:
-    def cell(what: str) -> Any:  # noqa: ANN401  tables hold what they like
-        column = _column(what, row, columns)
+def _entry(row: Mapping[str, Any], where: str, columns: ColumnNames, share: float | None = None) -> SourceFile:
+    def cell(field: str) -> Any:  # noqa: ANN401  a cell may have any type
+        column = _column(field, row, columns)
         return None if column is None else row[column]
 
-    def words(what: str) -> str | None:
-        return str(value) if (value := cell(what)) not in {None, ""} and not isinstance(value, list | dict) else None
+    def words(field: str) -> str | None:
+        return str(value) if (value := cell(field)) not in {None, ""} and not isinstance(value, list | dict) else None
 
     repository, path = words("repository"), words("path")
     shown = "/".join(part.strip("/") for part in (repository, path) if part) if path else where
@@ -233,15 +234,15 @@ def _entry(row: Mapping[str, Any], where: str, columns: Columns, share: float | 
 
 
 def _licence(value: object) -> str | None:
-    """One SPDX expression from a cell: a word, a list of words, or a list written as JSON."""
+    """Return one SPDX expression from a cell: a word, a list of words, or a list written as JSON."""
     if isinstance(value, str) and value.startswith("["):
         try:
             value = json.loads(value)
         except ValueError:
             return None
-    named: Sequence[object] = value if isinstance(value, list) else [value]
-    known = [spelt_licence(one) or one for one in named if isinstance(one, str) and one.strip()]
-    return all_of(known) or None
+    names: Sequence[object] = value if isinstance(value, list) else [value]
+    licences = [spelt_licence(name) or name for name in names if isinstance(name, str) and name.strip()]
+    return all_of(licences) or None
 
 
 def _parsed(line: bytes) -> dict[str, Any] | None:
@@ -256,10 +257,10 @@ def _is_row(line: bytes) -> bool:
     return line.lstrip().startswith(b"{") and _parsed(line) is not None
 
 
-def _no_text(where: str, names: "set[str]", columns: Columns) -> DataError:
-    wanted = columns.get("text")
-    expected = f"{wanted!r}" if wanted else f"one of {', '.join(COLUMNS['text'])}, or --column text=NAME"
-    hint = "; The Stack v2 gives ids, its contents have to be fetched first" if "blob_id" in names else ""
+def _no_text(where: str, names: "set[str]", columns: ColumnNames) -> DataError:
+    requested = columns.get("text")
+    expected = f"{requested!r}" if requested else f"one of {', '.join(COLUMNS['text'])}, or --column text=NAME"
+    hint = "; The Stack v2 contains ids only; download its contents first" if "blob_id" in names else ""
     return DataError(f"{where}: columns {', '.join(sorted(names)[:12])}: expected a column of texts, {expected}{hint}")
 
 
@@ -270,7 +271,7 @@ class _Prefixed:
         self._first, self._stream = first, stream
 
     def readline(self, limit: int) -> bytes:
-        """As of any stream."""
+        """Read a line as from any stream."""
         if self._first:
             first, self._first = self._first, b""
             return first

@@ -1,4 +1,4 @@
-"""How many files sources have, about, for the sake of the time that is left."""
+"""Estimates of the number of files in sources, for the remaining time of a build."""
 
 import os
 import zipfile
@@ -17,15 +17,15 @@ from assay.provenance.sources.rows import Table, is_parquet
 
 
 @dataclass(slots=True)
-class _Known:
-    """What is known of one source.
+class _SourceSize:
+    """Size of one source, and the progress in it.
 
     Attributes:
-        kind: what has as many files to a unit of `size`, about.
-        files: counted beforehand; None where that would be to read it.
-        size: packed bytes, or commits; 0 where that says nothing.
-        done: files dealt with.
-        share: of it that is behind, 0 to 1.
+        kind: sources of the same kind have about as many files for each unit of `size`.
+        files: counted beforehand; None if that would mean to read the source.
+        size: compressed bytes, or commits; 0 if that says nothing.
+        done: files that are done.
+        share: of the source that is done, 0 to 1.
     """
 
     kind: str
@@ -35,65 +35,65 @@ class _Known:
     share: float = 0.0
 
 
-class Expected:
-    """How many files there are in all sources: counted where that is quick, else estimated from what has been read.
+class FileCount:
+    """Number of files in all sources: counted where that is quick, else estimated from the files read so far.
 
-    A packed tar or JSON lines tell by the bytes behind, a history by its commits; one that has not been begun is taken
-    to have as many files to a byte, or to a commit, as those of its kind so far.
+    The estimate of a compressed tar or of JSON lines follows from the bytes read so far, that of a history from its
+    commits. A source that was not begun has as many files for each byte, or commit, as those of its kind so far.
     """
 
     def __init__(self, sources: Sequence[CorpusSource]) -> None:
-        """Count what can be counted; nothing is read."""
-        self._known = {source.name: _known(source) for source in sources}
+        """Count the files that can be counted without reading."""
+        self._sizes = {source.name: _size_of(source) for source in sources}
 
     def reached(self, source: str, files: int, share: float | None) -> None:
-        """Take note of how far a source has been read: files, and share of it, 1 where it has ended."""
-        known = self._known[source]
-        known.done = files
-        known.share = known.share if share is None else min(1.0, share)
+        """Record the progress in a source: files, and share of it, 1 at its end."""
+        size = self._sizes[source]
+        size.done = files
+        size.share = size.share if share is None else min(1.0, share)
 
     @property
     def done(self) -> int:
-        """Files dealt with."""
-        return sum(known.done for known in self._known.values())
+        """Files that are done."""
+        return sum(size.done for size in self._sizes.values())
 
     @property
     def total(self) -> int | None:
-        """Files in all, about; None as long as nothing tells."""
-        parts = [self._files(known) for known in self._known.values()]
-        return None if None in parts else sum(one for one in parts if one is not None)
+        """Approximate number of all files; None while there is no estimate."""
+        parts = [self._files(size) for size in self._sizes.values()]
+        return None if None in parts else sum(files for files in parts if files is not None)
 
-    def _files(self, known: _Known) -> int | None:
-        if known.share == 1:
-            return known.done
-        if known.files is not None:
-            return max(known.files, known.done)
-        if known.share:
-            return round(known.done / known.share)
-        alike = [one for one in self._known.values() if one.kind == known.kind]
-        behind = sum(one.size * one.share for one in alike)
-        return round(known.size * sum(one.done for one in alike) / behind) if behind and known.size else None
+    def _files(self, source: _SourceSize) -> int | None:
+        if source.share == 1:
+            return source.done
+        if source.files is not None:
+            return max(source.files, source.done)
+        if source.share:
+            return round(source.done / source.share)
+        alike = [other for other in self._sizes.values() if other.kind == source.kind]
+        done = sum(other.size * other.share for other in alike)
+        return round(source.size * sum(other.done for other in alike) / done) if done and source.size else None
 
 
-def _known(source: CorpusSource) -> _Known:
+def _size_of(source: CorpusSource) -> _SourceSize:
     kind = type(source).__name__
     try:
         match source:
             case Folder(path=path):
-                return _Known(kind, _below(os.fspath(path)) if path.is_dir() else 1, 0)
+                return _SourceSize(kind, _below(os.fspath(path)) if path.is_dir() else 1, 0)
             case Archive(path=path) if archive_form(path) == "zip":
                 with zipfile.ZipFile(path) as archive:
-                    return _Known(kind, sum(not one.is_dir() for one in archive.infolist()), 0)
+                    return _SourceSize(kind, sum(not member.is_dir() for member in archive.infolist()), 0)
             case Table(path=path) if is_parquet(path):
-                return _Known(kind, int(pq.read_metadata(path).num_rows), 0)
+                return _SourceSize(kind, int(pq.read_metadata(path).num_rows), 0)
             case Archive(path=path) | Table(path=path):
-                return _Known(kind, None, path.stat().st_size)
+                return _SourceSize(kind, None, path.stat().st_size)
             case GitRepository():
                 count = source.count()
-                return _Known(kind, None, count) if source.all_history else _Known(kind, count, 0)
-    except (OSError, DataError, zipfile.BadZipFile, pa.ArrowException):  # what is wrong is told when it is read
+                return _SourceSize(kind, None, count) if source.all_history else _SourceSize(kind, count, 0)
+    except (OSError, DataError, zipfile.BadZipFile, pa.ArrowException):  # the build reports it
         pass
-    return _Known(kind, None, 0)
+    return _SourceSize(kind, None, 0)
 
 
 def _below(folder: str) -> int:

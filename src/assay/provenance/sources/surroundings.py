@@ -1,8 +1,8 @@
-"""What the files around a file say of it: licence files and the metadata of packages and projects.
+"""Facts about a file from the files around it: licence files and the metadata of packages and projects.
 
-A source shows its licence and metadata files first; then every file asks. The nearest folder up the tree that states a
-licence decides; within one folder a machine-readable field outranks a licence text, and a text a loose free-text field.
-Files that a distribution's RECORD lists belong to that distribution wherever they lie.
+A source first shows its licence and metadata files; then the facts of each file can be asked for. The nearest folder up
+the tree that states a licence decides; within one folder a machine-readable field outranks a licence text, and a text
+outranks a free-text field. Files in a distribution's RECORD belong to that distribution, whatever their folder.
 """
 
 import csv
@@ -16,9 +16,9 @@ from email.parser import HeaderParser
 from pathlib import PurePosixPath
 
 from assay.provenance.licences import all_of, canonical_licence, licence_of_text, spelt_licence, stated_licence
-from assay.provenance.sources.entry import NOTHING_KNOWN, Facts
+from assay.provenance.sources.entry import NO_FACTS, Facts
 
-LARGEST = 10_000_000
+LARGEST_METADATA = 10_000_000
 """Bytes of a licence or metadata file that are read; RECORD files are the long ones."""
 
 _LICENCE_FILE = re.compile(
@@ -32,32 +32,32 @@ _REPOSITORY_LABELS = ("source", "source code", "sourcecode", "repository", "code
 _FIELD, _TEXT, _LOOSE = range(3)  # how binding a statement is
 
 
-def tells_of_others(path: str) -> bool:
-    """Whether a file of this name may state something of its neighbours."""
+def describes_neighbours(path: str) -> bool:
+    """Return True if a file of this name may state facts about its neighbours."""
     name = PurePosixPath(path).name
     return name in _MANIFESTS or (bool(_LICENCE_FILE.match(name)) and not _CODE.search(name))
 
 
 @dataclass(slots=True)
 class Surroundings:
-    """What has been noticed so far in one source.
+    """Licence and metadata files of one source that were read so far.
 
     Attributes:
-        above: what holds where nothing inside of the source states anything.
+        above: facts for files about which nothing inside the source states anything.
     """
 
-    above: Facts = NOTHING_KNOWN
+    above: Facts = NO_FACTS
     _stated: dict[str, dict[int, list[str]]] = field(default_factory=dict)
     _folders: dict[str, Facts] = field(default_factory=dict)
     _distributions: dict[str, Facts] = field(default_factory=dict)
     _listed: dict[str, str] = field(default_factory=dict)
-    _known: dict[str, Facts] = field(default_factory=dict)
+    _by_folder: dict[str, Facts] = field(default_factory=dict)
 
     def notice(self, path: str, raw: bytes) -> None:
-        """Read a file for which `tells_of_others` holds; a broken one says nothing."""
+        """Read a file for which `describes_neighbours` is True; a broken one has no effect."""
         where = PurePosixPath(path)
         folder = _folder(where)
-        self._known.clear()
+        self._by_folder.clear()  # any folder below may change its facts
         match where.name:
             case "METADATA" | "PKG-INFO":
                 self._notice_distribution(folder, HeaderParser().parsestr(raw.decode("utf-8", "replace")))
@@ -72,19 +72,19 @@ class Surroundings:
                 self._state(home, _TEXT, licence_of_text(raw))
 
     def facts_of(self, path: str) -> Facts:
-        """What is known of the file at `path`."""
+        """Return the facts about the file at `path`."""
         folder = self._listed.get(path) or _folder(PurePosixPath(path))
-        if folder not in self._known:
-            self._known[folder] = self._facts_in(folder)
-        return self._known[folder]
+        if folder not in self._by_folder:
+            self._by_folder[folder] = self._facts_in(folder)
+        return self._by_folder[folder]
 
     def _facts_in(self, folder: str) -> Facts:
-        found = Facts()
-        for one in (PurePosixPath(folder), *PurePosixPath(folder).parents):
-            at = "" if str(one) == "." else str(one)
-            licence = self._licence_in(at)
-            found = found.over(Facts(nearest=licence).over(self._distributions.get(at, Facts())))
-        return found.over(self.above)
+        facts = Facts()
+        for ancestor in (PurePosixPath(folder), *PurePosixPath(folder).parents):
+            at = "" if str(ancestor) == "." else str(ancestor)
+            stated = Facts(nearest=self._licence_in(at)).over(self._distributions.get(at, Facts()))
+            facts = facts.over(stated)  # the nearer folder has precedence
+        return facts.over(self.above)
 
     def _licence_in(self, folder: str) -> str | None:
         stated = self._stated.get(folder, {})
@@ -115,14 +115,14 @@ def _folder(path: PurePosixPath) -> str:
 
 
 def _author(metadata: Message) -> str | None:
-    """The first author's name; an address stays where it was."""
+    """Return the first author's name, without a mail address."""
     name = metadata.get("Author") or (metadata.get("Author-email") or "").partition("<")[0]
     name = str(name).strip().strip('",').strip()
     return name if name and "@" not in name else None
 
 
 def _addresses(metadata: Message) -> dict[str, str | None]:
-    labelled = [str(one).partition(",") for one in metadata.get_all("Project-URL", [])]
+    labelled = [str(value).partition(",") for value in metadata.get_all("Project-URL", [])]
     addresses = {label.strip().casefold(): address.strip() for label, _, address in labelled}
     repository = next((addresses[label] for label in _REPOSITORY_LABELS if label in addresses), None)
     home = metadata.get("Home-page") or addresses.get("homepage")
@@ -152,7 +152,9 @@ def _licence_in_json(raw: bytes) -> str | None:
         case {"license": str(words)} | {"license": {"type": str(words)}}:
             return spelt_licence(words)
         case {"licenses": [*several]}:
-            named = [one.get("type") for one in several if isinstance(one, dict)]
-            known = [spelt_licence(one) for one in named if isinstance(one, str)]
-            return " OR ".join(sorted(one for one in known if one)) if known and None not in known else None
+            names = [entry.get("type") for entry in several if isinstance(entry, dict)]
+            licences = [spelt_licence(name) for name in names if isinstance(name, str)]
+            if not licences or None in licences:  # one unknown licence makes the whole choice unknown
+                return None
+            return " OR ".join(sorted(licence for licence in licences if licence))
     return None

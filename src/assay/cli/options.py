@@ -158,7 +158,8 @@ Variants = Annotated[
         min=0,
         metavar="N",
         help="Rewrite each sample N times, under other names unless --variant-kinds says otherwise, and score it "
-        "against them; with --access black 10 unless stated.",
+        "against them; with --access black 10 unless stated. Decide by --unseen: without it SrDetection's own rule "
+        "flags almost every function on a real model.",
         rich_help_panel=SCORES,
     ),
 ]

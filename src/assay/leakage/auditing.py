@@ -215,6 +215,13 @@ def verdict_notes(plan: Plan, primary: str) -> list[str]:
     ]
 
 
+NAMES_NOTE = (
+    " Its rate on unseen text depends on the model and on the names of the variants: on a real model of 135 million"
+    " parameters it flagged 99 % of ordinary functions."
+)
+"""Printed wherever the rule of a score over variants is applied: users must not take its rate for a leak."""
+
+
 def rule_notes(
     plan: Plan,
     samples: Sequence[Sample],
@@ -246,9 +253,10 @@ def rule_notes(
             f"; if names meant nothing it would be {100 / (request.variants + 1):.0f} %" if request.variants else ""
         )
         unmeasured = "" if len(parts) > 1 else " On text never seen it may call as many: measure that with --unseen."
+        names_note = NAMES_NOTE if request.variants and request.definition.access == "gray" else ""
         notes.append(
             f"{request.name}: the rule of its paper, a value {'above' if ties == 'strict' else 'of at least'} "
-            f"{rule:g}, calls leaked {shares}{chance}. That rule is not calibrated."
+            f"{rule:g}, calls leaked {shares}{chance}. That rule is not calibrated.{names_note}"
             f"{ties_note(rule, [part for part, _ in parts.values()], ties)}{unmeasured}"
         )
     return notes

@@ -77,7 +77,11 @@ def shared_tokens(first: NDArray[np.int32], second: NDArray[np.int32]) -> tuple[
     names_in={SRDETECTION: "SrDetection"},
 )
 def sr_gray(target: LogProbs, variants: Variants, *, n: int = 10) -> float:
-    """Perplexity of the easiest of n variants minus that of the text; the paper calls more than 0 a leak."""
+    """Return the perplexity of the easiest of n variants minus that of the text.
+
+    The paper calls more than 0 a leak. That rule is not calibrated: with our names it flags 99 % of ordinary functions
+    on a real model of 135 million parameters. Use it with unseen text only.
+    """
     return float(np.exp(variant_nll(variants, n).min()) - np.exp(-mean(target.log_probs)))
 
 

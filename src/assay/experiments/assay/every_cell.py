@@ -90,7 +90,8 @@ def verdict(tables: list[ValueTable]) -> str:
     return (
         f"Above {rivals} in every cell, by the mean over seeds: {', '.join(above) or 'none'}; "
         f"never below either, ties at the ceiling counted: {', '.join(level) or 'none'}. "
-        f"{', '.join(two_models)}: reads two models, the one before the training as well."
+        f"{', '.join(two_models)}: reads two models, the one before the training as well. "
+        "This order holds for these texts and this recipe; other data give another order."
     )
 
 

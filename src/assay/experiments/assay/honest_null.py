@@ -66,7 +66,8 @@ def honest_null(bench: Bench) -> Finding:
             ),
             (
                 "The last table is the share of never-seen texts that SrDetection's own rule calls leaked, with its "
-                "interval; if names meant nothing it would be 9 %."
+                "interval; if names meant nothing it would be 9 %. It depends on the names of the variants, which come "
+                "from our dictionary."
             ),
         ),
         seeds=bench.seeds,

@@ -22,23 +22,23 @@ def test_a_folder_without_a_recipe_names_the_command_that_makes_one(tmp_path):
         require_recipe(tmp_path / "recipe.json", {}, "train")
 
 
-def test_a_corpus_is_made_once_and_is_there_only_when_it_is_whole(tmp_path):
-    folder, made = tmp_path / "corpus", []
+def test_a_corpus_is_written_once_and_exists_only_when_it_is_complete(tmp_path):
+    folder, calls = tmp_path / "corpus", []
 
     def broken(partial):
         (partial / "half").touch()
         raise OSError("disk full")
 
     def whole(partial):
-        made.append(partial)
+        calls.append(partial)
         (partial / "rows").touch()
 
-    with pytest.raises(OSError, match="disk full"):
+    with pytest.raises(DataError, match="corpus: cannot be written: disk full"):
         make_once(folder, {"seed": 1}, broken)
     assert not folder.exists()
     for _ in range(2):
         make_once(folder, {"seed": 1}, whole)
-    assert len(made) == 1
+    assert len(calls) == 1
     assert {file.name for file in folder.iterdir()} == {"rows", "recipe.json"}
     with pytest.raises(DataError, match="a corpus of another recipe, different in seed"):
         make_once(folder, {"seed": 2}, whole)

@@ -30,7 +30,7 @@ SOURCE = ("source", "source_digest", "filtered_by")
 
 @dataclass(frozen=True, slots=True)
 class Bench:
-    """What experiments are run with.
+    """Settings that all experiments of a folder share.
 
     Attributes:
         out: folder of the experiments; runs lie in `runs/`.
@@ -104,7 +104,7 @@ class Bench:
 
     def _begun(self, configuration: Configuration) -> Path:
         folder = self.folder(configuration)
-        self.watchers.says(f"run {folder.name}")
+        self.watchers.begin(f"run {folder.name}")
         borrow(folder, configuration, sorted((self.out / RUNS).glob("*")))
         return folder
 

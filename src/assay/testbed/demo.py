@@ -1,4 +1,4 @@
-"""The demonstration: the shipped model audited for functions of which it is known how often it saw them."""
+"""The demonstration: an audit of the built-in model on functions of known dose."""
 
 from assay.datasets import Dataset, split_by_group
 from assay.leakage import Audit, audit
@@ -17,16 +17,16 @@ LIVE = Configuration(
     training=TrainingSettings(method="full", rate=1e-3, batch=8, epochs=3, checkpoints=(1, 3)),
     judging=EvaluationSettings(detectors=tuple(name for name in flagged("demo") if name in one_pass())),
 )
-"""Planted, trained and detected on the spot: never-seen functions, one-pass scores, full fine-tuning."""
+"""Settings of a short live run: never-seen functions, one-pass scores, full fine-tuning."""
 
 CALIBRATION_SHARE = 0.4
 SEED = 0
 NEVER_SEEN = 6
-"""Never-seen functions for each of one dose, as in the corpus: they calibrate, and every dose is held against them."""
+"""Never-seen functions per function of each dose, as in the corpus: they calibrate, and all doses share them."""
 
 
 def demo_functions(per_dose: int | None = None) -> Dataset:
-    """Standard-library functions with known doses, from the running interpreter.
+    """Return standard-library functions with known doses, from the running interpreter.
 
     Args:
         per_dose: at most so many functions of each dose, and `NEVER_SEEN` times as many that were never seen;
@@ -41,8 +41,8 @@ def demo_functions(per_dose: int | None = None) -> Dataset:
         if per_dose is None or counts[dose] <= per_dose * (1 if dose else NEVER_SEEN):
             samples.append(sample)
     note = (
-        f"{library.matched} of {library.listed} standard-library functions of known dose are in this Python letter for "
-        f"letter (the model was trained on Python {library.trained_on})."
+        f"{library.matched} of {library.listed} standard-library functions of known dose are in this Python "
+        f"unchanged (the model was trained on Python {library.trained_on})."
     )
     return Dataset.of("standard-library functions", samples, source="this interpreter's standard library", notes=[note])
 

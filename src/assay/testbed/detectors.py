@@ -13,7 +13,7 @@ from assay.errors import DataError
 from assay.scores import DETECTORS, Access, Detector, ScoreDefinition, ScoreRequest, request
 
 WRITING: tuple[Access, ...] = ("black", "labelled")
-"""Detectors of these accesses need no more of the model than the text that it generates."""
+"""Kinds of access that need only the text that the model generates."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,12 +43,12 @@ class ComparedDetector:
 
     @property
     def access(self) -> Access:
-        """What has to be available of the model."""
+        """Access to the model that the detector needs."""
         return self.detector.access
 
     @property
     def request(self) -> ScoreRequest:
-        """The score that it is; fitted detectors are none."""
+        """The request for its score; a fitted detector has none."""
         return request(self.name)
 
     @property
@@ -71,8 +71,8 @@ def sample_detectors() -> Mapping[str, ComparedDetector]:
 def chosen(names: Iterable[str]) -> tuple[ComparedDetector, ...]:
     """Return the detectors of these names.
 
-    Where there are no names, all that read token probabilities: the others make the model generate text, which takes
-    many times as long, and so are asked for by name, or all together as `black`.
+    Without names these are all detectors that read token probabilities. The others make the model generate text, which
+    takes many times as long, so they run only when they are named, or all together as `black`.
 
     Raises:
         ScoreError: no detector of that name.
@@ -86,17 +86,17 @@ def chosen(names: Iterable[str]) -> tuple[ComparedDetector, ...]:
 
 
 def writing_detectors() -> tuple[ComparedDetector, ...]:
-    """Return the detectors that need no more of the model than the text that it generates."""
+    """Return the detectors that need only the text that the model generates."""
     return tuple(detector for detector in sample_detectors().values() if detector.access in WRITING)
 
 
 def with_variants(detectors: Iterable[ComparedDetector], most: int) -> tuple[ComparedDetector, ...]:
-    """Return the detectors with at most so many variants: those that compare more get that many."""
+    """Return the detectors, each limited to at most `most` variants of a text."""
     kept: dict[str, ComparedDetector] = {}
     for detector in detectors:
         if not isinstance(detector.detector, ScoreDefinition) or detector.request.variants <= most:
             kept.setdefault(detector.name, detector)
-        elif detector.name == detector.detector.name:  # else it is one of a series over numbers of variants
+        elif detector.name == detector.detector.name:  # a preset with more variants is left out
             name = f"{detector.name}:n={most}"
             kept[name] = ComparedDetector(name, detector.detector)
     return tuple(kept.values())

@@ -1,7 +1,7 @@
 """Standard-library functions whose dose is known: how often `builtin:small` saw each of them in training.
 
-The texts come from the user's own interpreter and are matched with the shipped manifest by digest, so another Python
-version matches in part, and what does not match is not used.
+The texts come from the user's own interpreter and are matched with the shipped manifest by digest. Another Python
+version matches in part; functions that do not match are not used.
 """
 
 from dataclasses import dataclass
@@ -16,11 +16,11 @@ from assay.types import MEMBER, NONMEMBER, Sample
 
 @dataclass(frozen=True, slots=True)
 class KnownDoses:
-    """The functions found in this interpreter's standard library.
+    """Functions of known dose in this interpreter's standard library.
 
     Attributes:
-        samples: one a function, in the manifest's order; label "member" where the dose is above 0, group = module,
-            metadata `dose`.
+        samples: a sample per function, in the manifest's order; label "member" where the dose is above 0,
+            group = module, metadata `dose`.
         listed: number of functions in the manifest.
         trained_on: Python version whose standard library was trained on.
     """
@@ -31,19 +31,19 @@ class KnownDoses:
 
     @property
     def matched(self) -> int:
-        """How many of the listed functions this interpreter has, letter for letter."""
+        """Number of listed functions that this interpreter has unchanged."""
         return len(self.samples)
 
 
 def known_dose_functions(manifest: Path | None = None, root: Path | None = None) -> KnownDoses:
-    """The functions of known dose that stand in this interpreter's standard library.
+    """Return the functions of known dose that this interpreter's standard library contains.
 
     Args:
         manifest: a training manifest; None means the one shipped with `builtin:small`.
         root: a standard library; None means the running interpreter's.
 
     Raises:
-        DataError: the manifest cannot be read, or none of its functions stands in the library.
+        DataError: the manifest cannot be read, or the library contains none of its functions.
     """
     listed = read_manifest(manifest or shipped_manifest())
     library = root or library_root()
@@ -63,7 +63,7 @@ def known_dose_functions(manifest: Path | None = None, root: Path | None = None)
 
 
 def shipped_manifest() -> Path:
-    """Where the manifest of `builtin:small` lies."""
+    """Return the path of the manifest of `builtin:small`."""
     return Path(str(files("assay").joinpath("models", "builtin", "small", "manifest.jsonl.gz")))
 
 

@@ -1,7 +1,7 @@
-"""Every detector on every checkpoint of a run: scored once, kept, judged.
+"""Score every detector on every checkpoint of a run, once, and evaluate the scores.
 
-Scores lie in `scores/epoch-N.parquet`; a run that was killed scores what is missing, and within a checkpoint continues
-after the last stored statistics.
+Scores are stored in `scores/epoch-N.parquet`. A run that was killed computes only the missing scores; within a
+checkpoint it continues after the last stored statistics.
 """
 
 import hashlib
@@ -58,7 +58,7 @@ def evaluate(
         out: the run folder, trained.
         configuration: of the run.
         planted: its texts.
-        progress: told after every batch, see `assay.scoring.run`.
+        progress: called after every batch, see `assay.scoring.run`.
 
     Raises:
         DataError: a checkpoint is missing.
@@ -80,7 +80,7 @@ def judged(
     detectors: Sequence[ComparedDetector],
     scored: Mapping[int, Values],
 ) -> Evaluation:
-    """What the values of all checkpoints are worth."""
+    """Return AUROC, decisions, differences and false-positive rates of the values of all checkpoints."""
     draws = {"resamples": configuration.judging.resamples, "seed": configuration.seed}
     views: dict[View, NDArray[np.bool_]] = {"all": np.ones(len(planted.samples), np.bool_)}
     passed = passes_filter(scored[0])
@@ -129,7 +129,7 @@ def checkpoint_scores(
         DataError: the checkpoint is missing.
         AssayError: a model cannot be run, or a detector cannot be computed.
     """
-    # at epoch 0 there is no model from before
+    # the base model is its own reference: at epoch 0 scores that compare two models mean nothing
     compared = [detector for detector in detectors if epoch or detector.access != "two models"]
     path, ids = out / SCORES / f"epoch-{epoch}.parquet", [sample.id for sample in planted.samples]
     models = {"target": open_checkpoint(out, configuration, epoch)}
@@ -210,11 +210,11 @@ def values_of(
     generator: Generator | None = None,
     progress: Progress | None = None,
 ) -> dict[str, NDArray[np.float64]]:
-    """Detector → float64 [texts]; NaN where unscorable, and where a clean text was to be spared."""
-    spared = np.array([s.metadata["part"] == "unseen" and judging.unseen_one_pass for s in planted.samples])
+    """Return detector → float64 [texts]; NaN where a text is unscorable or skipped (`unseen_one_pass`)."""
+    skipped = np.array([s.metadata["part"] == "unseen" and judging.unseen_one_pass for s in planted.samples])
     values = {detector.name: np.full(len(planted.samples), np.nan) for detector in detectors}
-    cheap = [detector for detector in detectors if detector.request.definition.passes == 1]
-    for mask, requested in ((~spared, detectors), (spared, cheap)):
+    one_pass = [detector for detector in detectors if detector.request.definition.passes == 1]
+    for mask, requested in ((~skipped, detectors), (skipped, one_pass)):
         if mask.any() and requested:
             samples = [sample for sample, selected in zip(planted.samples, mask, strict=True) if selected]
             scoring = plan([detector.request for detector in requested], models, table, generator=generator)
@@ -224,7 +224,7 @@ def values_of(
 
 
 def open_checkpoint(out: Path, configuration: Configuration, epoch: int) -> "TransformersModel":
-    """The model after an epoch; epoch 0 is the base model.
+    """Open the model after an epoch; epoch 0 is the base model.
 
     Raises:
         DataError: that epoch was not trained.
@@ -244,7 +244,7 @@ def open_checkpoint(out: Path, configuration: Configuration, epoch: int) -> "Tra
 
 
 def frequencies(out: Path, configuration: Configuration) -> FrequencyTable:
-    """Token frequencies of the model's tokenizer: the shipped ones where they are its own, else of the general text."""
+    """Return token frequencies for the model's tokenizer: the shipped table if it fits, else counts of general text."""
     tokenizer = open_tokenizer(configuration.model, revision=configuration.revision)
     shipped = FrequencyTable.load(builtin_folder("small") / FREQUENCIES)
     if shipped.tokenizer_digest == tokenizer.digest:
@@ -267,9 +267,10 @@ def frequencies(out: Path, configuration: Configuration) -> FrequencyTable:
 
 
 def passes_filter(base: Values) -> NDArray[np.bool_] | None:
-    """Whether a text passes the paper's filter: under the base model one of its variants is at least as easy.
+    """Return, for each text, whether it passes the paper's filter: the base model finds a variant at least as easy.
 
-    None where the base model was not asked. A text without variants does not pass: the filter cannot look at it.
+    Returns:
+        bool [texts]; a text without variants does not pass. None where the base model was not scored.
     """
     rule = flagged("filter")[0]
     name = max((n for n in base if n.split(":")[0] == rule), key=_variants_of, default=None)
@@ -281,9 +282,9 @@ def passes_filter(base: Values) -> NDArray[np.bool_] | None:
 def filter_verdicts(
     configuration: Configuration, samples: Sequence[Sample], progress: Progress | None = None
 ) -> list[bool | None]:
-    """For each text that is to be planted whether the base model finds it easier than all its variants.
+    """Return, for each candidate text, whether the base model finds it easier than all its variants.
 
-    None where it has too few variants for that to be told.
+    None where a text has too few variants to decide.
     """
     rule = flagged("filter")[0]
     name = f"{rule}:n={configuration.judging.variants}"

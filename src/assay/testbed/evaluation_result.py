@@ -1,4 +1,4 @@
-"""What a controlled experiment found: plain values. Reports draw them, the run folder stores them."""
+"""The results of a controlled experiment, as plain values that reports draw and the run folder stores."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -12,7 +12,7 @@ View = Literal["all", "filtered"]
 
 @dataclass(frozen=True, slots=True)
 class Decided:
-    """Decisions at a threshold, held against the truth (macro means over the two classes).
+    """Decisions at a threshold, compared with the truth (macro means over the two classes).
 
     Attributes:
         threshold: at or above is positive; for the paper's rule the least float above it.
@@ -56,7 +56,7 @@ class DetectorResult:
         unscorable: judged samples without one.
         auroc: members against non-members, as are the next.
         tpr_at_fpr: FPR → TPR.
-        decided: None where no threshold could be had (one class is missing).
+        decided: None where there is no threshold (one class is missing).
         rule_on_unseen: share of the clean texts that the paper's own rule calls leaked; None where there is no rule.
         nulls: conformal decisions at each level; empty where too few texts calibrate.
     """
@@ -93,7 +93,7 @@ class Contest:
 
 @dataclass(frozen=True, slots=True)
 class Blind:
-    """What can be told without the model: the better of two baselines."""
+    """The better of two baselines that separate the classes without the model."""
 
     view: View
     kind: str
@@ -128,7 +128,7 @@ class Evaluation:
     notes: tuple[str, ...]
 
     def cell(self, detector: str, epoch: int, view: View = "all") -> DetectorResult | None:
-        """The cell of a detector on a checkpoint; None where it was not measured."""
+        """Return the result of a detector on a checkpoint; None where it was not measured."""
         matches = (c for c in self.cells if (c.detector, c.epoch, c.view) == (detector, epoch, view))
         return next(matches, None)
 

@@ -1,6 +1,7 @@
-"""From the values of all detectors on one checkpoint to what they are worth.
+"""Evaluation of the values of all detectors on one checkpoint.
 
-Thresholds are fitted on the calibration split, never on what is judged; p-values are held against its held-out half.
+Thresholds are fitted on the calibration split, never on the judged texts; p-values are computed against its held-out
+half.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -42,15 +43,15 @@ def cells(
     resamples: int,
     seed: int,
 ) -> Iterator[DetectorResult]:
-    """One cell a detector.
+    """Yield the result of each detector.
 
     Args:
         planted: the texts, in the order of the values.
         values: detector → float64 [texts], NaN where unscorable.
         detectors: in the order of the cells.
         epoch: of the checkpoint.
-        view: the name of what is kept.
-        kept: bool [texts], which texts count.
+        view: name of the chosen texts.
+        kept: bool [texts], true for the texts of the view.
         resamples: behind every interval.
         seed: of the resamples.
     """
@@ -102,7 +103,7 @@ def cells(
 
 
 def nulls(planted: Planted, column: Values, calibration: Values, is_clean: Chosen, is_member: Chosen) -> Iterator[Null]:
-    """Conformal decisions at each level of `ALPHAS`; none where fewer than 20 texts calibrate."""
+    """Yield conformal decisions at each level of `ALPHAS`; none where fewer than 20 texts calibrate."""
     calibrated_on = int((~np.isnan(calibration)).sum())
     if calibrated_on < MINIMUM_UNSEEN:
         return
@@ -125,7 +126,7 @@ def contests(
     resamples: int,
     seed: int,
 ) -> Iterator[Contest]:
-    """AUROC of each candidate against each rival, on the same resamples."""
+    """Yield the paired difference of AUROC of each candidate and each rival."""
     part = np.array([str(sample.metadata["part"]) for sample in planted.samples])
     judged = kept & np.isin(part, ("member", "nonmember"))
     truths = np.array([sample.label == MEMBER for sample in planted.samples])[judged]
@@ -143,7 +144,7 @@ def contests(
 
 
 def blind(planted: Planted, *, view: View, kept: Chosen, resamples: int, seed: int) -> Blind | None:
-    """What tells members from non-members without the model; None where too few texts are judged."""
+    """Return the baseline that separates members from non-members without the model; None for too few texts."""
     part = np.array([str(sample.metadata["part"]) for sample in planted.samples])
     judged = kept & np.isin(part, ("member", "nonmember"))
     samples = [sample for sample, chosen in zip(planted.samples, judged, strict=True) if chosen]
@@ -160,12 +161,12 @@ def blind(planted: Planted, *, view: View, kept: Chosen, resamples: int, seed: i
 
 
 def groups_of(samples: Sequence[Sample], chosen: Chosen) -> list[str | None]:
-    """What a resample must not split."""
+    """Return the group of each chosen sample; an interval treats a group as a unit."""
     return [sample.group for sample, selected in zip(samples, chosen, strict=True) if selected]
 
 
 def _threshold(detector: ComparedDetector, column: Values, truths: Chosen) -> tuple[float | None, int]:
-    """The detector's threshold, and how many labelled texts it, or the detector itself, was fitted on."""
+    """Return the detector's threshold, and the number of labelled texts that it or the detector was fitted on."""
     if detector.access == "labelled":
         return 0.0, len(truths)
     if detector.rule is not None:

@@ -1,7 +1,7 @@
-"""The functions of the interpreter's standard library, as the texts whose doses are known.
+"""Functions of the interpreter's standard library, the texts of known dose.
 
-Everything here needs the standard library alone: at run time the user's own interpreter gives the texts, and nothing of
-them is shipped.
+The texts come from the user's own interpreter at run time; none of them is shipped. This module needs the standard
+library alone.
 """
 
 import ast
@@ -53,17 +53,17 @@ class LibraryFunction:
 
 
 def module_of(path: str) -> str:
-    """The dotted name of the module at `path`: `json.decoder` for `json/decoder.py`, `json` for `json/__init__.py`."""
+    """Return the dotted name of a module: `json.decoder` for `json/decoder.py`, `json` for `json/__init__.py`."""
     return path.removesuffix(".py").removesuffix("/__init__").replace("/", ".")
 
 
 def library_root() -> Path:
-    """The folder of this interpreter's standard library."""
+    """Return the folder of this interpreter's standard library."""
     return Path(sysconfig.get_paths()["stdlib"])
 
 
 def library_paths(root: Path) -> list[str]:
-    """Paths of the library's modules relative to `root`, sorted."""
+    """Return the paths of the library's modules relative to `root`, sorted."""
     relative = (path.relative_to(root) for path in root.rglob("*.py"))
     return sorted(
         path.as_posix()
@@ -73,7 +73,7 @@ def library_paths(root: Path) -> list[str]:
 
 
 def library_functions(root: Path, paths: list[str]) -> Iterator[LibraryFunction]:
-    """Functions of the modules at `paths` (relative to `root`); paths absent from this library are passed over."""
+    """Yield the functions of the modules at `paths` (relative to `root`); paths that do not exist are skipped."""
     for path in paths:
         if (root / path).is_file():
             with tokenize.open(root / path) as file:
@@ -81,14 +81,14 @@ def library_functions(root: Path, paths: list[str]) -> Iterator[LibraryFunction]
 
 
 def functions_of(source: str, path: str) -> Iterator[LibraryFunction]:
-    """Functions and methods of one module's source; a function inside another is part of the outer one's text."""
+    """Yield functions and methods of a module's source; a nested function is part of the text of the outer function."""
     for definition in functions_in(source, "python"):
-        if _stands_alone(definition.text):
+        if _is_valid(definition.text):
             yield LibraryFunction(path=path, name=definition.name, line=definition.first_line, text=definition.text)
 
 
-def _stands_alone(text: str) -> bool:
-    """Whether dedenting left valid code: a string literal that reaches column 0 prevents it."""
+def _is_valid(text: str) -> bool:
+    """Return whether the dedented text is valid code: a string literal that reaches column 0 prevents it."""
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")

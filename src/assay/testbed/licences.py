@@ -1,7 +1,7 @@
-"""Which installed distributions may be trained on: the licence each one states for itself.
+"""Permissive licences of installed distributions, whose sources may be trained on.
 
-A distribution counts as permissive only when its own metadata says so in a form that can be read without
-judgement (`assay.provenance.licences.stated_licence`). Anything else is unknown, and unknown text is not trained on.
+A distribution counts as permissive only if its metadata states the licence in a form that needs no interpretation
+(`assay.provenance.licences.stated_licence`). Any other licence is unknown, and such text is not trained on.
 """
 
 import re
@@ -31,13 +31,13 @@ PERMISSIVE = frozenset(
 
 
 def permissive_licence(distribution: Distribution) -> str | None:
-    """The distribution's licence as an SPDX expression, or None if it is not known to be permissive."""
+    """Return the distribution's licence as an SPDX expression, or None if it is not known to be permissive."""
     licence = stated_licence(distribution.metadata)
     return licence if licence is not None and is_permissive(licence) else None
 
 
 def is_permissive(expression: str) -> bool:
-    """Whether every licence named in an SPDX expression is permissive, alternatives included.
+    """Return whether every licence named in an SPDX expression is permissive, alternatives included.
 
     An exception after WITH only grants more than the licence itself does, so it does not count.
     """

@@ -1,4 +1,4 @@
-"""The training manifest: every text that `builtin:small` was trained on, and those that it has certainly never seen.
+"""The training manifest: every text that `builtin:small` was trained on, and texts that were left out of training.
 
 JSON lines, gzip. The first line is the header (how the corpus was made, and its totals); every other line is one text.
 Reading needs the standard library alone.
@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Final, Literal
 
 from assay.errors import DataError
+from assay.files import atomic_file
 
 PACKAGE_FILE: Final = "package file"
 LIBRARY_FUNCTION: Final = "library function"
@@ -60,20 +61,25 @@ class Manifest:
     entries: tuple[ManifestEntry, ...]
 
     def functions(self) -> Iterator[ManifestEntry]:
-        """The functions of the standard library, those never seen (dose 0) included."""
+        """Yield the functions of the standard library, those never seen (dose 0) included."""
         return (entry for entry in self.entries if entry.kind == LIBRARY_FUNCTION)
 
 
 def write_manifest(path: Path, manifest: Manifest) -> str:
-    """Writes the manifest; equal manifests give equal bytes. Returns the SHA-256 of the uncompressed text."""
+    """Write the manifest; equal manifests give equal bytes. Return the SHA-256 of the uncompressed text.
+
+    Raises:
+        DataError: the file cannot be written.
+    """
     lines: Iterable[Mapping[str, object]] = [manifest.header, *map(asdict, manifest.entries)]
     text = "".join(json.dumps(line, ensure_ascii=False, separators=(",", ":")) + "\n" for line in lines).encode()
-    path.write_bytes(gzip.compress(text, compresslevel=9, mtime=0))
+    with atomic_file(path) as file:
+        file.write(gzip.compress(text, compresslevel=9, mtime=0))
     return hashlib.sha256(text).hexdigest()
 
 
 def read_manifest(path: Path) -> Manifest:
-    """Reads a manifest.
+    """Return a manifest.
 
     Raises:
         DataError: the file is missing, cut short, or not a manifest.
@@ -88,7 +94,7 @@ def read_manifest(path: Path) -> Manifest:
 
 
 def manifest_digest(path: Path) -> str:
-    """SHA-256 of the uncompressed manifest, which does not depend on the compressor's version.
+    """Return the SHA-256 of the uncompressed manifest, which does not depend on the compressor's version.
 
     Raises:
         DataError: the file is missing, or no gzip file.

@@ -9,7 +9,7 @@ from pathlib import PurePosixPath
 
 from assay.testbed.licences import permissive_licence
 
-# What the project and its optional parts are built on; their requirements follow.
+# Requirements of the project and its extras; what these require is added.
 ROOTS = (
     "accelerate",
     "datasets",
@@ -57,14 +57,14 @@ class PackageFile:
 
 @dataclass(frozen=True, slots=True)
 class PackageSources:
-    """What was found, and the distributions that were left out because no permissive licence is known for them."""
+    """Source files, and the distributions left out because no permissive licence is known for them."""
 
     files: tuple[PackageFile, ...]
     left_out: tuple[str, ...]
 
 
 def requirements_closure(roots: Iterable[str]) -> list[Distribution]:
-    """Installed distributions that `roots` need, themselves included, by name; what is not installed is passed over."""
+    """Return the installed distributions that `roots` need, and `roots`, by name; what is not installed is skipped."""
     installed: dict[str, Distribution] = {}
     waiting = list(roots)
     while waiting:
@@ -81,7 +81,7 @@ def requirements_closure(roots: Iterable[str]) -> list[Distribution]:
 
 
 def package_sources(roots: Iterable[str] = ROOTS, *, seed: int, cap: int, also: tuple[str, ...] = ()) -> PackageSources:
-    """Source files of `roots` and their requirements, in an order given by hash.
+    """Return source files of `roots` and their requirements, in an order given by hash.
 
     Args:
         roots: names of distributions.
@@ -108,14 +108,14 @@ def package_sources(roots: Iterable[str] = ROOTS, *, seed: int, cap: int, also: 
 def handwritten_files(
     installed: Distribution, licence: str, also: tuple[str, ...] = (), *, seed: int | None = None
 ) -> Iterator[PackageFile]:
-    """Source files of a distribution that people wrote for it: no copies of other projects, nothing generated.
+    """Yield the source files that people wrote for a distribution: no copies of other projects, no generated files.
 
     Args:
         installed: the distribution.
         licence: its SPDX expression, for the record.
         also: beginnings of the paths that are taken whatever their suffix.
-        seed: of a random order; None for the order in which the distribution lists them. Files are read as they are
-            asked for.
+        seed: of a random order; None for the order in which the distribution lists them. A file is read only
+            when it is its turn.
     """
     entries = installed.files or []
     if seed is not None:
@@ -144,7 +144,7 @@ def _is_written_by_hand(path: PurePosixPath, text: str) -> bool:
 
 
 def canonical_name(name: str) -> str:
-    """A distribution's name as package indexes compare it."""
+    """Return a distribution's name as package indexes compare it."""
     return re.sub(r"[-_.]+", "-", name).lower()
 
 

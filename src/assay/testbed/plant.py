@@ -1,4 +1,4 @@
-"""Planting: which texts a model will be trained on, which are held out, and which nobody touches.
+"""Planting: texts that a model will be trained on, texts that are held out, and texts that nothing is fitted on.
 
     member                  trained on and judged
     nonmember               held out and judged
@@ -6,7 +6,8 @@
     calibration-nonmember   held out; fits thresholds and calibrates p-values
     unseen                  clean: nothing is fitted on it; does a false-positive rate hold?
 
-A group (package, task, project) lies in one part alone, so nothing that siblings share can pass for membership.
+A group (package, task, project) lies in a single part, so text that members of a group share is not mistaken for
+membership.
 """
 
 import hashlib
@@ -22,6 +23,7 @@ import pyarrow.parquet as pq
 from assay.datasets import Dataset
 from assay.errors import DataError
 from assay.evaluation import ShingleIndex
+from assay.files import atomic_path, write_text
 from assay.models import combined
 from assay.testbed.configuration import PlantSettings
 from assay.types import MEMBER, NONMEMBER, Sample
@@ -65,19 +67,19 @@ class Planted:
 
     @property
     def trained(self) -> tuple[Sample, ...]:
-        """What the model is trained on."""
+        """The texts that the model is trained on."""
         return tuple(sample for sample in self.samples if sample.label == MEMBER)
 
 
 def plant(dataset: Dataset, data: PlantSettings, *, seed: int, easiest: Sequence[bool | None] | None = None) -> Planted:
-    """Share the texts out.
+    """Assign texts to parts.
 
     Args:
-        dataset: what can be planted; labels are not looked at.
-        data: how many of which part, and what is left out.
+        dataset: the candidates; labels are ignored.
+        data: sizes of the parts, and limits of length and similarity.
         seed: another seed gives another split.
-        easiest: for each sample, whether the base model finds it easier than its variants (None where that cannot be
-            told); what is not False is left out. None leaves out nothing.
+        easiest: for each sample, whether the base model finds it easier than its variants (None where there are too
+            few variants); only texts with False stay. None leaves out nothing.
 
     Raises:
         DataError: too few texts or groups for the parts.
@@ -98,15 +100,15 @@ def plant(dataset: Dataset, data: PlantSettings, *, seed: int, easiest: Sequence
     fresh = ShingleIndex([sample.text for sample in ordered]).first_of_each_kind(data.near_duplicate)
     distinct = [sample for sample, keep in zip(ordered, fresh, strict=True) if keep]
     left_out["near-duplicate of another"] += len(ordered) - len(distinct)
-    shared = _share_out(distinct, data, seed)
-    left_out["not needed"] += len(distinct) - len(shared)
+    assigned = _assigned(distinct, data, seed)
+    left_out["not needed"] += len(distinct) - len(assigned)
     place = {part: number for number, part in enumerate(PARTS)}
-    samples = sorted(shared, key=lambda sample: (place[str(sample.metadata["part"])], sample.id))
+    samples = sorted(assigned, key=lambda sample: (place[str(sample.metadata["part"])], sample.id))
     return Planted(tuple(samples), {why: n for why, n in left_out.items() if n}, dataset.notes)
 
 
-def _share_out(samples: Sequence[Sample], data: PlantSettings, seed: int) -> list[Sample]:
-    """Whole groups to parts, in the order of a hash; each goes where most is still wanted, and no part overflows."""
+def _assigned(samples: Sequence[Sample], data: PlantSettings, seed: int) -> list[Sample]:
+    """Assign whole groups to parts, in the order of a hash, each to the part that is the least full."""
     sizes = {
         "member": data.members,
         "nonmember": data.members,
@@ -134,7 +136,11 @@ def _share_out(samples: Sequence[Sample], data: PlantSettings, seed: int) -> lis
 
 
 def write_planted(folder: Path, planted: Planted) -> None:
-    """Write the texts, and beside them who is who by id and digest, without a text."""
+    """Write the texts, and beside them id, group, part and digest of each, without the text.
+
+    Raises:
+        DataError: the files cannot be written.
+    """
     folder.mkdir(parents=True, exist_ok=True)
     rows = [
         {
@@ -148,15 +154,15 @@ def write_planted(folder: Path, planted: Planted) -> None:
     ]
     about = {"left_out": dict(planted.left_out), "notes": list(planted.notes)}
     table = pa.Table.from_pylist(rows).replace_schema_metadata({"about": json.dumps(about)})
-    partial = folder / (TEXTS + ".partial")
-    pq.write_table(table, partial)
     lines = [{key: row[key] for key in ("id", "group", "part")} | {"sha256": _sha256(str(row["text"]))} for row in rows]
-    (folder / MEMBERS).write_text("".join(json.dumps(line, ensure_ascii=False) + "\n" for line in lines), "utf-8")
-    partial.replace(folder / TEXTS)
+    write_text(folder / MEMBERS, "".join(json.dumps(line, ensure_ascii=False) + "\n" for line in lines))
+    # the texts come last: a folder that has them is complete, and a resumed run reads it
+    with atomic_path(folder / TEXTS) as unfinished:
+        pq.write_table(table, unfinished)
 
 
 def read_planted(folder: Path) -> Planted:
-    """What `write_planted` wrote.
+    """Return the texts of a run folder.
 
     Raises:
         DataError: the folder holds no planted texts.

@@ -1,12 +1,12 @@
-"""One configuration end to end: plant, train, evaluate, each stage resumable and each on disk before the next begins.
+"""A controlled experiment end to end: plant, train, evaluate. Each stage is on disk before the next begins.
 
-configuration.json      the whole configuration, every default spelt out
+configuration.json      the whole configuration, with every default
 manifest.json           versions, digests of texts, model and checkpoints, seconds of each stage
-plant/members.jsonl     who is who, by id, group and digest; plant/texts.parquet has the texts
+plant/members.jsonl     id, group, part and digest of each text; plant/texts.parquet has the texts
 train/loss.jsonl        the loss curve; train/epoch-N/ the checkpoints; train/state.pt the last state;
                         train/inputs.json all that the checkpoints depend on
 scores/epoch-N.parquet  every detector's values on a checkpoint, each column with the digest of what it depends on
-evaluation.json         what they are worth
+evaluation.json         AUROC, decisions and rates of the detectors
 """
 
 import json
@@ -22,6 +22,7 @@ from typing import Any
 
 from assay import __version__
 from assay.errors import AssayError, DataError, MissingExtra
+from assay.files import write_json, write_text
 from assay.models import Checkpoint, ModelSettings, combined, files_digest, load_checkpoint
 from assay.scoring import Progress as ScoringProgress
 from assay.testbed.configuration import Configuration, as_json, read_configuration
@@ -51,10 +52,10 @@ PACKAGES = ("accelerate", "numpy", "peft", "scikit-learn", "scipy", "tokenizers"
 
 @dataclass(frozen=True, slots=True)
 class Watchers:
-    """Who is told how a run gets on.
+    """Callbacks that report the progress of a run.
 
     Attributes:
-        stage: told what begins.
+        stage: called with the name of each stage as it begins.
         training: see `assay.training.finetuning`.
         scoring: see `assay.scoring.run`.
     """
@@ -63,17 +64,17 @@ class Watchers:
     training: TrainingProgress | None = None
     scoring: ScoringProgress | None = None
 
-    def says(self, words: str) -> None:
-        """Tell what begins."""
+    def begin(self, stage: str) -> None:
+        """Report that a stage begins."""
         if self.stage is not None:
-            self.stage(words)
+            self.stage(stage)
 
 
 ALONE = Watchers()
 
 
 def run(out: Path, configuration: Configuration, watchers: Watchers = ALONE) -> Evaluation:
-    """Plant, train and evaluate in the folder `out`; what is done there already is not done again.
+    """Plant, train and evaluate in the folder `out`; finished stages are not repeated.
 
     Raises:
         DataError: `out` holds a run of another configuration, or cannot be written.
@@ -87,7 +88,7 @@ def run(out: Path, configuration: Configuration, watchers: Watchers = ALONE) -> 
 
 
 def trained(out: Path, configuration: Configuration, watchers: Watchers = ALONE) -> Planted:
-    """The first two stages: the checkpoints lie in the folder `out`, nothing is judged.
+    """Plant and train in the folder `out`, without evaluation; return the texts.
 
     Raises:
         DataError: `out` holds a run of another configuration, or cannot be written.
@@ -102,7 +103,7 @@ def trained(out: Path, configuration: Configuration, watchers: Watchers = ALONE)
 
 
 def plant_in(out: Path, configuration: Configuration, watchers: Watchers = ALONE) -> Planted:
-    """Choose the texts, or read those that were chosen.
+    """Choose the texts, or read those of an earlier call.
 
     Raises:
         DataError: `out` holds a run of another configuration, or texts of a file that has changed since.
@@ -111,7 +112,7 @@ def plant_in(out: Path, configuration: Configuration, watchers: Watchers = ALONE
     if (out / FOLDER / TEXTS).exists():
         check_source(out, configuration)
         return read_planted(out / FOLDER)
-    watchers.says("planting")
+    watchers.begin("planting")
     began = time.monotonic()
     dataset = plantable(configuration.data)
     verdicts = filter_verdicts(configuration, dataset.samples, watchers.scoring) if configuration.data.filter else None
@@ -147,15 +148,15 @@ def train_in(out: Path, configuration: Configuration, planted: Planted, watchers
     """Train the checkpoints that are missing, in as many processes as the settings say.
 
     Raises:
-        DataError: the checkpoints there are of other texts, settings or another base model, or the run is of texts
-            that nothing can be trained on.
+        DataError: the checkpoints there are of other texts, settings or another base model, or no text of the run
+            is long enough to train on.
     """
     training, folder = configuration.training, out / TRAIN
     base = _base(configuration)
     check_inputs(folder, training_inputs(configuration, planted, files_digest(base.folders)))
     if all(checkpoint_folder(folder, epoch).is_dir() for epoch in training.checkpoints):
         return
-    watchers.says("training")
+    watchers.begin("training")
     began = time.monotonic()
     if training.processes > 1 and not launched():
         _launch(out, training.processes)
@@ -205,7 +206,7 @@ def evaluate_in(out: Path, configuration: Configuration, planted: Planted, watch
     if (out / TRAIN).exists():
         base_digest = files_digest(_base(configuration).folders)
         check_inputs(out / TRAIN, training_inputs(configuration, planted, base_digest))
-    watchers.says("scoring")
+    watchers.begin("scoring")
     began = time.monotonic()
     result = evaluate(out, configuration, planted, progress=watchers.scoring)
     note(out, {"seconds_evaluating": _since(began)})
@@ -247,7 +248,7 @@ def keep_configuration(out: Path, configuration: Configuration) -> None:
             raise DataError(f"{out} holds a run of another configuration; expected the same one, or another folder")
         return
     out.mkdir(parents=True, exist_ok=True)
-    path.write_text(as_json(configuration), "utf-8")
+    write_text(path, as_json(configuration))
     note(
         out,
         {
@@ -261,7 +262,7 @@ def keep_configuration(out: Path, configuration: Configuration) -> None:
 
 
 def configuration_in(out: Path) -> Configuration:
-    """The configuration of the run in a folder.
+    """Return the configuration of the run in a folder.
 
     Raises:
         DataError: there is none.
@@ -275,32 +276,30 @@ def reconfigure(out: Path, **parts: Any) -> Configuration:  # noqa: ANN401  part
     """Change parts of the configuration of a run that is planted but not trained.
 
     Raises:
-        DataError: it is trained, so that the change would belie what is there.
+        DataError: it is trained with other settings.
     """
     result = replace(configuration_in(out), **parts)
     if result != configuration_in(out):
         stored = configuration_in(out)
         if (out / TRAIN).exists() and (result.training, result.mix) != (stored.training, stored.mix):
             raise DataError(f"{out} is trained with other settings; expected the same ones, or another folder")
-        (out / CONFIGURATION).write_text(as_json(result), "utf-8")
+        write_text(out / CONFIGURATION, as_json(result))
     return result
 
 
 def manifest_of(out: Path) -> dict[str, Any]:
-    """What a run remembers of how it was made."""
+    """Return the record of a run: versions, digests and seconds."""
     path = out / MANIFEST
     result: dict[str, Any] = json.loads(path.read_text("utf-8")) if path.exists() else {}
     return result
 
 
 def note(out: Path, facts: Mapping[str, object]) -> None:
-    """Add to what the run remembers; what stood there under the same name is replaced, seconds are added up."""
+    """Add facts to the record of a run: a value replaces the value of the same name, seconds are added up."""
     stored = manifest_of(out)
     for key, value in facts.items():
         stored[key] = round(stored.get(key, 0) + value, 1) if isinstance(value, float) else value
-    partial = out / (MANIFEST + ".partial")
-    partial.write_text(json.dumps(stored, indent=1, ensure_ascii=False) + "\n", "utf-8")
-    partial.replace(out / MANIFEST)
+    write_json(out / MANIFEST, stored)
 
 
 def _launch(out: Path, processes: int) -> None:

@@ -18,11 +18,11 @@ from assay.testbed.package_files import canonical_name, handwritten_files
 from assay.types import NONMEMBER, Sample
 
 FUNCTIONS_PER_FILE, FUNCTIONS_PER_PACKAGE = 4, 40
-"""Functions looked at: every package has its say, and no package takes minutes to read."""
+"""Most functions taken, so that no package dominates and none takes minutes to read."""
 
 
 def plantable(data: PlantSettings) -> Dataset:
-    """The texts that the configuration names, in the order of their source.
+    """Return the texts that the configuration names, in the order of their source.
 
     Raises:
         DataError: they cannot be found or read.
@@ -45,17 +45,17 @@ def plantable(data: PlantSettings) -> Dataset:
 
 
 def never_seen_functions() -> Dataset:
-    """Functions of this interpreter's standard library that `builtin:small` never saw; the group is the package."""
+    """Return the standard-library functions that `builtin:small` never saw; the group is the package."""
     doses = known_dose_functions()
     samples = [_by_package(sample) for sample in doses.samples if sample.label == NONMEMBER]
     return Dataset.of("never-seen functions", samples, source="this interpreter's standard library")
 
 
 def fresh_functions(near_duplicate: float) -> Dataset:
-    """The same, and functions of installed packages that are not in the training data of `builtin:small`.
+    """Return never-seen functions of the standard library and of packages outside the training data.
 
-    Near-duplicates of any file that was trained on, and is still installed as it was then, are left out: packages carry
-    copies of one another.
+    Packages carry copies of one another, so near-duplicates of training files are left out, as far as those files are
+    still installed unchanged.
     """
     manifest = read_manifest(shipped_manifest())
     doses = known_dose_functions()
@@ -67,7 +67,7 @@ def fresh_functions(near_duplicate: float) -> Dataset:
     clean = [sample for sample, most in zip(functions, share, strict=True) if most < near_duplicate]
     note = (
         f"{len(library)} functions of the standard library and {len(clean)} of installed packages outside the training "
-        f"data; {len(functions) - len(clean)} more stand there, nearly."
+        f"data; {len(functions) - len(clean)} more are near-duplicates of it."
     )
     return Dataset.of(
         "fresh functions", [*library, *clean], source="the standard library and packages here", notes=[note]
@@ -75,7 +75,7 @@ def fresh_functions(near_duplicate: float) -> Dataset:
 
 
 def general_texts(mix: GeneralTextSettings, seed: int) -> Iterator[str]:
-    """General text to mix members with, in an order given by the seed.
+    """Yield general text to mix members with, in an order given by the seed.
 
     Raises:
         DataError: it cannot be found or read.
@@ -89,7 +89,7 @@ def general_texts(mix: GeneralTextSettings, seed: int) -> Iterator[str]:
 
 
 def training_texts(manifest: Manifest, seed: int = 0) -> Iterator[str]:
-    """The package files of a training manifest that stand here letter for letter, in an order given by the seed."""
+    """Yield the package files of a training manifest that are installed unchanged, in an order given by the seed."""
     entries = (entry for entry in manifest.entries if entry.kind == PACKAGE_FILE)
     for entry in sorted(entries, key=lambda entry: _draw(seed, entry.sha256)):
         with suppress(PackageNotFoundError, OSError, UnicodeDecodeError):
@@ -99,7 +99,7 @@ def training_texts(manifest: Manifest, seed: int = 0) -> Iterator[str]:
 
 
 def _package_functions(manifest: Manifest) -> Iterator[Sample]:
-    """Functions of the packages that the manifest does not name, a bounded number a package, ids unique."""
+    """Yield functions of packages that the manifest does not name, a bounded number per package, with unique ids."""
     trained = {canonical_name(entry.package) for entry in manifest.entries} | {"assay"}
     ids: set[str] = set()
     for installed in _installed():
@@ -112,7 +112,7 @@ def _package_functions(manifest: Manifest) -> Iterator[Sample]:
 
 
 def _functions_in(installed: Distribution, package: str) -> Iterator[Sample]:
-    """The functions of a package, a few of each file, file by file in a random order."""
+    """Yield functions of a package, a few of each file, file by file in a random order."""
     for file in handwritten_files(installed, "", seed=0):
         try:
             functions = list(functions_of(file.text, file.path))
@@ -124,7 +124,7 @@ def _functions_in(installed: Distribution, package: str) -> Iterator[Sample]:
 
 
 def _installed() -> list[Distribution]:
-    """What is installed, by name, each once."""
+    """Return the installed distributions, sorted by name, each once."""
     named = {
         canonical_name(package.metadata["Name"]): package for package in distributions() if package.metadata["Name"]
     }

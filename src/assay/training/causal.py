@@ -29,7 +29,7 @@ class CausalGradient:
         batches: the rows of each step.
         processes: each computes every n-th row.
         micro: rows in one forward pass; None chooses by device.
-        bfloat16: whether to compute in bfloat16.
+        bfloat16: compute in bfloat16.
     """
 
     model: PreTrainedModel
@@ -42,8 +42,9 @@ class CausalGradient:
     def __call__(self, step: int) -> torch.Tensor:
         """Add the gradient of this process's share of a step; return the share's part of the loss."""
         batch = [self.rows[i] for i in self.batches(step)]
+        # over the tokens of the whole step, not of a pass: sums over passes and processes are then the mean of the step
         scale = 1 / sum(len(row) - 1 for row in batch)
-        share = sorted(batch[self.processes.rank :: self.processes.count], key=len)  # rows of a pass: about one length
+        share = sorted(batch[self.processes.rank :: self.processes.count], key=len)  # similar lengths: little padding
         device = self.processes.device
         micro = self.micro or (GPU_MICRO if device.type == "cuda" else CPU_MICRO)
         parts = [share[start : start + micro] for start in range(0, len(share), micro)]

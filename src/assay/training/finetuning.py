@@ -11,6 +11,7 @@ import torch
 from transformers import PreTrainedTokenizerBase
 
 from assay.errors import DataError
+from assay.files import atomic_folder
 from assay.models import ModelSettings, combined, files_digest, load_checkpoint, quiet
 from assay.training.causal import causal_training, prepared
 from assay.training.loop import Batches, RunFolder, train
@@ -25,7 +26,7 @@ COMMAND = "assay testbed train"
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Task:
-    """A model, what it is trained on and how.
+    """A base model, the rows to train on and the settings.
 
     Attributes:
         model: name of the base model.
@@ -53,7 +54,7 @@ class Task:
         return Batches(len(self.members) + len(self.general), self.training.batch, self.seed)
 
     def facts(self, base_digest: str) -> dict[str, object]:
-        """Return all that decides the weights, for the record and for the check of a resumed run.
+        """Return all that determines the weights, for the record and for the check of a resumed run.
 
         Args:
             base_digest: of the files of the base model.
@@ -79,8 +80,8 @@ def finetune(out: Path, task: Task, *, stop_after: int | None = None, progress: 
 
     Args:
         out: folder of the training, created where it is missing.
-        task: what is trained on what.
-        stop_after: stop after so many steps of this call, with the state saved; None runs to the end.
+        task: model, rows and settings.
+        stop_after: stop after this number of steps of this call, with the state saved; None runs to the end.
         progress: called after each step.
 
     Raises:
@@ -124,15 +125,16 @@ def checkpoint_folder(out: Path, epoch: int) -> Path:
 
 
 def _export(folder: Path, model: Any, tokenizer: PreTrainedTokenizerBase) -> None:  # noqa: ANN401  with or without LoRA
-    """Write the model as it is now to a folder that exists only when it is whole."""
-    partial = folder.with_name(folder.name + ".partial")
-    for old in (partial, folder):
-        shutil.rmtree(old, ignore_errors=True)
-    with quiet():
-        model.save_pretrained(partial)
+    """Write the current model to a folder, which exists only when it is complete.
+
+    Raises:
+        DataError: the folder cannot be written.
+    """
+    shutil.rmtree(folder, ignore_errors=True)  # of a run that was killed after the export and repeats its last steps
+    with atomic_folder(folder) as unfinished, quiet():
+        model.save_pretrained(unfinished)
         if not hasattr(model, "peft_config"):
-            tokenizer.save_pretrained(partial)
-    partial.rename(folder)
+            tokenizer.save_pretrained(unfinished)
 
 
 def _rows_digest(rows: Sequence[Ids]) -> str:

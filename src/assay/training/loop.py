@@ -150,7 +150,7 @@ def train(
         training: what is optimised.
         processes: that share each step; None for this process alone.
         folder: holds state and log; None keeps nothing on disk.
-        stop_after: stop after so many steps of this call, with the state saved; None runs to the end.
+        stop_after: stop after this number of steps of this call, with the state saved; None runs to the end.
         progress: called after each step.
 
     Raises:

@@ -14,10 +14,12 @@ _COEFFICIENTS = (3.4445, -4.7750, 2.0315)
 
 
 def orthogonalised(matrices: torch.Tensor, *, steps: int = 5) -> torch.Tensor:
-    """For each G = U S Vᵀ of the stack [n, rows, columns], approximately U Vᵀ: Newton-Schulz, quintic."""
+    """Return approximately U Vᵀ for each G = U S Vᵀ of the stack [n, rows, columns], by quintic Newton-Schulz steps."""
     a, b, c = _COEFFICIENTS
+    # the Gram matrix of the shorter side is smaller, and the result is the same transposed
     tall = matrices.shape[1] > matrices.shape[2]
     x: torch.Tensor = matrices.mT if tall else matrices
+    # the Frobenius norm bounds the largest singular value by 1, where the iteration converges
     x = x / x.norm(dim=(1, 2), keepdim=True).clamp(min=1e-7)
     for _ in range(steps):
         gram = x @ x.mT
@@ -35,7 +37,7 @@ class Muon(torch.optim.Optimizer):
 
     @torch.no_grad()
     def step(self, closure: Callable[[], float] | None = None) -> float | None:  # type: ignore[override]  # two overloads there, one here
-        """Updates every matrix that has a gradient; `closure`, if given, computes loss and gradients first."""
+        """Update every matrix that has a gradient; `closure`, if not None, computes loss and gradients first."""
         loss = None
         if closure is not None:
             with torch.enable_grad():
@@ -47,11 +49,12 @@ class Muon(torch.optim.Optimizer):
         return loss
 
     def _update(self, pairs: list[tuple[torch.Tensor, torch.Tensor]], group: dict[str, float], scale: float) -> None:
-        """One update of (matrix, gradient) pairs of one shape."""
+        """Update (matrix, gradient) pairs of one shape, in a single batch of matrix products."""
         directions = []
         for matrix, grad in pairs:
             momentum = self.state[matrix].setdefault("momentum", torch.zeros_like(matrix))
             momentum.lerp_(grad, 1 - group["momentum"])
+            # Nesterov: a step ahead, between gradient and momentum
             directions.append(torch.lerp(grad, momentum, group["momentum"]))
         updates = orthogonalised(torch.stack(directions))
         for (matrix, _), update in zip(pairs, updates, strict=True):

@@ -1,8 +1,8 @@
-"""Documents → rows of tokens, in the order of training.
+"""Packing of documents into rows of tokens, in the order of training.
 
-A dosed function always starts a row, so training shows it as scoring does: right after `<bos>`, nothing before it.
-Package files fill the rest of each row one after the other and are cut where a row ends. Where they end, less than a
-row before the end if there are enough of them, padding begins.
+A dosed function always starts a row, so that training shows it as scoring does: right after `<bos>`, with nothing
+before it. Package files fill the rest of each row, one after the other, and are cut where a row ends. When the files
+are used up, padding fills the remaining rows.
 """
 
 from collections.abc import Sequence
@@ -30,21 +30,22 @@ class PackedRows:
 def pack(
     functions: Sequence[tuple[Tokens, int]], files: Sequence[Tokens], *, width: int, pad: int, seed: int
 ) -> PackedRows:
-    """Packs documents into rows of `width` tokens.
+    """Pack documents into rows of `width` tokens.
 
-    Every function stands in the rows exactly as often as its dose says, at places drawn uniformly over the whole run.
+    Every function occurs in the rows exactly as often as its dose, at places drawn uniformly over the whole run.
 
     Args:
         functions: (document, dose) pairs; a document has its `<bos>` and `<eos>` and is at most `width` long.
         files: documents, each used once.
         width: tokens in a row.
-        pad: token that fills what no file is left for.
+        pad: token that fills the rest.
         seed: of the places.
     """
     random = np.random.default_rng(seed)
     occurrences = random.permutation(np.repeat(np.arange(len(functions)), [dose for _, dose in functions]))
     stream = np.concatenate([*files, np.empty(0, dtype=np.uint16)])
     total = len(stream) + sum(len(functions[i][0]) for i in occurrences)
+    # each occurrence needs a row of its own, even where the tokens would fit in fewer rows
     count = max(-(-total // width), len(occurrences))
     function_of = np.full(count, -1, dtype=np.int32)
     function_of[np.sort(random.choice(count, size=len(occurrences), replace=False))] = occurrences

@@ -69,7 +69,7 @@ class Processes:
 
     @property
     def first(self) -> bool:
-        """Whether this process is the one that writes."""
+        """True for the process of rank 0, which alone writes files."""
         return self.rank == 0
 
     @property
@@ -78,7 +78,7 @@ class Processes:
         return [self.device.index or 0] if self.device.type == "cuda" else []
 
     def wait(self) -> None:
-        """Wait until all processes are here."""
+        """Wait until all processes have called this."""
         if self._state:
             self._state.wait_for_everyone()
         elif self._grouped:
@@ -89,6 +89,7 @@ class Processes:
         if self.count == 1:
             return loss
         grads = [p.grad if p.grad is not None else torch.zeros_like(p) for p in parameters]
+        # a single all-reduce: latency is paid once a step, not once a parameter
         flat = torch.cat([loss.reshape(1), *(grad.reshape(-1).float() for grad in grads)])
         torch.distributed.all_reduce(flat)
         for parameter, grad in zip(parameters, flat[1:].split([p.numel() for p in parameters]), strict=True):

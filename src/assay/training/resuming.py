@@ -3,7 +3,6 @@
 import io
 import json
 import pickle
-import shutil
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -11,7 +10,7 @@ from typing import Any
 import torch
 
 from assay.errors import DataError
-from assay.files import durable_file, write_json
+from assay.files import atomic_folder, durable_file, write_json, write_text
 
 LOG = "loss.jsonl"
 STATE = "state.pt"
@@ -19,7 +18,7 @@ RECIPE = "training.json"
 CORPUS_RECIPE = "recipe.json"
 
 Recipe = Mapping[str, object]
-"""All that decides the weights, as JSON."""
+"""All that determines the weights, as JSON."""
 Record = dict[str, float]
 """A line of the loss curve."""
 Progress = Callable[[Record, int], None]
@@ -30,7 +29,7 @@ def keep_recipe(path: Path, recipe: Recipe) -> None:
     """Write the recipe of a run, or make sure that the run there is of this recipe.
 
     Raises:
-        DataError: it is of another, or the file cannot be written.
+        DataError: the run is of another recipe, or the file cannot be written.
     """
     if path.exists():
         check_recipe(path, recipe, "a run")
@@ -43,7 +42,7 @@ def require_recipe(path: Path, recipe: Recipe, command: str) -> None:
     """Make sure that there is a run of this recipe.
 
     Raises:
-        DataError: there is none, or it is of another.
+        DataError: there is no run, or it is of another recipe.
     """
     if not path.is_file():
         raise DataError(f"{path.parent} holds no run; expected a folder that `{command}` trained in")
@@ -56,10 +55,10 @@ def check_recipe(path: Path, recipe: Recipe, content: str) -> None:
     Args:
         path: of the stored recipe.
         recipe: the expected one.
-        content: what the folder holds, for the error message.
+        content: kind of content of the folder, for the error message.
 
     Raises:
-        DataError: it is another; the line names what differs.
+        DataError: it differs; the message names the keys that do.
     """
     try:
         stored, expected = json.loads(path.read_text("utf-8")), json.loads(json.dumps(recipe))  # JSON knows no tuples
@@ -74,24 +73,21 @@ def check_recipe(path: Path, recipe: Recipe, content: str) -> None:
 
 
 def make_once(folder: Path, recipe: Recipe, write: Callable[[Path], None]) -> None:
-    """Have a corpus written to a folder, which exists only when it is whole; do nothing where it exists.
+    """Write a corpus to a folder, which exists only when it is complete; do nothing if it exists.
 
     Raises:
-        DataError: the folder holds a corpus of another recipe.
+        DataError: the folder holds a corpus of another recipe, or cannot be written.
     """
     if folder.exists():
         check_recipe(folder / CORPUS_RECIPE, recipe, "a corpus")
         return
-    partial = folder.with_name(folder.name + ".partial")
-    shutil.rmtree(partial, ignore_errors=True)
-    partial.mkdir(parents=True)
-    write(partial)
-    write_json(partial / CORPUS_RECIPE, recipe)
-    partial.rename(folder)
+    with atomic_folder(folder) as unfinished:
+        write(unfinished)
+        write_json(unfinished / CORPUS_RECIPE, recipe)
 
 
 def write_state(path: Path, state: Mapping[str, object]) -> None:
-    """Replace the last state; a process that is killed meanwhile leaves the one before.
+    """Replace the last state; a process that is killed meanwhile leaves the previous state.
 
     Raises:
         OSError: the file cannot be written.
@@ -108,10 +104,10 @@ def read_state(path: Path, command: str, inputs: str) -> dict[str, Any]:
     Args:
         path: of the file.
         command: the command that wrote it, for error messages.
-        inputs: digest of the texts and files that it was trained on.
+        inputs: digest of the texts and files of the training.
 
     Raises:
-        DataError: there is none, it cannot be read, or it is of other inputs.
+        DataError: the state is missing, cannot be read, or is of other inputs.
     """
     try:
         state: dict[str, Any] = dict(torch.load(path, map_location="cpu", weights_only=True))
@@ -158,10 +154,14 @@ def log_step(log: Path, record: Record) -> None:
 
 
 def cut_log(log: Path, step: int) -> None:
-    """Drop what was logged after the last state: those steps are done again."""
+    """Drop the lines after the last state, because those steps are repeated.
+
+    Raises:
+        DataError: the log cannot be written.
+    """
     if log.exists():
         lines = log.read_text().splitlines()[:step]  # one line a step; a line cut short by a full disk comes last
-        log.write_text("".join(line + "\n" for line in lines))
+        write_text(log, "".join(line + "\n" for line in lines))
 
 
 def _bad_state(path: Path, command: str) -> DataError:

@@ -12,7 +12,7 @@ Ids = NDArray[np.int64]
 
 
 def member_rows(tokenizer: PreTrainedTokenizerBase, texts: Sequence[str], *, context: int) -> list[Ids]:
-    """Each text as the scorer sees it, its end-of-sequence token behind it; a long one in rows of `context` tokens."""
+    """Return each text as the scorer sees it, with an end-of-sequence token; a long text fills several rows."""
     rows = []
     for text in texts:
         ids = _ids(tokenizer, text)
@@ -23,10 +23,10 @@ def member_rows(tokenizer: PreTrainedTokenizerBase, texts: Sequence[str], *, con
 def general_rows(
     tokenizer: PreTrainedTokenizerBase, texts: Iterable[str], *, tokens: int, context: int
 ) -> tuple[list[Ids], int]:
-    """General text one document after the other, cut into rows of `context`, until there are `tokens` of it.
+    """Concatenate general texts up to `tokens` tokens, cut into rows of `context` tokens.
 
     Returns:
-        The rows, and how many documents it took. Fewer tokens than asked for mean that the texts were used up.
+        The rows, and the number of documents used. There are fewer than `tokens` tokens if the texts run out.
     """
     parts: list[Ids] = []
     total = documents = 0
@@ -42,7 +42,7 @@ def general_rows(
 
 
 def without_planted(texts: Iterable[str], planted: Sequence[str], near_duplicate: float) -> Iterable[str]:
-    """The general texts that hold none of the planted ones, nearly or in full: what is held out stays unseen."""
+    """Yield the general texts without a planted text or near-duplicate in them, so that held-out texts stay unseen."""
     index = ShingleIndex(planted)
     sizes = np.maximum(index.sizes, 1)
     codes: dict[str, int] = {}

@@ -65,7 +65,7 @@ def trial(bench: Bench, seed: int) -> TracingTrial:
     if size is None:
         raise DataError(f"--scale {bench.scale!r}: expected one of {', '.join(SIZES)} for hst/retrieval")
     folder = bench.out / RUNS / f"retrieval-{bench.scale}-seed-{seed}"
-    bench.watchers.says(f"run {folder.name}")
+    bench.watchers.begin(f"run {folder.name}")
     documents = list(islice(installed_functions(), size.corpus))
     space = search_space(documents, smallest=size.spaces[0], targets=size.targets, long=max(size.windows), seed=seed)
     result = run_trial(space, size, open_encoder(), folder, seed=seed, progress=bench.watchers.scoring)

@@ -81,7 +81,7 @@ class Cell:
 
 @dataclass(frozen=True, slots=True)
 class Cost:
-    """What a way costs over one search space: milliseconds of processor time of a trace with ten matches, and bytes."""
+    """Cost of a search in one space: milliseconds of processor time of a trace with ten matches, and bytes."""
 
     space: int
     way: str
@@ -143,7 +143,7 @@ def run_trial(
 ) -> TracingTrial:
     """Search every fragment in every way.
 
-    What an earlier run with the same corpus, encoder and seed left in the folder is read.
+    Results of an earlier run with the same corpus, encoder and seed in the folder are read.
 
     Args:
         space: the corpus and the functions that are searched for.

@@ -252,7 +252,7 @@ def benchmark_rate(bench: Bench, configuration: Configuration, epoch: int, name:
     origins = {own: combined({"assay": __version__, "target": model.digest, "texts": texts, "score": own})}
     values = current_scores(path, ids, origins)
     if own not in values:
-        bench.watchers.says(f"{name} after epoch {epoch}")
+        bench.watchers.begin(f"{name} after epoch {epoch}")
         with StatisticsCache(folder / STATISTICS) as cache:
             generator = cached_generator(model, cache, digest=model.digest)
             work = plan(requests(own), {}, generator=generator)

@@ -30,7 +30,7 @@ class Verdict:
 
     @property
     def is_member(self) -> bool:
-        """Whether it calls the sample a member; a published rule flags only values above its threshold."""
+        """Return whether the value calls the sample a member; a published rule needs a value above its threshold."""
         return self.value > self.threshold if self.is_strict else self.value >= self.threshold
 
 

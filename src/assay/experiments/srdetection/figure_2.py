@@ -84,7 +84,7 @@ def audits_of(bench: Bench, configuration: Configuration, epoch: int, benchmarks
         work = plan(requests(f"{CALIBRATED},{rule_of(configuration)}"), {"target": model})
         audits = {}
         for name, samples in sets.items():
-            bench.watchers.says(f"auditing {name} after epoch {epoch} of {folder.name}")
+            bench.watchers.begin(f"auditing {name} after epoch {epoch} of {folder.name}")
             audits[name] = audit(
                 [without_label(sample) for sample in samples],
                 work,

@@ -2,6 +2,7 @@
 
 import re
 import subprocess
+import sys
 import tomllib
 from pathlib import Path
 
@@ -148,6 +149,24 @@ def test_the_readme_quotes_the_measured_table():
         known = [line for line in measured.splitlines() if line.replace("*", "").startswith(f"| `{score}` |")]
         found = {cell.strip() for line in known for cell in line.split("|")}
         assert set(cells.split(" | ")) <= found
+
+
+def prose(markdown):
+    """The running text of a page: without code blocks, tables, images, link targets and inline code."""
+    text = re.sub(r"^```.*?^```$", "", markdown, flags=re.MULTILINE | re.DOTALL)
+    text = "\n".join(line for line in text.splitlines() if not line.startswith("|"))
+    return re.sub(r"`[^`]*`", "", re.sub(r"!?\[([^]]*)\]\([^)]*\)", r"\1", text))
+
+
+def test_the_readme_is_short():
+    readme = (ROOT / "README.md").read_text("utf-8")
+    assert len(prose(readme).split()) <= 700
+    assert len(re.findall(r"(?<![\w.])[\d.,]*\d", prose(readme))) <= 10
+    assert len(re.findall(r"!\[", readme)) == 1
+
+
+def test_the_picture_of_the_layers_is_that_of_the_contract():
+    subprocess.run([sys.executable, "tools/draw_layers.py", "--check"], cwd=ROOT, check=True)
 
 
 def leaves(command, name):

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from assay.errors import MissingCapability, ScoreError
 from assay.models.table import TableModel
-from assay.scores import FrequencyTable, requests
+from assay.scores import FrequencyTable, LogProbs, ScoreRequest, TunedLogProbs, requests, score
 from assay.scoring import pairs_to_run, plan, score_samples, score_stream
 from assay.scoring.views import rewritten
 from assay.types import Sample
@@ -153,3 +153,17 @@ def test_progress_ends_where_the_work_ends():
     score_samples(samples(PYTHON, "no program (", "x"), todo, progress=lambda done, total: told.append((done, total)))
     assert told[-1][0] == told[-1][1]
     assert all(done <= total for done, total in told)
+
+
+def test_a_score_of_the_tuned_model_reads_it_beside_the_target():
+    @score(title="Gain", formula="mean l_tuned - mean l", reference="a test")
+    def gain(target: LogProbs, tuned: TunedLogProbs) -> float:
+        """Gain of the mean log-probability."""
+        return float(tuned.log_probs.mean() - target.log_probs.mean())
+
+    request = ScoreRequest("gain", gain, {})
+    models = {"target": uniform(), "tuned": TableModel.trained(["abab"])}
+    table = score_samples(samples("abab"), plan([request], models))
+    assert table.values["gain"][0] > 0
+    with pytest.raises(MissingCapability, match="score gain needs the model after fine-tuning"):
+        plan([request], {"target": uniform()})

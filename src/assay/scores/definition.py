@@ -25,7 +25,8 @@ from assay.scores.frequency import FrequencyTable
 from assay.types import TokenLogProbs, TokenStatistics, Unread
 
 TextForm = Literal["original", "lowercase"]
-ModelRole = Literal["target", "reference"]
+ModelRole = Literal["target", "reference", "tuned"]
+"""The audited model, a second model, and the audited model after fine-tuning."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,6 +44,7 @@ Statistics = Annotated[TokenStatistics, View()]
 LogProbs = Annotated[TokenLogProbs, View()]
 LowercasedLogProbs = Annotated[TokenLogProbs, View(form="lowercase")]
 ReferenceLogProbs = Annotated[TokenLogProbs, View(role="reference")]
+TunedLogProbs = Annotated[TokenLogProbs, View(role="tuned")]
 Variants = Annotated[tuple[TokenLogProbs, ...], "variants"]
 Continuations = Annotated[tuple[Continuation, ...], "continuations"]
 VariantContinuations = Annotated[tuple[tuple[Continuation, ...], ...], "continuations of variants"]
@@ -259,4 +261,4 @@ def needed_access(views: Mapping[str, View], cut: Callable[..., Cut] | None) -> 
     """Return the access that a score with these views, or with this cut, needs."""
     if cut:
         return "black"
-    return "two models" if any(view.role == "reference" for view in views.values()) else "gray"
+    return "two models" if any(view.role != "target" for view in views.values()) else "gray"

@@ -9,6 +9,12 @@ from assay.scores import Cut, FrequencyTable, ModelRole, ScoreRequest, SuffixCut
 from assay.scoring.rewriters import Deterministic, Rewriter
 from assay.types import Generator, LogProbScorer, TokenGenerator, TokenScorer
 
+_MISSING: Mapping[ModelRole, str] = {
+    "target": "needs the model's token probabilities (--access gray); received a model that only generates text",
+    "reference": "needs a reference model: give one with --reference MODEL",
+    "tuned": "needs the model after fine-tuning on the data set; received none",
+}
+
 
 @dataclass(frozen=True, slots=True)
 class Plan:
@@ -98,12 +104,7 @@ def plan(
         _check_cut(request, generator)
         for view in request.definition.views.values():
             if view.role not in models:
-                raise MissingCapability(
-                    f"score {request.name} needs a {view.role} model: give one with --{view.role} MODEL"
-                    if view.role == "reference"
-                    else f"score {request.name} needs the model's token probabilities (--access gray); "
-                    "received a model that only generates text"
-                )
+                raise MissingCapability(f"score {request.name} {_MISSING[view.role]}")
             _check_statistics(request, models[view.role])
         if request.definition.needs_frequencies:
             _check_frequencies(request.name, models["target"], frequencies)

@@ -5,6 +5,7 @@ import math
 import pytest
 
 from assay.evaluation import Estimate
+from assay.evaluation.interval import RATE, Support, Uncertainty, interval
 
 
 @pytest.mark.parametrize(
@@ -31,3 +32,10 @@ def test_an_estimate_prints_as_tables_do(estimate, printed):
 @pytest.mark.parametrize(("groups", "warns"), [((), False), ((20, 20), False), ((19, 40), True)])
 def test_fewer_than_twenty_groups_of_a_class_are_warned_of(groups, warns):
     assert (Estimate(0.8, 0.7, 0.9, groups=groups).warning is not None) == warns
+
+
+def test_errors_in_a_single_group_near_one_do_not_make_the_interval_useless():
+    """The variance of one group has one degree of freedom; what is added near 1 has those of all groups."""
+    estimate = interval(0.9999, Uncertainty(1e-4, 1.0), Support((88, 120), 120), within=RATE)
+    perfect = interval(1.0, Uncertainty(0.0, 1.0), Support((88, 120), 120), within=RATE)
+    assert 0.93 < estimate.low <= perfect.low < 0.96

@@ -162,8 +162,8 @@ def test_a_score_of_the_tuned_model_reads_it_beside_the_target():
         return float(tuned.log_probs.mean() - target.log_probs.mean())
 
     request = ScoreRequest("gain", gain, {})
-    models = {"target": uniform(), "tuned": TableModel.trained(["abab"])}
-    table = score_samples(samples("abab"), plan([request], models))
+    models = {"target": uniform(), "tuned": TableModel.trained(["alpha beta alpha"])}
+    table = score_samples(samples("alpha beta alpha"), plan([request], models))
     assert table.values["gain"][0] > 0
     with pytest.raises(MissingCapability, match="score gain needs the model after fine-tuning"):
         plan([request], {"target": uniform()})

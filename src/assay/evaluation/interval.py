@@ -8,7 +8,9 @@ place of p: all lie within 0 and 1 and have the same trouble near the ends.
 
 Near the ends V says little: classes that separate perfectly do so in every resample. A quarter of a sample's worth of
 errors, p (1 - p) = 1 / (4 n), is therefore added to what was observed, as uncertain as if each group were one trial. It
-vanishes beside any real spread. With G groups in the smaller class, a perfect AUROC has the lower bound G / (G + t²).
+vanishes beside any real spread. Both variances have their own degrees of freedom, the second G - 1 of G groups in the
+smaller class; Satterthwaite's formula gives those of the sum. A perfect AUROC has the lower bound G / (G + t²), and no
+other value has a higher one.
 """
 
 import math
@@ -55,6 +57,14 @@ class Uncertainty:
     error: float
     freedom: float
 
+    def plus(self, other: "Uncertainty") -> "Uncertainty":
+        """Return the uncertainty of a sum of independent parts; degrees of freedom by Satterthwaite (1946)."""
+        own, others = self.error**2, other.error**2
+        if own == 0:
+            return other
+        freedom = (own + others) ** 2 / (own**2 / self.freedom + others**2 / other.freedom)
+        return Uncertainty(math.sqrt(own + others), freedom)
+
     def quantile(self, level: float) -> float:
         """Student's quantile of a two-sided interval."""
         return float(stdtrit(self.freedom, (1 + level) / 2))
@@ -79,13 +89,13 @@ def interval(
         return without_interval(value, support, reason, level)
     if math.isnan(uncertainty.error):
         return without_interval(value, support, "no interval: resamples of the groups lose a class", level)
-    quantile = uncertainty.quantile(level)
     if within is None:
-        half = quantile * uncertainty.error
+        half = uncertainty.quantile(level) * uncertainty.error
         return Estimate(value, value - half, value + half, level, support.groups)
     start, end = within
     width = end - start
-    low, high = _wilson((value - start) / width, (uncertainty.error / width) ** 2, support, quantile)
+    scaled = Uncertainty(uncertainty.error / width, uncertainty.freedom)
+    low, high = _wilson((value - start) / width, scaled, support, level)
     return Estimate(value, start + low * width, start + high * width, level, support.groups)
 
 
@@ -99,9 +109,14 @@ def pseudo_error(support: Support) -> float:
     return 1 / (4 * support.samples)
 
 
-def _wilson(share: float, variance: float, support: Support, quantile: float) -> Range:
-    added = pseudo_error(support)
-    return wilson_ends(share, (share * (1 - share) + added) / (variance + added / support.fewest), quantile)
+def _wilson(share: float, observed: Uncertainty, support: Support, level: float) -> Range:
+    errors = pseudo_error(support)
+    added = Uncertainty(math.sqrt(errors / support.fewest), support.fewest - 1)
+    total = observed.plus(added)
+    low, high = wilson_ends(share, (share * (1 - share) + errors) / total.error**2, total.quantile(level))
+    # a share just below 1, of errors in a single group, has a tiny variance: it is no more certain than a share of 1
+    perfect, _ = wilson_ends(1.0, support.fewest, added.quantile(level))
+    return min(low, perfect), max(high, 1 - perfect)
 
 
 def wilson_ends(share: float, trials: float, quantile: float) -> Range:

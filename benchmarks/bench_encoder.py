@@ -39,7 +39,7 @@ from sklearn.preprocessing import normalize
 from assay.evaluation import grouped_bootstrap
 from assay.evaluation.near_duplicates import ShingleIndex
 from assay.provenance.adaptation import adapt
-from assay.provenance.clones import Cut, bare, edited, renamed
+from assay.provenance.clones import TokenizedText, bare, edited, renamed
 from assay.retrieval.encoding import BagEncoder, open_encoder
 from assay.retrieval.encoding.bag import WEIGHT_BITS, places
 from assay.retrieval.encoding.features import HASH_BITS, Features, features
@@ -109,7 +109,7 @@ def fragments_of(functions: Sequence[LibraryFunction], window: int, queries: int
     chosen: list[int] = []
     fragments: list[str] = []
     for at in draw.permutation(len(functions)).tolist():
-        cut = Cut.of(bare(functions[at].text, "python"), "python")
+        cut = TokenizedText.of(bare(functions[at].text, "python"), "python")
         if len(cut) >= window and len(chosen) < queries:
             chosen.append(at)
             fragments.append(cut.fragment(int(draw.integers(len(cut) - window + 1)), window))

@@ -16,7 +16,7 @@ import numpy as np
 from many_functions import Function, found
 from measuring import arguments, write
 
-from assay.provenance.clones import Cut, renamed
+from assay.provenance.clones import TokenizedText, renamed
 from assay.retrieval.encoding import open_encoder
 from assay.retrieval.vectors import new_index
 from assay.testbed.library_functions import library_paths, library_root
@@ -79,7 +79,7 @@ def fragments(functions: Sequence[Function], count: int) -> Iterator[tuple[int, 
     draw.shuffle(order)
     made = 0
     for at in order:
-        tokens = Cut.of(functions[at].text, "python")
+        tokens = TokenizedText.of(functions[at].text, "python")
         if len(tokens) >= TOKENS and made < count:
             made += 1
             yield at, tokens.fragment(draw.randrange(len(tokens) - TOKENS + 1), TOKENS)

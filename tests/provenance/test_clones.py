@@ -5,7 +5,7 @@ import re
 
 import pytest
 
-from assay.provenance.clones import Cut, bare, edited, renamed
+from assay.provenance.clones import TokenizedText, bare, edited, renamed
 from assay.retrieval import fingerprint
 from assay.retrieval.fingerprints import Fingerprints
 
@@ -24,7 +24,7 @@ FUNCTION = '''def mean(values, weight=1.5):
 
 
 def test_a_fragment_begins_and_ends_with_its_tokens():
-    cut = Cut.of("a = b + 1.5  # c\nd(e)\n", "python")
+    cut = TokenizedText.of("a = b + 1.5  # c\nd(e)\n", "python")
     assert len(cut) == 9
     assert cut.fragment(2, 3) == "b + 1.5"
     assert cut.fragment(4, 3) == "1.5  # c\nd("
@@ -33,8 +33,8 @@ def test_a_fragment_begins_and_ends_with_its_tokens():
 
 @pytest.mark.parametrize(("first", "count"), [(-1, 2), (0, 0), (8, 2), (9, 1)])
 def test_tokens_that_are_not_there_are_refused(first, count):
-    with pytest.raises(ValueError, match="expected some of 9"):
-        Cut.of("a = b + 1.5  # c\nd(e)\n", "python").fragment(first, count)
+    with pytest.raises(ValueError, match="expected tokens 0 to 8"):
+        TokenizedText.of("a = b + 1.5  # c\nd(e)\n", "python").fragment(first, count)
 
 
 def test_without_comments_docstrings_and_empty_lines_the_same_code_is_left():

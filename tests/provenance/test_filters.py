@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from assay.errors import DataError
 from assay.provenance.filters import (
     Filters,
-    decoded,
+    decode_source,
     is_generated,
     is_minified,
     language_of_file,
@@ -133,13 +133,13 @@ def test_the_name_tells_the_language_and_else_the_first_line(path, head, languag
     ],
 )
 def test_utf_8_first_then_what_is_declared_then_latin_1(raw, declared, expected):
-    assert decoded(raw, declared) == expected
+    assert decode_source(raw, declared) == expected
 
 
 @given(st.binary(max_size=200))
 def test_any_bytes_are_decoded_or_refused(raw):
     try:
-        assert isinstance(decoded(raw)[0], str)
+        assert isinstance(decode_source(raw)[0], str)
     except UnicodeError:
         assert raw.startswith((b"\xff\xfe", b"\xfe\xff", b"\0\0\xfe\xff"))
 

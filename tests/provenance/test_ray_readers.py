@@ -22,7 +22,7 @@ from assay.provenance.ray_readers import RayReaders
 from assay.provenance.reading import IndexSettings
 from assay.provenance.sources.entry import Entry, InMemory
 from assay.provenance.sources.open import CorpusOptions, open_sources
-from assay.provenance.workers import BATCH_FILES, Readers
+from assay.provenance.workers import BATCH_FILES, ProcessReaders
 from assay.retrieval import fingerprint_hashes
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -143,7 +143,7 @@ def test_files_vectors_and_what_passes_through_come_in_order(cluster, tmp_path):
     (source,) = open_sources([str(tmp_path)], CorpusOptions())
     work = [(source.name, one, None) for one in source.files()]
     with (
-        Readers(IndexSettings(), 1, "builtin:fragments") as here,
+        ProcessReaders(IndexSettings(), 1, "builtin:fragments") as here,
         RayReaders(IndexSettings(), "local", "builtin:fragments") as far,
     ):
         (mine,) = here.read(work)

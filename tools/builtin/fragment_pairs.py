@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from assay.code.rename.variant_engine import variants
 from assay.provenance.adaptation import adapt
-from assay.provenance.clones import Cut, bare, edited, renamed
+from assay.provenance.clones import TokenizedText, bare, edited, renamed
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,7 +55,7 @@ def draw_fragment(snippets: Sequence[Snippet], chosen: int, recipe: FragmentReci
     is_variant = change < recipe.variant_share and snippet.language == "python"
     if is_variant and (found := variants(text, 1, seed=seed).variants):
         text = found[0].text
-    cut = Cut.of(text, snippet.language)
+    cut = TokenizedText.of(text, snippet.language)
     count = min(_length(recipe, draw), len(cut))
     fragment = cut.fragment(draw.randrange(len(cut) - count + 1), count)
     if recipe.variant_share <= change < recipe.variant_share + recipe.renamed_share:
@@ -70,7 +70,7 @@ def draw_fragment(snippets: Sequence[Snippet], chosen: int, recipe: FragmentReci
 def as_snippet(text: str, language: str, fewest_tokens: int) -> Snippet | None:
     """The snippet, or None where too little is left of it without comments."""
     stripped = bare(text, language)
-    return Snippet(text, stripped, language) if len(Cut.of(stripped, language)) >= fewest_tokens else None
+    return Snippet(text, stripped, language) if len(TokenizedText.of(stripped, language)) >= fewest_tokens else None
 
 
 def _length(recipe: FragmentRecipe, draw: random.Random) -> int:

@@ -11,7 +11,7 @@ from .calibrating import sampled_functions as sampled_functions
 from .candidates import SearchMethod as SearchMethod
 from .candidates import candidates_of as candidates_of
 from .candidates import similarity_of as similarity_of
-from .clones import Cut as Cut
+from .clones import TokenizedText as TokenizedText
 from .clones import edited as edited
 from .clones import renamed as renamed
 from .contamination import BenchmarkTrace as BenchmarkTrace

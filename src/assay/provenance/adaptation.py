@@ -1,4 +1,4 @@
-"""Algorithm 1 of HybridSourceTracker: what a language model does to code that it fits into a context.
+"""Algorithm 1 of HybridSourceTracker: changes like those of a language model that adapts code to a context.
 
 Gurioli, D'Ascenzo, Pennino, Gabbrielli, Zacchiroli: Efficient and Scalable Provenance Tracking for LLM-Generated Code
 Snippets, 2026.
@@ -34,10 +34,10 @@ class Adapted:
 def adapt(text: str, *, seed: int, probability: float = 0.2, spare: Collection[str] = ()) -> Adapted:
     """Replace frequent words, each everywhere by one random word.
 
-    A word is a run of letters, digits and `_` that begins with no digit. Those longer than three characters that occur
-    more than twice are replaced, each with the given probability, by as many random letters: a word that stands nowhere
-    in the text, and replaces no other. Words are words wherever they stand: in names, strings, comments, and, unless
-    spared, keywords.
+    A word is a run of letters, digits and `_` that does not begin with a digit. Those longer than three characters that
+    occur more than twice are replaced, each with the given probability, by as many random letters: a word that does not
+    occur in the text and replaces no other. Words count everywhere: in names, strings, comments and keywords,
+    unless they are spared.
 
     Args:
         text: a fragment of source code.
@@ -46,28 +46,28 @@ def adapt(text: str, *, seed: int, probability: float = 0.2, spare: Collection[s
         spare: words that stay, for example the keywords of the language.
 
     Raises:
-        ValueError: the probability is none.
+        ValueError: the probability is not from 0 to 1.
     """
     if not 0 <= probability <= 1:
         raise ValueError(f"received probability = {probability}, expected 0 to 1")
     counts = Counter(WORD.findall(text))
-    draw = drawing(seed, text)
-    taken = set(counts)
+    draw = seeded_random(seed, text)
+    used = set(counts)
     replacements = {}
     for word, count in counts.items():
         if len(word) > LONGER_THAN and count > MORE_THAN and word not in spare and draw.random() < probability:
-            replacements[word] = new = _letters(len(word), taken, draw)
-            taken.add(new)
-    return Adapted(WORD.sub(lambda found: replacements.get(found[0], found[0]), text), replacements, seed)
+            replacements[word] = new = _letters(len(word), used, draw)
+            used.add(new)
+    return Adapted(WORD.sub(lambda match: replacements.get(match[0], match[0]), text), replacements, seed)
 
 
-def drawing(seed: int, text: str) -> random.Random:
-    """Draws that depend on seed and text alone, in any process."""
+def seeded_random(seed: int, text: str) -> random.Random:
+    """Return a generator that depends on seed and text alone, in any process."""
     return random.Random(f"{seed}\n{text}".encode("utf-8", "surrogatepass"))  # noqa: S311  reproducible, not secret
 
 
-def _letters(length: int, taken: Collection[str], draw: random.Random) -> str:
+def _letters(length: int, used: Collection[str], draw: random.Random) -> str:
     while True:
         word = "".join(draw.choices(string.ascii_letters, k=length))
-        if word not in taken:
+        if word not in used:
             return word

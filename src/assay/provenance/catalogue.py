@@ -1,12 +1,12 @@
-"""The catalogue: documents, where each was found, and which files were read, in one SQLite file in WAL mode.
+"""The catalogue: documents, their origins, and the files that were read, in one SQLite file in WAL mode.
 
 documents (id, digest, language, kind, name, text)      text is deflated UTF-8; ids ascend and are never used twice
-files (id, source, path, repository, …)                 one row for each way in which a file was described
+files (id, source, path, repository, …)                 one row for each different description of a file
 origins (document, file, first_line)                    many to many
 seen (source, path, size, modified, digest, skipped)    files read or skipped, for the next run
-state (generation)                                      which postings and vectors belong to all this
-languages (language, documents)                         how many documents, kept by triggers; catalogues that were made
-                                                        before they had it get it when they are opened for writing
+state (generation)                                      number of the postings and vectors that belong to this state
+languages (language, documents)                         number of documents, kept by triggers; an older catalogue gets
+                                                        this table when it is opened for writing
 """
 
 import json
@@ -26,7 +26,7 @@ CATALOGUE_FORMAT = 1
 CACHE_KIB = 64 * 1024
 DEFLATE_LEVEL = 1
 LAST_PATH = "\U0010ffff"
-"""No path stands behind it."""
+"""No path sorts after it."""
 
 _SCHEMA = """
 CREATE TABLE documents (
@@ -52,7 +52,7 @@ CREATE TABLE state (generation INTEGER NOT NULL);
 INSERT INTO state VALUES (0);
 """
 
-# whoever writes keeps them right, older versions of assay too
+# triggers, not Python: the counts stay correct even if an older version of assay writes
 _LANGUAGES = """
 CREATE TABLE languages (language TEXT, documents INTEGER NOT NULL);
 INSERT INTO languages SELECT language, count(*) FROM documents GROUP BY language;
@@ -86,7 +86,7 @@ INSERT INTO files (source, path, repository, "commit", licence, author, url) VAL
 """
 
 MOST_REMEMBERED = 10_000
-"""Files whose numbers are at hand; functions of one file come one after the other."""
+"""Files whose numbers are kept in memory; the functions of a file come one after the other."""
 
 
 class Catalogue:
@@ -111,7 +111,7 @@ class Catalogue:
 
     @classmethod
     def create(cls, path: Path) -> None:
-        """Make an empty catalogue in a new file."""
+        """Create an empty catalogue in a new file."""
         connection = connect(path)
         try:
             with as_index_error(path):
@@ -123,22 +123,23 @@ class Catalogue:
             connection.close()
 
     def close(self) -> None:
-        """Close the file; what was not committed is gone."""
+        """Close the file; uncommitted changes are lost."""
         self._connection.close()
 
     def begin(self, *, write: bool) -> None:
-        """From here to `commit` or `roll_back` all that is read is of one state, but for one's own changes."""
+        """Begin a transaction: until its end all reads see one state, and the changes of this connection."""
         with as_index_error(self.path):
             self._connection.execute("BEGIN IMMEDIATE" if write else "BEGIN")
 
     def commit(self, generation: int) -> None:
         """Make everything since `begin` durable, together with the number of the postings that belong to it."""
+        # this transaction decides: postings and vectors of a generation without it are ignored, and removed later
         with as_index_error(self.path):
             self._connection.execute("UPDATE state SET generation = ?", (generation,))
             self._connection.execute("COMMIT")
 
     def roll_back(self) -> None:
-        """Forget everything since `begin`."""
+        """Undo everything since `begin`."""
         self._sources.clear()
         self._files.clear()
         if self._connection.in_transaction:
@@ -146,12 +147,12 @@ class Catalogue:
 
     @property
     def in_transaction(self) -> bool:
-        """Whether `begin` was called and nothing ended it."""
+        """True between `begin` and the end of the transaction."""
         return self._connection.in_transaction
 
     @property
     def generation(self) -> int:
-        """Number of the postings that belong to what is read here."""
+        """Number of the postings that belong to the present state."""
         (generation,) = self._row("SELECT generation FROM state")
         return int(generation)
 
@@ -159,70 +160,71 @@ class Catalogue:
     def size(self) -> int:
         """Bytes of the file and of its write-ahead log."""
         files = (self.path, self.path.with_name(self.path.name + "-wal"))
-        return sum(one.stat().st_size for one in files if one.exists())
+        return sum(file.stat().st_size for file in files if file.exists())
 
     def count(self) -> tuple[int, int, int]:
-        """Documents, origins and files seen; an empty path stands for a source itself."""
+        """Return the numbers of documents, origins and files seen; rows of whole sources are excluded."""
         documents, origins, seen = self._row(
             "SELECT (SELECT count(*) FROM documents), (SELECT count(*) FROM origins), "
             "(SELECT count(*) FROM seen WHERE path != '')"
         )
         return documents, origins, seen
 
-    def known(self, digest: bytes) -> int | None:
-        """The document that has this digest."""
-        found = self._connection.execute("SELECT id FROM documents WHERE digest = ?", (digest,)).fetchone()
-        return None if found is None else int(found[0])
+    def number_of(self, digest: bytes) -> int | None:
+        """Return the number of the document with this digest, or None."""
+        row = self._connection.execute("SELECT id FROM documents WHERE digest = ?", (digest,)).fetchone()
+        return None if row is None else int(row[0])
 
     def ids(self) -> list[int]:
-        """All documents, ascending."""
+        """Return the numbers of all documents, ascending."""
         with as_index_error(self.path):
             return [i for (i,) in self._connection.execute("SELECT id FROM documents ORDER BY id")]
 
     def next_id(self) -> int:
-        """The number of the next document."""
+        """Return the number of the next document."""
         (highest,) = self._row("SELECT coalesce(max(seq), 0) FROM sqlite_sequence WHERE name = 'documents'")
         return int(highest) + 1
 
     def insert(self, documents: Iterable[tuple[int, bytes, Document]]) -> None:
         """Add documents with their numbers and digests, without origins."""
         rows = (
-            (number, digest, one.language, one.kind, storable(one.name), _deflated(one.text))
-            for number, digest, one in documents
+            (number, digest, document.language, document.kind, storable(document.name), _deflated(document.text))
+            for number, digest, document in documents
         )
         with as_index_error(self.path):
             self._connection.executemany("INSERT INTO documents VALUES (?, ?, ?, ?, ?, ?)", rows)
 
     def add_origins(self, origins: Iterable[tuple[int, Origin]]) -> int:
-        """Add places to documents; gives how many were new."""
+        """Add origins to documents, and return how many were new."""
         with as_index_error(self.path):
             rows = [(document, self._file(origin), origin.first_line) for document, origin in origins]
             return self._connection.executemany("INSERT OR IGNORE INTO origins VALUES (?, ?, ?)", rows).rowcount
 
     def documents(self, ids: Sequence[int]) -> Iterator[StoredDocument]:
-        """The documents of these numbers, ascending by number; those that are not there are left out."""
-        wanted = json.dumps(list(ids))
+        """Yield the documents of these numbers, ascending by number; absent ones are left out."""
+        # one JSON array instead of one parameter for each number: SQLite limits their count
+        numbers = json.dumps(list(ids))
         with as_index_error(self.path):
             origins: dict[int, list[Origin]] = {}
-            for document, *fields in self._connection.execute(_ORIGINS, (wanted,)):
+            for document, *fields in self._connection.execute(_ORIGINS, (numbers,)):
                 origins.setdefault(document, []).append(Origin(*fields))
             rows = self._connection.execute(
                 "SELECT id, language, kind, name, text FROM documents"
                 " WHERE id IN (SELECT value FROM json_each(?)) ORDER BY id",
-                (wanted,),
+                (numbers,),
             )
             for number, language, kind, name, text in rows:
                 yield StoredDocument(_inflated(text), language, kind, name, tuple(origins.get(number, ())), number)
 
     def remove_documents(self, ids: Sequence[int]) -> int:
-        """Remove documents with their origins; gives how many there were."""
+        """Remove documents with their origins, and return how many there were."""
         rows = [(number,) for number in ids]
         with as_index_error(self.path):
             self._connection.executemany("DELETE FROM origins WHERE document = ?", rows)
             return self._connection.executemany("DELETE FROM documents WHERE id = ?", rows).rowcount
 
     def remove_origins(self, source: str, path: str | None) -> list[int]:
-        """Remove a file, or a whole source, and forget that it was seen; gives the documents found nowhere else."""
+        """Remove a file, or a whole source, with its rows, and return the documents that have no other origin."""
         first, last = ("", LAST_PATH) if path is None else (storable(path), storable(path))
         place = (self._source(source), first, last)
         self._files.clear()
@@ -251,12 +253,12 @@ class Catalogue:
             return [number for (number,) in orphans]
 
     def sources(self) -> list[str]:
-        """What the documents came from, in the order of adding."""
+        """Return the sources of the documents, in the order of adding."""
         with as_index_error(self.path):
             return [name for (name,) in self._connection.execute("SELECT name FROM sources ORDER BY id")]
 
     def paths(self, source: str) -> list[str]:
-        """The files of a source that documents were found in, ascending."""
+        """Return the files of a source that have documents, ascending."""
         with as_index_error(self.path):
             rows = self._connection.execute(
                 "SELECT DISTINCT path FROM files JOIN sources ON sources.id = source WHERE sources.name = ?"
@@ -266,26 +268,26 @@ class Catalogue:
             return [path for (path,) in rows]
 
     def languages(self) -> dict[str | None, int]:
-        """Documents by language, the most frequent first; takes no longer where there are more documents."""
+        """Return the documents by language, the most frequent first, in a time that does not depend on their number."""
         with as_index_error(self.path):
             query = _COUNTED if self._counts_languages else _COUNTING
             return dict(self._connection.execute(query).fetchall())
 
     def licences(self) -> dict[str, int]:
-        """Files by licence, the most frequent first."""
+        """Return the files by licence, the most frequent first."""
         query = "SELECT licence, count(*) FROM files GROUP BY licence ORDER BY 2 DESC, 1"
         with as_index_error(self.path):
             return dict(self._connection.execute(query).fetchall())
 
     def mark_seen(self, source: str, files: Iterable[SeenFile]) -> None:
-        """Remember files; the last word on a path counts."""
+        """Record files; a later row of the same path replaces an earlier one."""
         number = self._source(source)
-        rows = ((number, storable(one.path), *astuple(one)[1:]) for one in files)
+        rows = ((number, storable(file.path), *astuple(file)[1:]) for file in files)
         with as_index_error(self.path):
             self._connection.executemany("INSERT OR REPLACE INTO seen VALUES (?, ?, ?, ?, ?, ?)", rows)
 
     def seen(self, source: str) -> Iterator[SeenFile]:
-        """The files of a source that are remembered, ascending by path."""
+        """Yield the recorded files of a source, ascending by path."""
         with as_index_error(self.path):
             rows = self._connection.execute(
                 "SELECT path, size, modified, seen.digest, skipped FROM seen JOIN sources ON sources.id = source"
@@ -295,7 +297,7 @@ class Catalogue:
             yield from (SeenFile(*row) for row in rows)
 
     def skipped(self) -> dict[str, int]:
-        """How many of the files seen were skipped, by reason."""
+        """Return the number of skipped files, by reason."""
         with as_index_error(self.path):
             rows = self._connection.execute(
                 "SELECT skipped, count(*) FROM seen WHERE skipped IS NOT NULL GROUP BY skipped ORDER BY 2 DESC, 1"
@@ -306,7 +308,7 @@ class Catalogue:
     def _counts_languages(self) -> bool:
         return self._row("SELECT 1 FROM sqlite_schema WHERE name = 'languages'") is not None
 
-    def _row(self, query: str) -> Any:  # noqa: ANN401  what a row holds the query says
+    def _row(self, query: str) -> Any:  # noqa: ANN401  the query determines the types
         with as_index_error(self.path):
             return self._connection.execute(query).fetchone()
 
@@ -314,20 +316,20 @@ class Catalogue:
         if name not in self._sources:
             with as_index_error(self.path):
                 self._connection.execute("INSERT OR IGNORE INTO sources (name) VALUES (?)", (storable(name),))
-                found = self._connection.execute("SELECT id FROM sources WHERE name = ?", (storable(name),)).fetchone()
-            self._sources[name] = int(found[0])
+                row = self._connection.execute("SELECT id FROM sources WHERE name = ?", (storable(name),)).fetchone()
+            self._sources[name] = int(row[0])
         return self._sources[name]
 
     def _file(self, origin: Origin) -> int:
         described = [origin.path, origin.repository, origin.commit, origin.licence, origin.author, origin.url]
         row = (self._source(origin.source), *map(storable, described))
         if row not in self._files:
-            found = self._connection.execute(_FILE, row).fetchone()
-            if found is None:
-                found = self._connection.execute(_NEW_FILE, row).fetchone()
+            number = self._connection.execute(_FILE, row).fetchone()
+            if number is None:
+                number = self._connection.execute(_NEW_FILE, row).fetchone()
             if len(self._files) > MOST_REMEMBERED:
                 self._files.clear()
-            self._files[row] = int(found[0])
+            self._files[row] = int(number[0])
         return self._files[row]
 
 
@@ -341,7 +343,7 @@ def _connected(path: Path, *, writable: bool) -> sqlite3.Connection:
         connection.close()
         if writable or path.with_name(path.name + "-wal").exists():
             raise
-        # a folder that cannot be written, as on read-only media: nobody else changes it either
+        # WAL mode needs a writable folder; on read-only media nobody changes the file, so no lock is needed
         connection = connect(path, "ro", immutable=True)
     connection.execute(f"PRAGMA cache_size = -{CACHE_KIB}")
     if writable:

@@ -1,7 +1,7 @@
-"""Copies that are no longer letter for letter: fragments, renamed (Type 2) or edited (Type 3), for training and trial.
+"""Altered copies of code: fragments, renamed (Type 2) or edited (Type 3), for training and experiments.
 
-What can be said in every language: names and literals are found by the lexical rules of the fingerprints, statements
-are lines. A rewriting that has to run as before is what `assay.code.rename.variant_engine` is for.
+The rules are those of every language: names and literals follow the lexical rules of the fingerprints, statements are
+lines. For variants that must run as before, see `assay.code.rename.variant_engine`.
 """
 
 import random
@@ -13,26 +13,26 @@ import numpy as np
 
 from assay.code import ADJECTIVES, NOUNS
 from assay.languages import LANGUAGES, lexical_rules
-from assay.provenance.adaptation import drawing
+from assay.provenance.adaptation import seeded_random
 from assay.retrieval import COMMENT, NAME, Canonical, Source, find_regions, mixed, tokens
 
 A_NAME = mixed(np.array([NAME]))[0]
 RESERVED = frozenset().union(*(language.lexical.reserved for language in LANGUAGES.values() if language.lexical))
-"""Words that are no names in one of the languages: no name is replaced by them."""
+"""Reserved words of all languages: no name is replaced by them."""
 
 
 @dataclass(frozen=True, slots=True)
-class Cut:
+class TokenizedText:
     """A text at whose token boundaries fragments can be cut.
 
-    A token is a name, a reserved word, a number, a literal or one character of an operator; comments are none.
+    A token is a name, a reserved word, a number, a literal or one character of an operator; comments are not tokens.
     """
 
     text: str
     canonical: Canonical
 
     @classmethod
-    def of(cls, text: str, language: str | None) -> "Cut":
+    def of(cls, text: str, language: str | None) -> "TokenizedText":
         """Read a text by the rules of its language; None: by neutral ones."""
         return cls(text, _tokens(text, language))
 
@@ -40,19 +40,19 @@ class Cut:
         return len(self.canonical)
 
     def fragment(self, first: int, count: int) -> str:
-        """The text from token `first` on, `count` tokens long, with whatever stands between them.
+        """The text from token `first` on, `count` tokens long, with everything between them.
 
         Raises:
-            ValueError: the text has no such tokens.
+            ValueError: the text does not have these tokens.
         """
         if not 0 <= first <= first + count - 1 < len(self):
-            raise ValueError(f"received tokens {first} to {first + count - 1}, expected some of {len(self)}")
+            raise ValueError(f"received tokens {first} to {first + count - 1}, expected tokens 0 to {len(self) - 1}")
         stops = self.canonical.stops_of(np.array([first + count - 1]))
         return self.text[int(self.canonical.starts[first]) : int(stops[0])]
 
 
 def bare(text: str, language: str | None) -> str:
-    """The text without comments, docstrings and empty lines: what is left of code when a model says it again."""
+    """Return the text without comments, docstrings and empty lines, as a model often repeats code."""
     source, rules = Source.of(text), lexical_rules(language)
     regions = find_regions(source, rules)
     pieces, end = [], 0
@@ -65,21 +65,21 @@ def bare(text: str, language: str | None) -> str:
 
 
 def renamed(text: str, language: str | None, *, seed: int, spare: Collection[str] = ()) -> str:
-    """The text with EVERY name replaced, each everywhere by one other: names of others, attributes and built-ins too.
+    """Return the text with EVERY name replaced consistently: imported names, attributes and built-ins too.
 
-    Reserved words, literals and comments stay. More than any renaming that keeps a program running would change: what
-    survives it is structure alone.
+    Reserved words, literals and comments stay. This changes more than a renaming that keeps a program running: only the
+    structure remains.
 
     Args:
         text: source code.
-        language: whose rules tell names; None: neutral ones.
+        language: whose rules recognise names; None: neutral ones.
         seed: of the new names.
         spare: names that stay.
     """
     canonical = _tokens(text, language)
-    draw = drawing(seed, text)
+    draw = seeded_random(seed, text)
     new: dict[str, str] = {}
-    taken = {*RESERVED, *re.findall(r"\w+", text)}
+    used = {*RESERVED, *re.findall(r"\w+", text)}
     pieces, end = [], 0
     at = np.flatnonzero(canonical.units == A_NAME)
     for start, stop in zip(canonical.starts[at].tolist(), canonical.stops_of(at).tolist(), strict=True):
@@ -87,18 +87,18 @@ def renamed(text: str, language: str | None, *, seed: int, spare: Collection[str
         if name in spare:
             continue
         if name not in new:
-            new[name] = _name(taken, draw)
-            taken.add(new[name])
+            new[name] = _name(used, draw)
+            used.add(new[name])
         pieces += [text[end:start], new[name]]
         end = stop
     return "".join([*pieces, text[end:]])
 
 
 def edited(text: str, donors: Sequence[str], *, seed: int, share: float = 0.25) -> str:
-    """The text with statements added, removed and reordered (Type 3); a line counts as a statement.
+    """Return the text with statements added, removed and reordered (Type 3); a line counts as a statement.
 
-    Each edit is drawn anew: a line goes, a line of a donor comes in, or two neighbours change places. A text of one
-    line only gains. The first line keeps whatever stands before it.
+    Each edit removes a line, adds a line of a donor, or swaps two neighbours, drawn at random. To a text of one line
+    lines are only added.
 
     Args:
         text: source code.
@@ -107,13 +107,13 @@ def edited(text: str, donors: Sequence[str], *, seed: int, share: float = 0.25) 
         share: of the lines that are edited, rounded up.
 
     Raises:
-        ValueError: no donor has a line.
+        ValueError: no donor has a line that is not empty.
     """
     lines = text.split("\n")
     foreign = [line.strip() for donor in donors for line in donor.split("\n") if line.strip()]
     if not foreign:
         raise ValueError("received no line to add, expected at least one donor that is not empty")
-    draw = drawing(seed, text)
+    draw = seeded_random(seed, text)
     for _ in range(max(1, round(share * len(lines) + 0.5))):
         at = draw.randrange(len(lines))
         edit = draw.choice(("add", "remove", "swap")) if len(lines) > 1 else "add"
@@ -134,7 +134,7 @@ def _tokens(text: str, language: str | None) -> Canonical:
 
 
 def _is_docstring(text: str, start: int, stop: int) -> bool:
-    """A triple-quoted string that is the first statement after a colon, all by itself."""
+    """Return True for a triple-quoted string alone on its line, after a line that ends with a colon."""
     if text[start : start + 3] not in ('"""', "'''"):
         return False
     before = text[:start].rstrip("rRuU")
@@ -142,14 +142,14 @@ def _is_docstring(text: str, start: int, stop: int) -> bool:
     return not line.strip() and before.rstrip().endswith(":") and not text[stop:].partition("\n")[0].strip()
 
 
-def _name(taken: Collection[str], draw: random.Random) -> str:
+def _name(used: Collection[str], draw: random.Random) -> str:
     while True:
         parts = [draw.choice(ADJECTIVES), draw.choice(NOUNS)][draw.randrange(2) :]
         name = "_".join(parts)
-        if name not in taken:
+        if name not in used:
             return name
         if len(parts) == 1:
             continue
         name = f"{name}_{draw.randrange(1000)}"
-        if name not in taken:
+        if name not in used:
             return name

@@ -1,4 +1,4 @@
-"""Which files are read: by name and size before, by content after."""
+"""Selection of files: by name and size before they are opened, by content afterwards."""
 
 import codecs
 import re
@@ -30,7 +30,7 @@ _GENERATED_NAME = re.compile(
     re.IGNORECASE,
 )
 _MINIFIED_NAME = re.compile(r"[.-]min\.(?:js|css|mjs|cjs)$", re.IGNORECASE)
-# Only a comment speaks of its file: prose and strings speak of what other things generate.
+# Only comments count: prose and strings may be about other files that are generated.
 _GENERATED_MARK = re.compile(
     r"""^[ \t]*(?:\#|//|/\*|\*|--|;|%|<!--|\(\*|\"\"\")[^\r\n]*?
     (?:@generated\b|\bauto(?:matically)?[- ]?generated\b|\bmade\ by\ GNU\ Bison\b
@@ -49,15 +49,15 @@ _SIZE = re.compile(r"^\s*(\d+(?:\.\d+)?)\s*([kMG]?)(i?)B?\s*$", re.IGNORECASE)
 
 @dataclass(frozen=True, slots=True)
 class Filters:
-    """What is read, and what is left out.
+    """Rules that select the files to be read.
 
     Attributes:
-        include: patterns as in .gitignore; where there are any, a path has to match one.
+        include: patterns as in .gitignore; if there are any, a path must match one of them.
         exclude: patterns as in .gitignore; a path that matches is left out.
-        languages: only these; empty: all.
-        all_text: text of no known programming language too.
-        generated: generated and minified files too.
-        largest: bytes.
+        languages: only files in these; empty: all.
+        all_text: include text in no known programming language.
+        generated: include generated and minified files.
+        largest: bytes of a file at most.
     """
 
     include: tuple[str, ...] = ()
@@ -68,17 +68,17 @@ class Filters:
     largest: int = MEGABYTE
 
     def by_name(self, path: str, size: int | None) -> Reason | None:
-        """Why a file need not be opened; None where it has to be."""
+        """Return the reason to skip a file without opening it; None to open it."""
         name = PurePosixPath(path).name
         if self._excluded(path):
             return "excluded"
-        if not self.generated and (said := _told_by_name(name)):
-            return said
+        if not self.generated and (reason := _reason_by_name(name)):
+            return reason
         if size == 0:
             return "empty"
         if size is not None and size > self.largest:
             return "too large"
-        # without a suffix the first line may tell
+        # a file without a suffix may state its language in the first line
         return self.by_language(language_of_file(path)) if "." in name.lstrip(".") else None
 
     def _excluded(self, path: str) -> bool:
@@ -87,7 +87,7 @@ class Filters:
         return bool(self.exclude) and patterns(self.exclude).match_file(path)
 
     def by_bytes(self, raw: bytes) -> Reason | None:
-        """Why content cannot be text to be read; None where it can."""
+        """Return the reason why content is not readable text; None if it may be."""
         if len(raw) > self.largest:
             return "too large"
         if not raw.strip():
@@ -95,7 +95,7 @@ class Filters:
         return "binary" if is_binary(raw) else None
 
     def by_text(self, text: str) -> Reason | None:
-        """Why a text is not one that somebody wrote; None where it may be."""
+        """Return the reason why a text was not written by a person; None if it may be."""
         if not text or text.isspace():
             return "empty"
         if self.generated:
@@ -105,7 +105,7 @@ class Filters:
         return "generated" if is_generated(text) else None
 
     def by_language(self, language: str | None) -> Reason | None:
-        """Why a file of this language is left out; None where it is taken."""
+        """Return the reason to skip a file of this language; None to read it."""
         if self.languages:
             return None if language in self.languages else "other language"
         return None if language is not None or self.all_text else "no known language"
@@ -114,40 +114,40 @@ class Filters:
 DEFAULT_FILTERS = Filters()
 
 
-def _told_by_name(name: str) -> Reason | None:
+def _reason_by_name(name: str) -> Reason | None:
     if name in _LOCK_FILES or _GENERATED_NAME.search(name):
         return "generated"
     return "minified" if _MINIFIED_NAME.search(name) else None
 
 
 def is_generated(text: str) -> bool:
-    """Whether a comment near the top says that a program wrote the text."""
+    """Return True if a comment near the top says that a program wrote the text."""
     return bool(_GENERATED_MARK.search(text, 0, _MARK_WITHIN))
 
 
 def is_minified(text: str) -> bool:
-    """Whether more than half of a text stands in lines of over `LONG_LINE` characters."""
+    """Return True if more than half of a text is in lines of over `LONG_LINE` characters."""
     if len(text) <= LONG_LINE:
         return False
     return 2 * sum(len(line) for line in text.split("\n") if len(line) > LONG_LINE) > len(text)
 
 
 def language_of_file(path: str, head: str = "") -> str | None:
-    """The programming language of a file, as `Sample.language` spells it: by its name, else by its first line (#!)."""
-    if found := language_of(path):
-        return found
+    """Return the programming language of a file, as `Sample.language` spells it, by its name or its first line (#!)."""
+    if language := language_of(path):
+        return language
     if head.startswith("#!"):
         command = head[2:].split("\n", 1)[0].split()
         command = [word for word in command if word.rpartition("/")[2] != "env" and word != "-S"]
-        return _known(identify.tags_from_interpreter(command[0])) if command else None
-    return _known(identify.tags_from_filename(PurePosixPath(path).name))
+        return _language_of_tags(identify.tags_from_interpreter(command[0])) if command else None
+    return _language_of_tags(identify.tags_from_filename(PurePosixPath(path).name))
 
 
 def languages_named(names: Iterable[str]) -> frozenset[str]:
-    """Names of languages in their one spelling.
+    """Return names of languages as assay spells them.
 
     Raises:
-        DataError: no language has such a name.
+        DataError: there is no language of such a name.
     """
     chosen = frozenset(map(language_named, names))
     if unknown := sorted(chosen - LANGUAGES.keys()):
@@ -156,14 +156,14 @@ def languages_named(names: Iterable[str]) -> frozenset[str]:
 
 
 def size_named(text: str) -> int:
-    """Bytes from a number with a unit: 500000, 500kB, 1MB, 2MiB.
+    """Return the bytes of a number with a unit: 500000, 500kB, 1MB, 2MiB.
 
     Raises:
-        DataError: it is none, or nothing.
+        DataError: the text is not a size, or it is 0.
     """
-    found = _SIZE.match(text)
-    base = 1024 if found and found[3] else 1000
-    size = int(float(found[1]) * base ** " kmg".index(found[2].casefold() or " ")) if found else 0
+    match = _SIZE.match(text)
+    base = 1024 if match and match[3] else 1000
+    size = int(float(match[1]) * base ** " kmg".index(match[2].casefold() or " ")) if match else 0
     if size < 1:
         raise DataError(f"size {text!r}: expected a number of bytes, as 500000, 500kB, 1MB or 2MiB")
     return size
@@ -171,22 +171,22 @@ def size_named(text: str) -> int:
 
 @cache
 def patterns(lines: Sequence[str]) -> GitIgnoreSpec:
-    """Patterns as in .gitignore."""
+    """Return the compiled form of patterns as in .gitignore."""
     return GitIgnoreSpec.from_lines(lines)
 
 
-def decoded(raw: bytes, declared: str | None = None) -> tuple[str, bool]:
-    """The text of a file, and whether Latin-1 had to be assumed.
+def decode_source(raw: bytes, declared: str | None = None) -> tuple[str, bool]:
+    """Return the text of a file, and True if Latin-1 was assumed.
 
-    UTF-8, a byte order mark honoured and removed; UTF-16 and UTF-32 by their marks; else what the file or its source
-    declares; else Latin-1, which reads any bytes.
+    The encoding is UTF-16 or UTF-32 if there is their byte order mark, else UTF-8 if the bytes are valid, else the one
+    that the file or its source declares, else Latin-1, which accepts any bytes.
 
     Args:
         raw: the whole file.
         declared: name of an encoding.
 
     Raises:
-        UnicodeError: a mark of UTF-16 or UTF-32, but what follows is not that encoding.
+        UnicodeError: there is a mark of UTF-16 or UTF-32, but the content is not valid.
     """
     if wide := wide_encoding(raw):
         return raw.decode(wide), False
@@ -203,11 +203,11 @@ def decoded(raw: bytes, declared: str | None = None) -> tuple[str, bool]:
 
 
 def _cookie(raw: bytes) -> str | None:
-    """The encoding that a comment in the first two lines declares, as Python, Ruby, Emacs and Vim write it."""
+    """Return the encoding that a comment in the first two lines declares, as Python, Ruby, Emacs and Vim write it."""
     head = b"\n".join(raw[:400].split(b"\n", 2)[:2])
-    found = re.search(rb"^[ \t\f]*(?:#|//|/\*).*?coding[:=][ \t]*([-\w.]+)", head, re.MULTILINE)
-    return found[1].decode("ascii", "replace") if found else None
+    match = re.search(rb"^[ \t\f]*(?:#|//|/\*).*?coding[:=][ \t]*([-\w.]+)", head, re.MULTILINE)
+    return match[1].decode("ascii", "replace") if match else None
 
 
-def _known(tags: Iterable[str]) -> str | None:
+def _language_of_tags(tags: Iterable[str]) -> str | None:
     return next((name for tag in sorted(tags) if (name := language_named(tag)) in LANGUAGES), None)

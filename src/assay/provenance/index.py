@@ -1,7 +1,7 @@
 """The index of a corpus: a catalogue, fingerprint postings and vectors that change together.
 
-A commit writes postings and vectors under the next generation number, then the catalogue's transaction with that
-number: this last step decides. What a killed writer left behind, the next one takes away.
+A commit writes postings and vectors under the next generation number, then commits the catalogue's transaction with
+that number: this last step decides. Files that a killed writer left behind are removed by the next writer.
 """
 
 import threading
@@ -30,7 +30,6 @@ from assay.provenance.index_folder import (
 from assay.provenance.stored import AddCounts, IndexInfo, SeenFile, StoredDocument
 from assay.retrieval import (
     CANDIDATES,
-    Fingerprints,
     Form,
     Hashes,
     Ids,
@@ -46,15 +45,15 @@ from assay.retrieval import (
 )
 from assay.types import Encoder, Float32Array
 
-BATCH = 512
+_BATCH = 512
 """Documents that are fingerprinted, encoded and stored together."""
 
 
 class CodeIndex:
-    """Documents of a corpus, found by fingerprints or vectors.
+    """Documents of a corpus, searched by fingerprints or vectors.
 
-    One process writes at a time; any number read meanwhile, and each read sees the last commit, whole. What a writer
-    adds it sees at once; others see it after `commit`. An index is closed by `close` or at the end of a `with`.
+    One process writes at a time; any number of others read, and each read sees the last commit, complete. A writer sees
+    its own changes at once; others see them after `commit`. An index is closed by `close` or at the end of a `with`.
     """
 
     def __init__(self, folder: Path, *, writable: bool, encoder: Encoder | None, damaged: bool = False) -> None:
@@ -78,10 +77,10 @@ class CodeIndex:
 
     @classmethod
     def create(cls, folder: Path | str, *, profile: Profile | str = "default", encoder: Encoder | None = None) -> Self:
-        """Make an empty index in a new or empty folder, and open it for writing.
+        """Create an empty index in a new or empty folder, and open it for writing.
 
         Raises:
-            CorpusIndexError: the folder holds something, or cannot be written.
+            CorpusIndexError: the folder is not empty, or cannot be written.
         """
         make_folder(Path(folder), profile_named(profile) if isinstance(profile, str) else profile, encoder)
         return cls(Path(folder), writable=True, encoder=encoder)
@@ -92,22 +91,21 @@ class CodeIndex:
 
         Args:
             folder: of the index.
-            writable: to add and remove; no other process may then write.
-            encoder: the one that it was made with. Without it nothing can be added to an index with vectors, nor found
-                by vector.
+            writable: allow changes; no other process may then write.
+            encoder: of the index. Without it an index with vectors cannot be changed or searched by vector.
 
         Raises:
-            CorpusIndexError: no index, one of another version, made with another encoder, damaged (the file is named),
-                or locked by another writer.
+            CorpusIndexError: there is no index; or it has another format version or encoder, is damaged (the file is
+                named), or is locked by another writer.
         """
         return cls(Path(folder), writable=writable, encoder=encoder)
 
     @classmethod
     def repair(cls, folder: Path | str, *, encoder: Encoder | None = None) -> int:
-        """Make what is damaged in postings and vectors anew from the stored texts, and commit.
+        """Compute damaged postings and vectors again from the stored texts, and commit.
 
         Returns:
-            How many documents were fingerprinted or encoded again.
+            Number of documents that were fingerprinted or encoded again.
         """
         with cls(Path(folder), writable=True, encoder=encoder, damaged=True) as index:
             return index._restore()
@@ -123,12 +121,12 @@ class CodeIndex:
             return self._postings.documents
 
     def close(self) -> None:
-        """Let go of files and lock; what was not committed is gone."""
+        """Release files and lock; uncommitted changes are lost."""
         self._open.close()
 
     @contextmanager
     def snapshot(self) -> Iterator[Self]:
-        """Inside this block a reader sees one state, whatever others commit; without it each call sees the last one."""
+        """Keep one state for a reader within the block; without it each call sees the last commit."""
         with self._lock:
             if self.writable or self._depth:
                 yield self
@@ -136,6 +134,7 @@ class CodeIndex:
             self._catalogue.begin(write=False)
             self._depth += 1
             try:
+                # the catalogue's state is fixed now; the files must be those of its generation
                 if self._catalogue.generation != self._postings.generation:
                     self._postings, self._vectors = self._opened()
                 yield self
@@ -150,32 +149,32 @@ class CodeIndex:
         hashes: Iterable[Mapping[Form, Hashes]] | None = None,
         vectors: Iterable[Float32Array] | None = None,
     ) -> AddCounts:
-        """Add documents; a text that is there gets only its further origins.
+        """Add documents; a text that the index has already gets only its further origins.
 
         Args:
-            documents: in any number; they are worked through in batches.
-            hashes: what `fingerprint_hashes` gives for each of them, where it was computed elsewhere.
-            vectors: what the encoder gives for each of them, where it was computed elsewhere.
+            documents: any number; they are added in batches.
+            hashes: result of `fingerprint_hashes` for each of them, if computed elsewhere.
+            vectors: result of the encoder for each of them, if computed elsewhere.
 
         Raises:
             CorpusIndexError: the disk is full, or the index was opened for reading.
         """
         self._begin()
-        return sum((self._add(*batch) for batch in batches(documents, hashes, vectors, size=BATCH)), AddCounts())
+        return sum((self._add(*batch) for batch in batches(documents, hashes, vectors, size=_BATCH)), AddCounts())
 
     def remove(self, *, source: str, path: str | None = None) -> int:
-        """Remove the origins in one file of a source, or in all of it, and documents that were found nowhere else.
+        """Remove the origins in one file of a source, or in all of it, and documents without any other origin.
 
-        The files are then no longer remembered as seen.
+        The rows of the files are removed too.
 
         Returns:
-            How many documents are gone.
+            Number of removed documents.
         """
         self._begin()
         return self.remove_documents(self._catalogue.remove_origins(source, path))
 
     def remove_documents(self, ids: Iterable[int]) -> int:
-        """Remove documents with all their origins; gives how many there were."""
+        """Remove documents with all their origins, and return how many there were."""
         self._begin()
         gone = np.fromiter(ids, np.int64)
         self._postings.remove_all(gone)
@@ -199,7 +198,7 @@ class CodeIndex:
             self._catalogue.commit(generation)
 
     def compact(self) -> None:
-        """Merge files into as few as there can be, then commit. Answers do not change, but for those by vector."""
+        """Merge the files into as few as possible, then commit. Only the results by vector may change."""
         self._begin()
         with self._all_or_nothing():
             self._postings.compact()
@@ -208,7 +207,7 @@ class CodeIndex:
         self.commit()
 
     def roll_back(self) -> None:
-        """Forget everything since the last commit."""
+        """Undo everything since the last commit."""
         self._catalogue.roll_back()
         self._postings, self._vectors = self._opened()
 
@@ -216,7 +215,7 @@ class CodeIndex:
         """Read every file of postings and vectors in full.
 
         Raises:
-            CorpusIndexError: one is damaged; it is named.
+            CorpusIndexError: a file is damaged; it is named.
         """
         with self.snapshot():
             self._postings.check()
@@ -224,35 +223,37 @@ class CodeIndex:
                 self._vectors.check()
 
     def document(self, number: int) -> StoredDocument:
-        """The document of that number.
+        """Return the document of that number.
 
         Raises:
-            CorpusIndexError: there is none.
+            CorpusIndexError: there is no such document.
         """
-        for found in self.documents([number]):
-            return found
+        for document in self.documents([number]):
+            return document
         raise CorpusIndexError(f"{self.folder}: no document {number}")
 
     def documents(self, ids: Sequence[int]) -> list[StoredDocument]:
-        """The documents of these numbers in that order; those that are not there are left out."""
+        """Return the documents of these numbers in that order; absent ones are left out."""
         with self.snapshot():
-            found = {one.id: one for one in self._catalogue.documents(ids)}
-        return [found[number] for number in ids if number in found]
+            documents = {document.id: document for document in self._catalogue.documents(ids)}
+        return [documents[number] for number in ids if number in documents]
 
     def ids(self) -> list[int]:
-        """The numbers of all documents, ascending."""
+        """Return the numbers of all documents, ascending."""
         with self.snapshot():
             return self._catalogue.ids()
 
     def candidates_by_fingerprints(
         self, text: str, language: str | None = None, *, candidates: int = CANDIDATES
     ) -> dict[Form, Overlap | TooShort]:
-        """Documents that share fingerprints with a text, form by form."""
-        found = fingerprint(text, language, self.profile)
+        """Return documents that share fingerprints with a text, form by form."""
+        channels = fingerprint(text, language, self.profile)
         with self.snapshot():
             return {
-                form: self.overlap(form, one.hashes, candidates=candidates) if isinstance(one, Fingerprints) else one
-                for form, one in found.items()
+                form: channel
+                if isinstance(channel, TooShort)
+                else self.overlap(form, channel.hashes, candidates=candidates)
+                for form, channel in channels.items()
             }
 
     def overlap(self, form: Form, hashes: Hashes, *, candidates: int = CANDIDATES) -> Overlap:
@@ -264,88 +265,88 @@ class CodeIndex:
             )
 
     def shared(self, form: Form, hashes: Hashes, documents: Ids) -> NDArray[np.int32]:
-        """|Q ∩ D|, [documents]: how many distinct ones of these hashes each document has, however common they are."""
+        """Return |Q ∩ D|, [documents]: the number of distinct ones of these hashes in each document."""
         with self.snapshot():
             return self._postings.shared(form, hashes, documents)
 
     def sizes(self, form: Form, documents: Ids) -> NDArray[np.int32]:
-        """|D|, [documents]: how many distinct fingerprints each document has; 0 for one that is not there."""
+        """Return |D|, [documents]: the number of distinct fingerprints of each document; 0 for an absent one."""
         with self.snapshot():
             return self._postings.sizes(form, documents)
 
     def frequencies(self, form: Form, hashes: Hashes) -> NDArray[np.int64]:
-        """In how many documents each of these hashes stands."""
+        """Return the number of documents that contain each of these hashes."""
         with self.snapshot():
             return self._postings.frequencies(form, hashes)
 
     def calibration(self) -> IndexCalibration | None:
-        """False-positive rates measured on this index, else the shipped ones of its profile, else None.
+        """Return the false-positive rates of this index, else the shipped ones of its profile, else None.
 
         Raises:
-            DataError: the index has its own, and they cannot be read.
+            DataError: the index has its own rates, and they cannot be read.
         """
         return calibration_for(self.folder, self.profile)
 
     def keep_calibration(self, calibration: IndexCalibration) -> str:
-        """Let what was measured on this index stand in place of what is shipped; gives where it is."""
+        """Store rates that were measured on this index, to be used instead of the shipped ones; return their place."""
         calibration.save(self.folder / FILE)
         return str(self.folder / FILE)
 
     @property
     def encoder_digest(self) -> str | None:
-        """Digest of the encoder that it was made with; None without vectors."""
+        """Digest of the encoder of the index; None without vectors."""
         return self._described.encoder_digest
 
     @property
     def finds_by_vector(self) -> bool:
-        """Whether `candidates_by_vector` can answer: the index has vectors and was opened with its encoder."""
+        """True if the index has vectors and was opened with its encoder, so that `candidates_by_vector` works."""
         return self._encoder is not None
 
     def candidates_by_vector(self, text: str, n: int = CANDIDATES) -> tuple[Ids, Float32Array]:
-        """The n documents whose vectors are nearest to that of a text: numbers and cosine similarities, nearest first.
+        """Return the n documents with the nearest vectors: numbers and cosine similarities, nearest first.
 
         Raises:
             CorpusIndexError: the index has no vectors, or was opened without its encoder.
         """
         if self._encoder is None:
-            had = (
+            reason = (
                 f"was opened without its encoder {self._described.encoder}"
                 if self._described.encoder
                 else "has no vectors"
             )
-            raise CorpusIndexError(f"{self.folder}: {had}: nothing can be found by vector")
+            raise CorpusIndexError(f"{self.folder}: {reason}: it cannot be searched by vector")
         (vector,) = for_queries(self._encoder).encode([text])
         with self.snapshot():
             assert self._vectors is not None  # noqa: S101  an index with an encoder has them
             return self._vectors.search(vector, n)
 
     def mark_seen(self, source: str, files: Iterable[SeenFile]) -> None:
-        """Remember files of a source, read or skipped; the last word on a path counts."""
+        """Record files of a source, read or skipped; a later row of the same path replaces an earlier one."""
         self._begin()
         self._catalogue.mark_seen(source, files)
 
     def seen(self, source: str) -> dict[str, SeenFile]:
-        """The files of a source that are remembered, by path."""
+        """Return the recorded files of a source, by path."""
         with self.snapshot():
-            return {one.path: one for one in self._catalogue.seen(source)}
+            return {file.path: file for file in self._catalogue.seen(source)}
 
     def paths(self, source: str) -> list[str]:
-        """The files of a source that documents were found in, ascending."""
+        """Return the files of a source that have documents, ascending."""
         with self.snapshot():
             return self._catalogue.paths(source)
 
     def languages(self) -> dict[str | None, int]:
-        """Documents by language, the most frequent first; None where it is not known."""
+        """Return the documents by language, the most frequent first; None is an unknown language."""
         with self.snapshot():
             return self._catalogue.languages()
 
     def licences(self) -> dict[str, int]:
-        """Files by licence, the most frequent first."""
+        """Return the files by licence, the most frequent first."""
         with self.snapshot():
             return self._catalogue.licences()
 
     def info(self) -> IndexInfo:
-        """What the index holds."""
+        """Return counts and sizes of the index."""
         with self.snapshot():
             documents, origins, seen = self._catalogue.count()
             sizes = {"catalogue": self._catalogue.size, "postings": self._postings.bytes}
@@ -370,7 +371,7 @@ class CodeIndex:
 
     def _begin(self) -> None:
         if not self.writable:
-            raise CorpusIndexError(f"{self.folder}: was opened for reading; open it with writable=True to change it")
+            raise CorpusIndexError(f"{self.folder}: opened for reading only; expected writable=True")
         if not self._catalogue.in_transaction:
             self._catalogue.begin(write=True)
 
@@ -383,7 +384,7 @@ class CodeIndex:
             raise
 
     def _opened(self) -> tuple[Postings, VectorIndex | None]:
-        """Postings and vectors of the catalogue's generation."""
+        """Return postings and vectors of the catalogue's generation."""
         while True:
             generation = self._catalogue.generation
             try:
@@ -393,7 +394,8 @@ class CodeIndex:
                     vectors = VectorIndex.open(self.folder / VECTORS, generation, **options)
                 return Postings.open(self.folder / POSTINGS, generation, **options), vectors
             except (CorpusIndexError, FileNotFoundError) as error:
-                # a writer may have replaced them since the generation was read: then there is a newer one
+                # a writer may have replaced these files since the number was read: look again, in a new transaction,
+                # because the old one would show the old number for ever
                 if self._catalogue.in_transaction:
                     self._catalogue.roll_back()
                     self._catalogue.begin(write=False)
@@ -416,13 +418,14 @@ class CodeIndex:
         for at, document in enumerate(batch):
             digest = bytes.fromhex(document.digest)
             if digest not in numbers:
-                known = self._catalogue.known(digest)
-                if known is None:
-                    known, following = following, following + 1
+                number = self._catalogue.number_of(digest)
+                if number is None:
+                    number, following = following, following + 1
                     new.append(at)
-                numbers[digest] = known
+                numbers[digest] = number
             places += [(numbers[digest], origin) for origin in document.origins]
         chosen = [batch[at] for at in new]
+        # a dictionary keeps the order of insertion, so these are the digests of `chosen`, in its order
         digests = [digest for digest, number in numbers.items() if number >= first]
         self._catalogue.insert(list(zip(range(first, following), digests, chosen, strict=True)))
         origins = self._catalogue.add_origins(places)
@@ -443,9 +446,9 @@ class CodeIndex:
     ) -> None:
         if not documents:
             return
-        texts = [one.text for one in documents]
+        texts = [document.text for document in documents]
         if hashes is None:
-            hashes = list(fingerprint_hashes(texts, [one.language for one in documents], self.profile))
+            hashes = list(fingerprint_hashes(texts, [document.language for document in documents], self.profile))
         for number, of_document in zip(numbers, hashes, strict=True):
             self._postings.add(number, of_document)
         if self._vectors is not None and self._encoder is not None:
@@ -454,17 +457,17 @@ class CodeIndex:
 
     def _restore(self) -> int:
         self._begin()
-        known = np.array(self._catalogue.ids(), np.int64)
+        stored = np.array(self._catalogue.ids(), np.int64)
         whole = self._postings.ids()
         if self._vectors is not None:
             whole = np.intersect1d(whole, self._vectors.ids())
-        # what lacks one of the two gets both anew
+        # a document that lacks its postings or its vector gets both again
         for part in (self._postings, self._vectors):
             if part is not None:
-                part.remove_all(np.setdiff1d(part.ids(), np.intersect1d(whole, known)))
-        lost = np.setdiff1d(known, whole)
-        for start in range(0, len(lost), BATCH):
-            batch = list(self._catalogue.documents(lost[start : start + BATCH].tolist()))
-            self._index([one.id for one in batch], batch, None, None)
+                part.remove_all(np.setdiff1d(part.ids(), np.intersect1d(whole, stored)))
+        lost = np.setdiff1d(stored, whole)
+        for start in range(0, len(lost), _BATCH):
+            batch = list(self._catalogue.documents(lost[start : start + _BATCH].tolist()))
+            self._index([document.id for document in batch], batch, None, None)
         self.commit()
         return len(lost)

@@ -1,4 +1,4 @@
-"""SPDX licence expressions against the licences that a user does not want."""
+"""Comparison of SPDX licence expressions with licences that a user denies."""
 
 import re
 from collections.abc import Sequence
@@ -12,26 +12,26 @@ _OLD_GNU = re.compile(r"^((?:[al]?gpl|gfdl)-\d\.\d)(\+?)$")
 
 
 def denied(expression: str, rules: Sequence[str]) -> bool:
-    """Whether every way to use what stands under an expression meets a rule.
+    """Return True if an expression leaves no choice of a licence that the rules allow.
 
-    AND asks for both sides, so one of them is enough; OR leaves the choice, so both have to be denied. A licence WITH
-    an exception is still that licence; a rule may also name the exception. Case does not count; `*` in a rule stands
-    for anything: `GPL-*`. `GPL-3.0` is read as `GPL-3.0-only`, `GPL-3.0+` as `GPL-3.0-or-later`. What is no expression
-    is compared as it stands: the rule `unknown` denies what states no licence.
+    AND requires both sides, so one denied side is enough; OR leaves a choice, so both must be denied. A licence WITH an
+    exception is still that licence; a rule may also name the exception. Case does not matter; `*` in a rule matches any
+    text: `GPL-*`. `GPL-3.0` is read as `GPL-3.0-only`, `GPL-3.0+` as `GPL-3.0-or-later`. A text that is not an
+    expression is compared unchanged: the rule `unknown` denies code without a stated licence.
     """
     patterns = [_named(rule) for rule in rules]
     tokens = _TOKEN.findall(expression)
-    found, end = _either(tokens, 0, patterns)
+    verdict, end = _either(tokens, 0, patterns)
     if end == len(tokens):
-        return found is True
+        return verdict is True
     return _meets(expression.strip(), patterns)
 
 
 def checked_rules(rules: Sequence[str]) -> tuple[str, ...]:
-    """The rules, if each names one licence.
+    """Return the rules if each names one licence.
 
     Raises:
-        DataError: one is empty or an expression of several.
+        DataError: a rule is empty, or names several licences.
     """
     for rule in rules:
         words = rule.split()
@@ -49,15 +49,15 @@ def _either(tokens: Sequence[str], at: int, patterns: Sequence[str]) -> tuple[bo
 
 
 def _both(tokens: Sequence[str], at: int, patterns: Sequence[str]) -> tuple[bool | None, int]:
-    value, at = _one(tokens, at, patterns)
+    value, at = _single(tokens, at, patterns)
     while value is not None and at < len(tokens) and tokens[at].upper() == "AND":
-        other, at = _one(tokens, at + 1, patterns)
+        other, at = _single(tokens, at + 1, patterns)
         value = None if other is None else value or other
     return value, at
 
 
-def _one(tokens: Sequence[str], at: int, patterns: Sequence[str]) -> tuple[bool | None, int]:
-    """A licence, with its exception, or what stands in brackets; None where there is neither."""
+def _single(tokens: Sequence[str], at: int, patterns: Sequence[str]) -> tuple[bool | None, int]:
+    """Return the verdict on a licence with its exception, or on a bracket; None if there is neither."""
     if at >= len(tokens) or tokens[at] == ")" or tokens[at].upper() in _OPERATORS:
         return None, -1
     if tokens[at] == "(":
@@ -76,7 +76,7 @@ def _meets(licence: str, patterns: Sequence[str]) -> bool:
 
 
 def _named(licence: str) -> str:
-    """One spelling: lower case, single spaces, GNU licences by their present identifiers."""
+    """Return the canonical spelling: lower case, single spaces, present identifiers of the GNU licences."""
     words = " ".join(licence.casefold().split())
     old = _OLD_GNU.match(words)
     return words if old is None else f"{old[1]}-{'or-later' if old[2] else 'only'}"

@@ -1,7 +1,7 @@
-"""Under which licence a file stands, as far as it is stated in a form that can be read without judgement.
+"""The licence of a file, as far as it is stated in a form that needs no judgement.
 
-In order: what the data set or host says of the repository; the file's own `SPDX-License-Identifier`; the nearest
-folder up the tree that states one, in a package's metadata or in a licence file. Anything else is "unknown".
+In order: the statement of the data set or host about the repository; the file's own `SPDX-License-Identifier`; the
+nearest folder up the tree that states one, in a package's metadata or in a licence file. Anything else is "unknown".
 """
 
 import re
@@ -17,7 +17,7 @@ from packaging.licenses import InvalidLicenseExpression, canonicalize_license_ex
 from assay.provenance.document import UNKNOWN_LICENCE
 
 HEAD = 4096
-"""Characters of a file in which its own licence tag is looked for."""
+"""Characters at the top of a file in which its licence tag is searched for."""
 
 LARGEST_LICENCE_FILE = 200_000
 """Bytes; longer ones are collections of many licences, which no single identifier names."""
@@ -38,7 +38,7 @@ class Metadata(Protocol):
     """The fields of a distribution's METADATA or PKG-INFO file."""
 
     def get_all(self, name: str, failobj: _Default) -> list[str] | _Default:
-        """Every value of a field."""
+        """Return every value of a field."""
         ...
 
 
@@ -103,26 +103,26 @@ _SPELLINGS = {
 
 
 def canonical_licence(expression: str) -> str | None:
-    """An SPDX expression in its one spelling, or None where the text is none.
+    """Return an SPDX expression in its canonical spelling; None if the text is not an expression.
 
     The GNU licences' deprecated identifiers become today's: `GPL-3.0` is `GPL-3.0-only`, `GPL-3.0+` `GPL-3.0-or-later`.
     """
     try:
-        found = str(canonicalize_license_expression(expression.strip()))
+        canonical = str(canonicalize_license_expression(expression.strip()))
     except InvalidLicenseExpression:
         return None
-    return _GNU.sub(lambda one: f"{one[1]}-{one[2]}-{'or-later' if one[3] else 'only'}", found)
+    return _GNU.sub(lambda match: f"{match[1]}-{match[2]}-{'or-later' if match[3] else 'only'}", canonical)
 
 
 def spelt_licence(words: str) -> str | None:
-    """The SPDX expression that a short free-text field means, or None."""
+    """Return the SPDX expression that a short free-text field means, or None."""
     return _SPELLINGS.get(words.strip().casefold()) or canonical_licence(words)
 
 
 def licence_tag(text: str) -> str | None:
-    """What a file says of itself in `SPDX-License-Identifier` lines near its top; None where it says nothing.
+    """Return the licence in the `SPDX-License-Identifier` lines near the top of a file; None without such a line.
 
-    Several tags all hold: AND. A tag that is no SPDX expression gives "unknown", not the licence of the neighbourhood.
+    Several tags are joined by AND. A tag that is not an SPDX expression gives "unknown", not the licence of its folder.
     """
     if "spdx-license" not in (head := text[:HEAD]).casefold():
         return None
@@ -133,31 +133,33 @@ def licence_tag(text: str) -> str | None:
 
 
 def stated_licence(metadata: Metadata) -> str | None:
-    """The licence of a distribution by its own metadata, as an SPDX expression.
+    """Return the licence that a distribution's metadata state, as an SPDX expression.
 
-    The `License-Expression` field (PEP 639), else the trove classifiers, else a short `License` field.
+    It comes from the `License-Expression` field (PEP 639), else the trove classifiers, else a short `License` field.
     """
     if expression := metadata.get_all("License-Expression", [""])[0]:
         return canonical_licence(str(expression)) or str(expression)
-    named = [c.split("::")[-1].strip() for c in metadata.get_all("Classifier", []) if c.startswith("License ::")]
-    named = [name for name in named if name != "OSI Approved"]
-    if named:
-        known = {CLASSIFIERS[name] for name in named if name in CLASSIFIERS}
-        return " OR ".join(sorted(known)) if len(known) == len(set(named)) else None
+    names = [c.split("::")[-1].strip() for c in metadata.get_all("Classifier", []) if c.startswith("License ::")]
+    names = [name for name in names if name != "OSI Approved"]
+    if names:
+        licences = {CLASSIFIERS[name] for name in names if name in CLASSIFIERS}
+        # a classifier that names no single licence makes the whole statement unknown
+        return " OR ".join(sorted(licences)) if len(licences) == len(set(names)) else None
     return spelt_licence(metadata.get_all("License", [""])[0])
 
 
 def all_of(licences: Iterable[str]) -> str:
-    """One expression for licences that all hold; the GNU lesser licences are read with the full one's text beside."""
-    found = dict.fromkeys(licences)
-    if any(one.startswith("LGPL-") for one in found):
-        found = {one: None for one in found if not one.startswith("GPL-")}
-    compound = len(found) > 1
-    return " AND ".join(f"({one})" if compound and " OR " in one else one for one in found)
+    """Join licences that all apply into one expression."""
+    distinct = dict.fromkeys(licences)
+    # the GNU lesser licences come with the text of the full one beside, which does not apply by itself
+    if any(licence.startswith("LGPL-") for licence in distinct):
+        distinct = {licence: None for licence in distinct if not licence.startswith("GPL-")}
+    compound = len(distinct) > 1
+    return " AND ".join(f"({licence})" if compound and " OR " in licence else licence for licence in distinct)
 
 
 def licence_of_text(raw: bytes) -> str | None:
-    """The licence whose full text this is (at most 5 % edited), or None."""
+    """Return the licence whose full text this is (at most 5 % edited), or None."""
     if not raw or len(raw) > LARGEST_LICENCE_FILE:
         return None
     return _identified(raw)
@@ -168,19 +170,19 @@ def _identified(raw: bytes) -> str | None:
     with tempfile.TemporaryDirectory(prefix="assay-") as folder:
         path = Path(folder, "LICENSE")  # the library reads from a file, as UTF-8
         path.write_text(raw.decode("utf-8", "replace"), "utf-8")
-        found = license_id(str(path))
-    if found:
-        return canonical_licence(found)
+        identifier = license_id(str(path))
+    if identifier:
+        return canonical_licence(identifier)
     return "PSF-2.0" if _PYTHON.search(raw) else None
 
 
 def resolved(metadata: str | None, text: str, nearest: str | None) -> str:
-    """The licence of one file.
+    """Return the licence of one file.
 
     Args:
-        metadata: what the data set or host says of the repository.
-        text: of the file. Where its own tag names another licence than the metadata, both are told: nothing is hidden.
-        nearest: what the nearest folder up the tree states.
+        metadata: licence that the data set or host states for the repository.
+        text: of the file. If its own tag names another licence than the metadata, the result names both.
+        nearest: licence that the nearest folder up the tree states.
 
     Returns:
         An SPDX expression, or "unknown".
@@ -194,5 +196,5 @@ def resolved(metadata: str | None, text: str, nearest: str | None) -> str:
 
 
 def identifiers(expression: str) -> frozenset[str]:
-    """The licences and exceptions that an SPDX expression names."""
+    """Return the licences and exceptions that an SPDX expression names."""
     return frozenset(word for word in re.findall(r"[\w.+:-]+", expression) if word not in _OPERATORS)

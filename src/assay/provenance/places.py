@@ -1,4 +1,4 @@
-"""One string → an index: a folder of this machine, or the address of a Qdrant server."""
+"""From a string to an index: a folder, or the address of a Qdrant server."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -17,15 +17,15 @@ SCHEMES = ("http://", "https://")
 
 
 def is_address(place: str) -> bool:
-    """Whether it names a server, not a folder."""
+    """Return True if a place is the address of a server, not a folder."""
     return place.lower().startswith(SCHEMES)
 
 
 def description_at(place: str) -> Description | None:
-    """What the index at a place was made with; None where there is none yet.
+    """Return profile and encoder of the index at a place; None if there is no index yet.
 
     Raises:
-        CorpusIndexError: it is damaged or of another version; the server is not there or refuses.
+        CorpusIndexError: the index is damaged or of another format version; the server does not answer or refuses.
         MissingExtra: an address, without the extra `qdrant`.
     """
     if is_address(place):
@@ -34,7 +34,7 @@ def description_at(place: str) -> Description | None:
 
 
 def create_index(place: str, *, profile: Profile | str = "default", encoder: Encoder | None = None) -> WritableIndex:
-    """Make an empty index, and open it for writing. See `CodeIndex.create` and `QdrantIndex.create`."""
+    """Create an empty index, and open it for writing. See `CodeIndex.create` and `QdrantIndex.create`."""
     if is_address(place):
         return _qdrant().create(place, profile=profile, encoder=encoder)
     return CodeIndex.create(place, profile=profile, encoder=encoder)
@@ -44,7 +44,7 @@ def open_index(place: str, *, writable: bool = False, encoder: Encoder | None = 
     """Open an index. See `CodeIndex.open` and `QdrantIndex.open`.
 
     Raises:
-        CorpusIndexError: there is none, it was made with another encoder, or it cannot be had.
+        CorpusIndexError: there is no index, it has another encoder, or it cannot be opened.
         MissingExtra: an address, without the extra `qdrant`.
     """
     if is_address(place):
@@ -53,10 +53,10 @@ def open_index(place: str, *, writable: bool = False, encoder: Encoder | None = 
 
 
 def folder_named(place: str, purpose: str) -> Path:
-    """The folder of an index that has one.
+    """Return the folder of an index.
 
     Raises:
-        CorpusIndexError: the place is an address.
+        CorpusIndexError: the place is an address, and `purpose` needs a folder.
     """
     if is_address(place):
         raise CorpusIndexError(f"{place}: {purpose}: expected the folder of an index")

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from itertools import islice
 
 from assay.provenance.document import Document
-from assay.provenance.filters import DEFAULT_FILTERS, Filters, decoded, language_of_file
+from assay.provenance.filters import DEFAULT_FILTERS, Filters, decode_source, language_of_file
 from assay.provenance.licences import resolved
 from assay.provenance.sources.entry import Entry, Reason
 from assay.provenance.splitting import Granularity, Piece, pieces
@@ -116,7 +116,7 @@ def read_entry(source: str, entry: Entry, settings: IndexSettings, stamp: str | 
     if stamp is not None and stamp.endswith(f":{after.content}"):
         return FileRead(bare, str(after), unchanged=True, size=size)
     try:
-        text, assumed = (raw, False) if isinstance(raw, str) else decoded(raw)
+        text, assumed = (raw, False) if isinstance(raw, str) else decode_source(raw)
     except UnicodeError:
         return replace(unread, skipped="undecodable", size=size)
     split = _documents(source, entry, settings, text)

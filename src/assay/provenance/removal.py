@@ -1,4 +1,4 @@
-"""Taking corpora, or files of them, out of an index."""
+"""Removal of corpora, or of some of their files, from an index."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -11,7 +11,7 @@ from assay.provenance.sources.open import source_name
 
 @dataclass(frozen=True, slots=True)
 class Removed:
-    """What was removed: files that documents had been found in, and documents found nowhere else."""
+    """Counts of a removal: files that had documents, and documents without any other origin."""
 
     files: int
     documents: int
@@ -22,12 +22,11 @@ def remove(index: WritableIndex, corpora: Sequence[str], path_patterns: tuple[st
 
     Args:
         index: open for writing; the caller commits.
-        corpora: paths as they were added, or names that the index knows; a folder stands for every source in it; empty:
-            all of them.
-        path_patterns: empty: everything.
+        corpora: paths as they were added, or names of sources; a folder includes every source in it; empty: all.
+        path_patterns: of the files; empty: all.
 
     Raises:
-        DataError: the index knows no such corpus, or has no such file.
+        DataError: the index has no such corpus, or no such file.
     """
     sources = list(dict.fromkeys(name for corpus in corpora for name in _named(index, corpus)))
     files = documents = 0
@@ -45,8 +44,10 @@ def remove(index: WritableIndex, corpora: Sequence[str], path_patterns: tuple[st
 
 
 def _named(index: WritableIndex, corpus: str) -> list[str]:
-    known = index.info().sources
+    sources = index.info().sources
     for name in (corpus, source_name(corpus)):
-        if found := [one for one in known if one == name or one.startswith(f"{name}/")]:
-            return found
-    raise DataError(f"{corpus}: not in the index; expected one of {', '.join(known[:5]) or 'none: it is empty'}")
+        if matches := [source for source in sources if source == name or source.startswith(f"{name}/")]:
+            return matches
+    raise DataError(
+        f"{corpus}: not in the index; expected one of {', '.join(sources[:5]) or 'none, because it is empty'}"
+    )

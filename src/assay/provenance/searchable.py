@@ -1,4 +1,4 @@
-"""What a trace and a build ask of an index, in a folder (`CodeIndex`) or on servers (`QdrantIndex`)."""
+"""Interfaces of an index, in a folder (`CodeIndex`) or on servers (`QdrantIndex`), for traces and builds."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager
@@ -15,12 +15,12 @@ from assay.types import Float32Array
 
 
 class Searchable(Protocol):
-    """Documents that are found by fingerprints or vectors.
+    """Index that can be searched by fingerprints or vectors.
 
     Attributes:
         profile: of the fingerprints.
-        encoder_digest: of the encoder that it was made with; None without vectors.
-        finds_by_vector: whether `candidates_by_vector` can answer.
+        encoder_digest: of the encoder of the index; None without vectors.
+        finds_by_vector: True if `candidates_by_vector` works.
     """
 
     @property
@@ -35,64 +35,64 @@ class Searchable(Protocol):
     def __len__(self) -> int: ...
 
     def close(self) -> None:
-        """Let go of files or connections."""
+        """Release files or connections."""
         ...
 
     def snapshot(self) -> AbstractContextManager[object]:
-        """A block in which answers belong together, as far as the index can promise that."""
+        """Return a context in which results belong to one state, as far as the index can guarantee that."""
         ...
 
     def calibration(self) -> IndexCalibration | None:
-        """False-positive rates measured on this index, else the shipped ones of its profile, else None."""
+        """Return the false-positive rates of this index, else the shipped ones of its profile, else None."""
         ...
 
     def keep_calibration(self, calibration: IndexCalibration) -> str:
-        """Let what was measured on this index stand in place of what is shipped; gives where it is."""
+        """Store rates that were measured on this index, to be used instead of the shipped ones; return their place."""
         ...
 
     def overlap(self, form: Form, hashes: Hashes, *, candidates: int = CANDIDATES) -> Overlap:
-        """Documents that share these fingerprints, in text order."""
+        """Return documents that share these fingerprints, which are in text order."""
         ...
 
     def shared(self, form: Form, hashes: Hashes, documents: Ids) -> NDArray[np.int32]:
-        """|Q ∩ D|, [documents]: how many distinct ones of these hashes each document has."""
+        """Return |Q ∩ D|, [documents]: the number of distinct ones of these hashes in each document."""
         ...
 
     def sizes(self, form: Form, documents: Ids) -> NDArray[np.int32]:
-        """|D|, [documents]: how many distinct fingerprints each document has; 0 for one that is not there."""
+        """Return |D|, [documents]: the number of distinct fingerprints of each document; 0 for an absent one."""
         ...
 
     def frequencies(self, form: Form, hashes: Hashes) -> NDArray[np.int64]:
-        """In how many documents each of these hashes stands."""
+        """Return the number of documents that contain each of these hashes."""
         ...
 
     def candidates_by_vector(self, text: str, n: int = CANDIDATES) -> tuple[Ids, Float32Array]:
-        """The n documents nearest by vector: numbers and cosine similarities, nearest first."""
+        """Return the n documents nearest by vector: numbers and cosine similarities, nearest first."""
         ...
 
     def document(self, number: int) -> StoredDocument:
-        """The document of that number."""
+        """Return the document of that number."""
         ...
 
     def documents(self, ids: Sequence[int]) -> list[StoredDocument]:
-        """The documents of these numbers in that order; those that are not there are left out."""
+        """Return the documents of these numbers in that order; absent ones are left out."""
         ...
 
     def languages(self) -> Mapping[str | None, int]:
-        """Documents by language, the most frequent first."""
+        """Return the documents by language, the most frequent first."""
         ...
 
     def licences(self) -> Mapping[str, int]:
-        """Files by licence, the most frequent first."""
+        """Return the files by licence, the most frequent first."""
         ...
 
     def info(self) -> IndexInfo:
-        """What the index holds."""
+        """Return counts and sizes of the index."""
         ...
 
 
 class WritableIndex(Searchable, Protocol):
-    """An index that can be built: documents come and go, and the files that they came from are remembered."""
+    """Index that can be changed: documents are added and removed, and the files that were read are recorded."""
 
     def add(
         self,
@@ -101,25 +101,25 @@ class WritableIndex(Searchable, Protocol):
         hashes: Iterable[Mapping[Form, Hashes]] | None = None,
         vectors: Iterable[Float32Array] | None = None,
     ) -> AddCounts:
-        """Add documents; a text that is there gets only its further origins."""
+        """Add documents; a text that the index has already gets only its further origins."""
         ...
 
     def remove(self, *, source: str, path: str | None = None) -> int:
-        """Remove the origins in one file of a source, or in all of it, and documents that were found nowhere else."""
+        """Remove the origins in one file of a source, or in all of it, and documents without any other origin."""
         ...
 
     def commit(self) -> None:
-        """Make everything so far durable."""
+        """Make all changes durable."""
         ...
 
     def mark_seen(self, source: str, files: Iterable[SeenFile]) -> None:
-        """Remember files of a source, read or skipped; the last word on a path counts."""
+        """Record files of a source, read or skipped; a later row of the same path replaces an earlier one."""
         ...
 
     def seen(self, source: str) -> dict[str, SeenFile]:
-        """The files of a source that are remembered, by path."""
+        """Return the recorded files of a source, by path."""
         ...
 
     def paths(self, source: str) -> list[str]:
-        """The files of a source that documents were found in, ascending."""
+        """Return the files of a source that have documents, ascending."""
         ...

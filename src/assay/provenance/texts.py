@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from assay.errors import DataError
-from assay.provenance.filters import MEGABYTE, Filters, decoded, language_of_file
+from assay.provenance.filters import MEGABYTE, Filters, decode_source, language_of_file
 from assay.provenance.sources.entry import Entry
 from assay.provenance.sources.open import CorpusOptions, open_sources
 from assay.provenance.splitting import pieces
@@ -61,7 +61,7 @@ def _read(entry: Entry, filters: Filters) -> SourceText | None:
         raw = entry.content.read(filters.largest + 1)
         if filters.by_bytes(raw.encode("utf-8", "surrogatepass") if isinstance(raw, str) else raw):
             return None
-        text = raw if isinstance(raw, str) else decoded(raw)[0]
+        text = raw if isinstance(raw, str) else decode_source(raw)[0]
     except (OSError, UnicodeError):
         return None
     language = entry.facts.language or language_of_file(entry.path, text[:200])
@@ -80,7 +80,7 @@ def read_source_text(path: Path, language: str | None = None) -> SourceText:
         else:
             with path.open("rb") as file:
                 raw = file.read(LARGEST_TEXT + 1)
-        text = decoded(raw)[0]
+        text = decode_source(raw)[0]
     except (OSError, UnicodeError) as error:
         raise DataError(f"{path}: cannot be read: {getattr(error, 'strerror', None) or error}") from error
     reason = Filters(largest=LARGEST_TEXT).by_bytes(raw)

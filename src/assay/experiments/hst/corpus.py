@@ -11,7 +11,7 @@ import numpy as np
 
 from assay.code import functions_in
 from assay.evaluation import ShingleIndex, shingles
-from assay.provenance import Cut, Document, Origin
+from assay.provenance import Document, Origin, TokenizedText
 from assay.testbed import library_root
 
 SHORTEST = 7
@@ -32,7 +32,7 @@ class Target:
     """
 
     at: int
-    cut: Cut
+    cut: TokenizedText
     group: str
 
 
@@ -102,12 +102,12 @@ def search_space(documents: Sequence[Document], *, smallest: int, targets: int, 
     order = list(range(len(documents)))
     draw.shuffle(order)
     first: list[int] = []
-    cuts: dict[int, Cut] = {}
+    cuts: dict[int, TokenizedText] = {}
     longest = min(targets // 2, smallest // 2)
     for at in order:
         if not is_unseen(documents[at]) or len(documents[at].text) < long:  # a token is at least one character
             continue
-        cut = Cut.of(documents[at].text, documents[at].language)
+        cut = TokenizedText.of(documents[at].text, documents[at].language)
         if len(cut) >= long:
             first.append(at)
             cuts[at] = cut
@@ -124,7 +124,7 @@ def search_space(documents: Sequence[Document], *, smallest: int, targets: int, 
         document = ordered[at]
         if not is_unseen(document):
             continue
-        cut = cuts.get(arranged[at]) or Cut.of(document.text, document.language)
+        cut = cuts.get(arranged[at]) or TokenizedText.of(document.text, document.language)
         if len(cut) >= SHORTEST:
             searched.append(Target(at, cut, group_of(document)))
     return SearchSpace(ordered, tuple(searched), _right(ordered, [target.at for target in searched]))

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from assay.code import Variant, variants
-from assay.provenance import CodeIndex, Cut, Document, Origin, Trace, TraceSettings, trace
+from assay.provenance import CodeIndex, Document, Origin, TokenizedText, Trace, TraceSettings, trace
 from assay.retrieval import open_encoder
 from assay.types import Sample
 
@@ -50,7 +50,7 @@ def traced_function(functions: Sequence[Sample], folder: Path) -> Traced | None:
         index.add(document(function) for function in functions)
         index.commit()
         for function in functions:
-            if len(Cut.of(function.text, "python")) not in TOKENS:
+            if len(TokenizedText.of(function.text, "python")) not in TOKENS:
                 continue
             (variant,) = variants(function.text, 1).variants or (None,)
             if variant is not None and renamed_in(variant) >= FEWEST_CHANGED:

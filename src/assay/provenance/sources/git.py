@@ -323,7 +323,7 @@ def _sizes(repository: Path, missing: frozenset[str]) -> Iterator[Callable[[str]
 
 
 def _is_partial(repository: Path) -> bool:
-    """Whether the clone was made with a filter, so that objects may be missing."""
+    """Return True if the clone was made with a filter, so that objects may be missing."""
     return _succeeds(repository, "config", "--get-regexp", r"^(extensions\.partialclone|remote\..*\.promisor)$")
 
 

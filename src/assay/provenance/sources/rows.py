@@ -14,7 +14,7 @@ import pyarrow.parquet as pq
 from assay.datasets import file_error
 from assay.errors import DataError
 from assay.languages import language_named
-from assay.provenance.filters import decoded
+from assay.provenance.filters import decode_source
 from assay.provenance.licences import all_of, spelt_licence
 from assay.provenance.sources.archives import archive_form, decompressed, file_stamp
 from assay.provenance.sources.entry import Entry, Facts, InMemory, Skipped, SourceFile
@@ -217,7 +217,7 @@ def _entry(row: Mapping[str, Any], where: str, columns: ColumnNames, share: floa
     shown = "/".join(part.strip("/") for part in (repository, path) if part) if path else where
     content = cell("text")
     if isinstance(content, bytes):
-        content = decoded(content, words("encoding"))[0]
+        content = decode_source(content, words("encoding"))[0]
     if not isinstance(content, str):
         return Skipped(shown, "no text in the row")
     language = words("language")

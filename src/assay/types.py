@@ -102,7 +102,7 @@ class LogProbScorer(Protocol):
 
     @property
     def name(self) -> str:
-        """What the user called the model."""
+        """The user's name for the model."""
         ...
 
     @property
@@ -126,7 +126,7 @@ class TokenScorer(Protocol):
 
     @property
     def name(self) -> str:
-        """What the user called the model."""
+        """The user's name for the model."""
         ...
 
     @property
@@ -163,7 +163,7 @@ class Embedder(Protocol):
 
     @property
     def name(self) -> str:
-        """What the user called the model."""
+        """The user's name for the model."""
         ...
 
     @property
@@ -188,7 +188,7 @@ class Generator(Protocol):
 
     @property
     def name(self) -> str:
-        """What the user called the model."""
+        """The user's name for the model."""
         ...
 
     def generate(
@@ -250,7 +250,7 @@ class Encoder(Protocol):
 
     @property
     def name(self) -> str:
-        """What the user called it."""
+        """The user's name for it."""
         ...
 
     @property
@@ -270,7 +270,7 @@ class Encoder(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Score:
-    """What one score says of one sample. `value` is NaN exactly when `reason` is given."""
+    """The value of one score for one sample. `value` is NaN exactly when there is a `reason`."""
 
     sample_id: str
     name: str

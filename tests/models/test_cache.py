@@ -300,7 +300,7 @@ def test_a_problem_goes_to_the_log_unless_someone_listens(opened, caplog):
 
 def test_a_file_that_is_no_database_is_refused_and_left_alone(path):
     path.write_bytes(b"not a database" * 1000)
-    with pytest.raises(CacheError, match="is no statistics cache that can be used: file is not a database"):
+    with pytest.raises(CacheError, match="is not a usable statistics cache: file is not a database"):
         StatisticsCache(path)
     assert path.read_bytes() == b"not a database" * 1000
 

@@ -172,7 +172,7 @@ def test_a_server_of_prompt_logprobs_is_understood_with_its_own_ids(model, serve
 def test_a_server_that_gives_none_is_told_with_its_own_words(model, server):
     server.reply = lambda *_: completion("I write on")
     server.script = [(400, {"error": {"message": "echo is not supported"}}, {})]
-    with pytest.raises(MissingCapability, match=r"echo is not supported; `prompt_logprobs` was passed over"):
+    with pytest.raises(MissingCapability, match=r"echo is not supported; `prompt_logprobs` was ignored"):
         list(model.completed(["abc"]))
 
 

@@ -9,7 +9,7 @@ from transformers import MambaConfig, MambaForCausalLM
 
 from assay.models import ModelSettings
 from assay.models.loading import Checkpoint
-from assay.models.prefixes import Prefixes, goes_on, readings_of, together
+from assay.models.prefixes import Prefixes, continues_from_cache, families_of, readings_of
 from assay.models.transformers_backend import TransformersModel
 
 TEXT = "def area(width, height):\n    return"
@@ -61,7 +61,7 @@ def positions_given(model, answers):
 
 @pytest.mark.parametrize("family", FAMILIES)
 def test_it_is_shared_wherever_no_layer_keeps_a_window(family):
-    assert goes_on(tiny(family)) == (family not in WINDOWED)
+    assert continues_from_cache(tiny(family)) == (family not in WINDOWED)
 
 
 @pytest.mark.parametrize("family", FAMILIES)
@@ -104,7 +104,7 @@ def test_one_path_is_kept_and_no_more():
 
 def test_a_model_with_a_state_in_place_of_positions_reads_every_prompt_whole():
     model = mamba()
-    assert not goes_on(model)
+    assert not continues_from_cache(model)
     found = TransformersModel(Checkpoint("mamba", model, byte_tokenizer(), ()), ModelSettings(max_length=CONTEXT))
     alone = [next(found.generate([prompt], max_new_tokens=4)) for prompt in PROMPTS[:4]]
     assert list(found.generate(PROMPTS[:4], max_new_tokens=4)) == alone
@@ -115,7 +115,7 @@ def test_a_model_whose_cached_states_are_not_its_own_is_found_out():
     model.model.layers[0].self_attn.k_proj.register_forward_hook(
         lambda _, inputs, output: output * (1 + (inputs[0].shape[1] == 1))
     )
-    assert not goes_on(model)
+    assert not continues_from_cache(model)
 
 
 SEQUENCES = st.lists(st.lists(st.integers(0, 2), min_size=1, max_size=7), min_size=1, max_size=14)
@@ -124,7 +124,7 @@ SEQUENCES = st.lists(st.lists(st.integers(0, 2), min_size=1, max_size=7), min_si
 @given(prompts=SEQUENCES, size=st.integers(1, 5))
 def test_no_position_is_read_twice_whatever_the_batches(prompts, size):
     """As many as there are distinct beginnings: the nodes of the prompts' tree."""
-    ordered = [prompts[row] for family in together(prompts) for row in family]
+    ordered = [prompts[row] for family in families_of(prompts) for row in family]
     path, read = [], 0
     for start in range(0, len(ordered), size):
         batch = ordered[start : start + size]
@@ -152,4 +152,4 @@ def test_what_forks_at_one_place_is_read_in_one_pass():
 
 @given(prompts=SEQUENCES)
 def test_every_prompt_is_in_one_family(prompts):
-    assert sorted(row for family in together(prompts) for row in family) == list(range(len(prompts)))
+    assert sorted(row for family in families_of(prompts) for row in family) == list(range(len(prompts)))

@@ -86,7 +86,7 @@ def model(installed):
 
 def test_without_the_package_the_extra_is_named(monkeypatch):
     monkeypatch.setitem(sys.modules, "vllm", None)
-    with pytest.raises(MissingExtra, match=r"needs the package 'vllm': pip install 'assay\[vllm\]'"):
+    with pytest.raises(MissingExtra, match=r"needs the package 'vllm': pip install 'assay-code\[vllm\]'"):
         open_model("vllm:someone/model")
 
 

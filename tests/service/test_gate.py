@@ -25,14 +25,14 @@ def gates():
 def test_the_value_of_a_call_comes_back(gates):
     gate = gates(workers=1, waiting=0, seconds=60)
     assert asyncio.run(gate.run(divmod, 7, 2)) == (3, 1)
-    assert gate.taken == 0
+    assert gate.calls == 0
 
 
 def test_an_exception_of_a_call_comes_back(gates):
     gate = gates(workers=1, waiting=0, seconds=60)
     with pytest.raises(ZeroDivisionError):
         asyncio.run(gate.run(divmod, 7, 0))
-    assert gate.taken == 0
+    assert gate.calls == 0
 
 
 def test_a_call_beyond_those_that_may_wait_is_told_to_come_back(gates):
@@ -61,8 +61,8 @@ def test_a_call_that_takes_too_long_keeps_its_place_until_it_ends(gates):
         with pytest.raises(Busy):
             await gate.run(released.wait, 60)
         released.set()
-        while gate.taken:  # noqa: ASYNC110  nothing tells when an abandoned call ends
+        while gate.calls:  # noqa: ASYNC110  nothing tells when an abandoned call ends
             await asyncio.sleep(0)
-        return gate.taken
+        return gate.calls
 
     assert asyncio.run(scene()) == 0

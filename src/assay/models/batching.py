@@ -23,7 +23,7 @@ Result = TypeVar("Result")
 
 
 class TokenBudget:
-    """How many tokens, padding included, one batch may hold. It only ever shrinks."""
+    """The number of tokens, padding included, that one batch may hold. It only ever shrinks."""
 
     def __init__(self, tokens: int) -> None:
         if tokens < 1:
@@ -54,14 +54,15 @@ class TokenBudget:
             else:
                 yield result
                 continue
-            # Outside the except clause: the exception's frames hold the tensors that have to go first.
+            # Outside the except clause: the exception's frames keep the tensors of the failed batch alive.
             self.tokens = batch[0].tokens * (len(batch) // 2)
             waiting.extendleft(reversed(batch))
             if torch.cuda.is_available():
                 torch.cuda.empty_cache()
 
     def _next(self, waiting: deque[Work]) -> list[Work]:
-        """The longest piece and as many after it as fit; one piece always fits."""
+        """Return the longest piece and as many after it as fit; one piece always fits."""
+        # The queue is sorted, so the first piece sets the width of the batch: cost = longest × number of pieces.
         longest = max(1, waiting[0].tokens)
         return [waiting.popleft() for _ in range(min(len(waiting), max(1, self.tokens // longest)))]
 
@@ -70,5 +71,5 @@ OUT_OF_MEMORY = ("DefaultCPUAllocator", "not enough memory", "MPS backend out of
 
 
 def is_out_of_memory(error: RuntimeError) -> bool:
-    """Whether an allocation failed: on CUDA by its type, on the CPU and on MPS by its words, their only mark."""
-    return isinstance(error, torch.cuda.OutOfMemoryError) or any(words in str(error) for words in OUT_OF_MEMORY)
+    """Return True if an allocation failed: on CUDA by its type, on CPU and MPS by its message (the type is general)."""
+    return isinstance(error, torch.cuda.OutOfMemoryError) or any(message in str(error) for message in OUT_OF_MEMORY)

@@ -1,4 +1,4 @@
-"""What a model once computed is kept: SQLite in WAL mode, one row per text, one transaction per batch."""
+"""The cache of model results: SQLite in WAL mode, one row per text, one transaction per batch."""
 
 import hashlib
 import logging
@@ -31,7 +31,7 @@ LOOKUP = 256
 """Texts looked up by one query."""
 
 BLOCK = 4096
-"""Texts put in order at a time: what the cache gives at once must not pile up behind one text that is missing."""
+"""Texts put in order at a time: a missing text must not hold back an unlimited number of cached texts."""
 
 _SCHEMA = """
 CREATE TABLE IF NOT EXISTS models (id INTEGER PRIMARY KEY, digest TEXT UNIQUE NOT NULL, name TEXT NOT NULL);
@@ -52,12 +52,15 @@ _ARRAYS = (
 )
 _BYTES_PER_TOKEN = 4 * (len(_ARRAYS) + 2)
 _LOG_PROBS_ALONE = b"L"
-"""Before the two arrays of a model that gives no more: the length is odd, as that of whole statistics never is."""
+"""Prefix of an entry with token ids and log-probabilities alone.
+
+It makes the length odd; the length of whole statistics is even, so the two cannot be confused.
+"""
 
 
 @dataclass(frozen=True, slots=True)
 class CachedModel:
-    """What the cache holds of one model."""
+    """Entries of one model in the cache."""
 
     name: str
     digest: str
@@ -66,7 +69,7 @@ class CachedModel:
 
 @dataclass(frozen=True, slots=True)
 class CacheInfo:
-    """What the cache holds. `bytes` counts the files on disk."""
+    """Content of the cache. `bytes` counts the files on disk."""
 
     path: Path
     entries: int
@@ -75,7 +78,7 @@ class CacheInfo:
 
 
 def default_cache_path() -> Path:
-    """Where statistics are kept unless someone says otherwise.
+    """Return the path of the cache that is used by default.
 
     The folder is $ASSAY_CACHE, else $XDG_CACHE_HOME/assay, else the platform's own: ~/Library/Caches/assay on
     macOS, %LOCALAPPDATA%/assay on Windows, ~/.cache/assay elsewhere.
@@ -92,23 +95,23 @@ def default_cache_path() -> Path:
 
 
 def text_digest(text: str) -> bytes:
-    """SHA-256 of a text; lone surrogates, which broken JSON escapes leave behind, are part of it."""
+    """Return the SHA-256 of a text; lone surrogates, which broken JSON escapes leave behind, are part of it."""
     return hashlib.sha256(text.encode("utf-8", "surrogatepass")).digest()
 
 
 class StatisticsCache:
     """A file of token statistics, keyed by model digest and text digest.
 
-    Several processes may use one file at once; an object is for one thread at a time. What a `store` returned from has
-    been written: killing the process afterwards loses nothing. The file is closed by `close`, at the end of a `with`,
-    or with the last reference.
+    Several processes may use one file at once; an object is for one thread at a time. When `store` returns, its entries
+    are on disk: killing the process afterwards loses nothing. The file is closed by `close`, at the end of a `with`, or
+    with the last reference.
     """
 
     def __init__(self, path: Path | str | None = None) -> None:
         """Open or create the file at `path` (default: `default_cache_path()`).
 
         Raises:
-            CacheError: the file cannot be created or read, or is no statistics cache of this format.
+            CacheError: the file cannot be created or read, or is not a statistics cache of this format.
         """
         self.path = default_cache_path() if path is None else Path(path)
         try:
@@ -121,7 +124,7 @@ class StatisticsCache:
             self._prepare()
         except sqlite3.Error as error:
             self._connection.close()
-            raise self._problem("is no statistics cache that can be used", error) from error
+            raise self._problem("is not a usable statistics cache", error) from error
         except CacheError:
             self._connection.close()
             raise
@@ -137,7 +140,7 @@ class StatisticsCache:
         self._connection.close()
 
     def lookup(self, model: str, texts: Sequence[str]) -> dict[str, TokenLogProbs]:
-        """The statistics held of these texts under the model of that digest.
+        """Return the statistics of these texts under the model of that digest.
 
         A damaged entry counts as missing, and `store` replaces it.
 
@@ -148,40 +151,40 @@ class StatisticsCache:
         return {keys[key]: value for key, value in self.rows(model, keys, unpack).items()}
 
     def rows(self, model: str, keys: Iterable[bytes], read: Callable[[bytes], Value]) -> dict[bytes, Value]:
-        """What is held under these keys and the model of that digest; `read` raises ValueError for a damaged entry.
+        """Return the values of these keys under the model of that digest; `read` raises ValueError for a damaged entry.
 
         Raises:
             CacheError: the file cannot be read.
         """
-        found: dict[bytes, Value] = {}
+        values: dict[bytes, Value] = {}
         damaged = 0
         pending = list(keys)
         try:
             for start in range(0, len(pending), LOOKUP):
-                some = pending[start : start + LOOKUP]
-                marks = ",".join("?" * len(some))
+                block = pending[start : start + LOOKUP]
+                marks = ",".join("?" * len(block))
                 rows = self._connection.execute(
                     "SELECT text, value FROM statistics JOIN models ON model = id WHERE digest = ?"  # noqa: S608  marks
                     f" AND text IN ({marks})",
-                    (model, *some),
+                    (model, *block),
                 )
                 for key, value in rows:
                     try:
-                        found[key] = read(value)
+                        values[key] = read(value)
                     except ValueError:
                         damaged += 1
         except sqlite3.Error as error:
             raise self._problem("cannot be read", error) from error
         if damaged:
             LOG.warning("cache %s: %d damaged entries are computed again", self.path, damaged)
-        return found
+        return values
 
     def store(self, model: str, name: str, statistics: Iterable[tuple[str, TokenLogProbs]]) -> None:
         """Write statistics of texts under a model, in one transaction.
 
         Args:
             model: digest of the model.
-            name: what the user calls it; shown by `info`.
+            name: the user's name for it; shown by `info`.
             statistics: pairs of text and its statistics.
 
         Raises:
@@ -207,7 +210,7 @@ class StatisticsCache:
             raise self._problem("cannot be written", error) from error
 
     def info(self) -> CacheInfo:
-        """What is held, by model.
+        """Return the size of the cache, and its entries by model.
 
         Raises:
             CacheError: the file cannot be read.
@@ -223,12 +226,12 @@ class StatisticsCache:
         return CacheInfo(self.path, sum(model.entries for model in models), size_on_disk(self.path), models)
 
     def clear(self, model: str | None = None) -> int:
-        """Drop everything, or what is held of one model (its name, or six or more first digits of its digest).
+        """Delete everything, or the entries of one model (its name, or six or more first digits of its digest).
 
         The space is given back.
 
         Returns:
-            How many entries were dropped.
+            The number of deleted entries.
 
         Raises:
             CacheError: the file cannot be written.
@@ -264,12 +267,12 @@ class StatisticsCache:
                 raise CacheError(f"cache {self.path} is another program's database: name another file")
             run_script(self._connection, f"BEGIN IMMEDIATE; {_SCHEMA} PRAGMA user_version = {FORMAT}; COMMIT;")
 
-    def _problem(self, what: str, error: Exception) -> CacheError:
-        return CacheError(f"cache {self.path} {what}: {error}".replace("\n", " "))
+    def _problem(self, problem: str, error: Exception) -> CacheError:
+        return CacheError(f"cache {self.path} {problem}: {error}".replace("\n", " "))
 
 
 def pack(statistics: TokenLogProbs) -> bytes:
-    """A CRC-32 of four bytes, then the arrays one after another, little-endian.
+    """Return a CRC-32 of four bytes, then the arrays one after another, little-endian.
 
     Whole statistics take 36 bytes a token, log-probabilities alone 8 and one byte that says so.
     """
@@ -283,7 +286,7 @@ def pack(statistics: TokenLogProbs) -> bytes:
 
 
 def unpack(blob: bytes) -> TokenLogProbs:
-    """What `pack` packed.
+    """Return the statistics that `pack` packed.
 
     Raises:
         ValueError: the blob is not as it was written.
@@ -296,6 +299,7 @@ def unpack(blob: bytes) -> TokenLogProbs:
     if alone:
         ids, log_probs = np.frombuffer(body, "<i4", count, 1), np.frombuffer(body, "<f4", count, 1 + 4 * count)
         return TokenLogProbs(ids.astype("i4", copy=False), log_probs.astype("f4", copy=False))
+    # astype without a copy gives the native byte order on every machine; on little-endian ones it costs nothing.
     arrays = {
         name: np.frombuffer(body, dtype, count, 4 * count * position).astype(dtype[1:], copy=False)
         for position, (name, dtype) in enumerate(_ARRAYS)

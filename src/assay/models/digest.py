@@ -1,4 +1,4 @@
-"""What a statistic depends on, as one hexadecimal number."""
+"""Everything a statistic depends on, as one hexadecimal number."""
 
 import hashlib
 import json
@@ -8,7 +8,7 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-if TYPE_CHECKING:  # whoever asks a server waits for no transformers
+if TYPE_CHECKING:  # a model behind a server needs no transformers
     from transformers import PreTrainedTokenizerBase
 
 DEFINITIONS = 1

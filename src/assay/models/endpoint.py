@@ -1,4 +1,4 @@
-"""One HTTP end point that takes and gives JSON: many requests at a time, and patience with a busy server."""
+"""One HTTP end point for JSON: concurrent requests, and retries if the server is busy."""
 
 import json
 import threading
@@ -17,16 +17,16 @@ Json = Mapping[str, object]
 _BUSY = frozenset({408, 409, 425, 429, 500, 502, 503, 504, 529})
 _DENIED = frozenset({401, 403})
 _OF_REQUEST = frozenset({400, 413, 422})
-"""What is wrong may be the one request: its text is too long, say."""
+"""Status codes for which the request itself may be at fault: a text that is too long, for example."""
 _SHOWN = 200
 
 
 class Refused(ModelError):  # noqa: N818  as MissingCapability
-    """The server answers, and will not do what was asked: a request that no repetition makes better.
+    """The server rejected a request; a repetition would not help.
 
     Attributes:
         status: of HTTP.
-        words: what the server says.
+        words: the server's message.
     """
 
     def __init__(self, place: str, status: int, words: str) -> None:
@@ -36,7 +36,7 @@ class Refused(ModelError):  # noqa: N818  as MissingCapability
 
     @property
     def of_request(self) -> bool:
-        """Whether the one request may be at fault, and not address, key or model."""
+        """True if the request itself may be at fault, and not address, key or model."""
         return self.status in _OF_REQUEST
 
 
@@ -60,7 +60,7 @@ class Endpoint:
 
         Args:
             url: without a slash at its end.
-            key: sent as a bearer token; it stands in no message, log or digest.
+            key: sent as a bearer token; it is in no message, log or digest.
             concurrency: requests at a time.
             patience: with a server that is busy or silent.
             sleep: waits the given number of seconds between attempts.
@@ -78,7 +78,7 @@ class Endpoint:
         """The reply to one request.
 
         Raises:
-            Refused: the server says no.
+            Refused: the server rejects it.
             ModelError: it is not there, stays busy, or answers something that is not a JSON object.
         """
         try:
@@ -90,7 +90,7 @@ class Endpoint:
         """The reply to one request, or a refusal for which the request itself may be the reason.
 
         Raises:
-            Refused: the server says no, whatever it is asked.
+            Refused: the server rejects every request.
             ModelError: as `post`.
         """
         try:
@@ -101,10 +101,10 @@ class Endpoint:
             raise
 
     def each(self, path: str, bodies: Iterable[Json]) -> Iterator[tuple[int, Json | Refused]]:
-        """Outcomes with the index of their request, as they come.
+        """Yield outcomes with the index of their request, as they arrive.
 
         Raises:
-            ModelError: as `outcome`; what has not begun then is not sent.
+            ModelError: as `outcome`; requests that are not yet sent are dropped.
         """
         numbered = enumerate(bodies)
         running: dict[Future[Json | Refused], int] = {}

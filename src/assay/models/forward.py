@@ -1,10 +1,9 @@
 """Token ids → statistics of chosen positions, without ever holding all logits.
 
 The decoder runs to its last hidden states; the language-model head, which is a thousand times as wide, then
-sees only the rows that are scored, some hundreds at a time. What a family does to the head's output
-(soft-capping, scaling) is repeated from the configuration, and the whole is checked against the model's own
-forward pass on a few tokens. A model that does not agree is run through its own forward pass, and its logits
-are reduced in the same small pieces.
+processes only the scored rows, some hundreds at a time. Soft-capping and scaling of the logits are repeated from
+the configuration, and the result is compared with the model's own forward pass on a few tokens. A model that does
+not agree is run through its own forward pass, and its logits are reduced in the same small pieces.
 """
 
 from collections.abc import Callable
@@ -25,7 +24,7 @@ GPU_LOGITS = 2**27
 PROBE_TOKENS = 8
 
 TOLERANCE = {torch.float32: 1e-5, torch.float64: 1e-9}
-"""How far the two ways may differ, in units of the largest logit. Half precision: see `HALF_TOLERANCE`."""
+"""Largest difference of the two computations, in units of the largest logit. Half precision: see `HALF_TOLERANCE`."""
 
 HALF_TOLERANCE = 2**-6
 
@@ -37,12 +36,12 @@ class Forward:
 
     Attributes:
         vocabulary_size: number of logits, V.
-        chunked: whether the head runs on chosen rows only (else: the model's own forward pass, all logits in
-            its dtype).
+        chunked: True if the head runs on chosen rows only; False for the model's own forward pass, with all logits
+            in its dtype.
     """
 
     def __init__(self, model: PreTrainedModel) -> None:
-        """Check that the model works and how its head can be run.
+        """Check that the model works, and whether its head can be run on chosen rows.
 
         Raises:
             ModelError: the logits are not finite.
@@ -51,6 +50,7 @@ class Forward:
         self._device = device_of(embedding(model))
         self._decoder: Any = model.base_model
         self._head = _head(model)
+        # A prime step spreads the probe's tokens over the vocabulary.
         probe = (torch.arange(PROBE_TOKENS, device=self._device) * 7919 % len(embedding(model)))[None]
         with torch.inference_mode():
             logits = self._own_logits(probe)
@@ -64,9 +64,9 @@ class Forward:
 
         Args:
             ids: int64 [batch, length], padded on the right. No attention mask is needed: a causal model never
-                looks to the right, so padding cannot reach a token, and its own rows are not asked for.
+                attends to the right, so padding cannot change a token, and no position of padding is scored.
             positions: int64 [rows], places in the flattened [batch · length].
-            targets: int64 [rows], the tokens that stand one after those places.
+            targets: int64 [rows], the tokens that follow those places.
 
         Returns:
             float32 [6, rows] on the CPU, in the order of `statistics.ROWS`.
@@ -83,9 +83,11 @@ class Forward:
             positions, targets = positions.to(source.device), targets.to(source.device)
             limit = CPU_LOGITS if source.device.type == "cpu" else GPU_LOGITS
             step = max(1, limit // self.vocabulary_size)
+            # The logits of all rows together may take more memory than the model itself: a chunk's logits are reduced
+            # to six numbers a row before the next chunk is computed.
             parts = [
-                _reduce(head(source[some]), following)
-                for some, following in zip(positions.split(step), targets.split(step), strict=True)
+                _reduce(head(source[rows]), following)
+                for rows, following in zip(positions.split(step), targets.split(step), strict=True)
             ]
             result = torch.cat(parts, dim=1)
         if not bool(result.isfinite().all()):
@@ -104,14 +106,15 @@ class Forward:
         try:
             ours = head(self._hidden(probe))
         except (RuntimeError, TypeError, AttributeError, IndexError):
-            return False  # the decoder has another interface than most: its own forward pass knows how to use it
+            return False  # the decoder has an unusual interface, which only the model's own forward pass knows
         return agree(ours, logits, self._model.dtype)
 
 
 def agree(ours: Tensor, logits: Tensor, dtype: torch.dtype) -> bool:
-    """Whether two ways to logits differ by no more than rounding in that dtype."""
+    """Return True if two computations of the logits differ by no more than rounding in that dtype."""
     if ours.shape != logits.shape:
         return False
+    # Some models give -inf for tokens that cannot occur: both must agree on them, and the rest is compared.
     ours, logits = ours.float(), logits.to(ours.device).float()
     masked = ~logits.isfinite()
     allowed = TOLERANCE.get(dtype, HALF_TOLERANCE) * logits[~masked].abs().max()
@@ -125,7 +128,7 @@ def embedding(model: PreTrainedModel) -> Tensor:
 
 
 def device_of(weight: Tensor) -> torch.device:
-    """Where to put what meets this weight; accelerate fetches one that is offloaded (meta), and its input."""
+    """Return the device for inputs of this weight; accelerate moves an offloaded (meta) weight and its input itself."""
     return torch.device("cpu") if weight.is_meta else weight.device
 
 
@@ -138,7 +141,7 @@ def _unchanged(logits: Tensor) -> Tensor:
 
 
 def _head(model: PreTrainedModel) -> Head | None:
-    """The output embedding and what the configuration does to its logits; None where there is none."""
+    """Return the output embedding with the scaling and capping of the configuration; None if there is none."""
     projection: Any = model.get_output_embeddings()
     if projection is None or model.base_model is model:
         return None

@@ -1,4 +1,4 @@
-"""Prompts → continuations: batches padded on the left, common beginnings read once, and stop strings."""
+"""Prompts → continuations: batches padded on the left, shared prefixes computed once, and stop strings."""
 
 import hashlib
 from collections.abc import Callable, Iterator, Sequence
@@ -27,12 +27,12 @@ from assay.models.encoding import TextEncoder, beginning
 from assay.models.forward import device_of, embedding
 from assay.models.long_rope import apart, original_context
 from assay.models.ordering import in_order
-from assay.models.prefixes import Prefixes, together
+from assay.models.prefixes import Prefixes, families_of
 
 Written = TypeVar("Written")
 
 BUFFER_PROMPTS = 1024
-"""Prompts are taken up this many at a time: sorted by length among themselves, given back in order."""
+"""Prompts that are processed at a time: sorted by length, returned in order."""
 
 SPLIT_CHARACTER = 4
 """Tokens to decode beside one for each byte of a stop string: a character before it may be split."""
@@ -80,16 +80,16 @@ def continuations(
     """Continuations in the order of `prompts`.
 
     Args:
-        model: what writes.
-        encoder: its tokenizer, and what stands before a text.
+        model: generates.
+        encoder: its tokenizer and the special tokens before a text.
         prompts: texts.
-        decoding: how.
-        context: tokens that the model reads and writes at most.
+        decoding: settings.
+        context: largest number of tokens of prompt and completion together.
         budget: tokens in a batch.
-        prefixes: reads what prompts share once; None reads every prompt whole, which any model can.
+        prefixes: computes shared prefixes once; None computes every prompt whole, which works for any model.
 
     A prompt too long for the context keeps its special tokens and its END, so that `max_new_tokens` fit
-    behind it. An empty prompt that nothing stands before begins with BOS (EOS where there is no BOS).
+    behind it. An empty prompt without special tokens begins with BOS (EOS if there is no BOS).
 
     Raises:
         ModelError: `max_new_tokens` leaves no room for a prompt, or one prompt alone does not fit into
@@ -98,16 +98,16 @@ def continuations(
     room = _room(encoder, decoding.max_new_tokens, context)
     seen: dict[str, int] = {}
     for start in range(0, len(prompts), BUFFER_PROMPTS):
-        some = prompts[start : start + BUFFER_PROMPTS]
+        buffer = prompts[start : start + BUFFER_PROMPTS]
         work = []
-        for index, (prompt, encoded) in enumerate(zip(some, encoder.encode(some), strict=True)):
+        for index, (prompt, encoded) in enumerate(zip(buffer, encoder.encode(buffer), strict=True)):
             before = len(encoder.prefix)
             ids = [*encoder.prefix, *encoded.ids[before:][-room:].tolist()] or [beginning(encoder.tokenizer)]
             repetition = seen[prompt] = seen.get(prompt, -1) + 1
             tokens = len(ids) + decoding.max_new_tokens
             work.append(_Prompt(index, ids, _seed(decoding.seed, prompt, repetition), tokens))
         yield from _batched(
-            model, work, budget, prefixes, lambda batch, known: _continue(model, encoder, batch, decoding, known)
+            model, work, budget, prefixes, lambda batch, shared: _continue(model, encoder, batch, decoding, shared)
         )
 
 
@@ -143,9 +143,9 @@ def token_continuations(
             work,
             budget,
             prefixes,
-            lambda batch, known: [
+            lambda batch, shared: [
                 (prompt.index, tuple(new))
-                for prompt, new in zip(batch, _new_tokens(model, encoder, batch, decoding, known), strict=True)
+                for prompt, new in zip(batch, _new_tokens(model, encoder, batch, decoding, shared), strict=True)
             ],
         )
 
@@ -176,10 +176,10 @@ def _batched(
 
 def _in_families(work: Sequence[_Prompt]) -> list[_Prompt]:
     """The work in an order in which prompts that begin alike stay together, each as long as its family's longest."""
-    families = [[work[place] for place in family] for family in together([prompt.ids for prompt in work])]
+    families = [[work[place] for place in family] for family in families_of([prompt.ids for prompt in work])]
     return [
         replace(prompt, tokens=longest)
-        for family, longest in ((one, max(prompt.tokens for prompt in one)) for one in families)
+        for family, longest in ((members, max(prompt.tokens for prompt in members)) for members in families)
         for prompt in family
     ]
 
@@ -206,7 +206,7 @@ def _new_tokens(
     decoding: Decoding,
     prefixes: Prefixes | None,
 ) -> list[list[int]]:
-    """What is written behind each prompt of a batch, up to the end-of-sequence token."""
+    """Return the tokens generated after each prompt of a batch, up to the end-of-sequence token."""
     width = max(len(prompt.ids) for prompt in batch)
     ends = _end_tokens(model, encoder)
     padding = ends[0] if ends else 0
@@ -235,17 +235,17 @@ def _new_tokens(
     )
     with torch.inference_mode(), _own_settings_off(model):
         prompts = [prompt.ids for prompt in batch]
-        known = None if prefixes is None else prefixes.cache(prompts)
+        computed = None if prefixes is None else prefixes.cache(prompts)
         output = generate(
             ids.to(device),
             attention_mask=mask.to(device),
             generation_config=settings,
             logits_processor=processors,
             stopping_criteria=stopping,
-            **({} if known is None else {"past_key_values": known}),
+            **({} if computed is None else {"past_key_values": computed}),
         )
-        if prefixes is not None and known is not None:
-            prefixes.keep(known, prompts)
+        if prefixes is not None and computed is not None:
+            prefixes.keep(computed, prompts)
     rows = output[:, width:].tolist()
     return [
         new[: next((place for place, token in enumerate(new) if token in ends), len(new))] for new in rows[: len(batch)]
@@ -254,7 +254,7 @@ def _new_tokens(
 
 @contextmanager
 def _own_settings_off(model: PreTrainedModel) -> Iterator[None]:
-    """Greedy means the likeliest token: `generate` would add what a checkpoint prefers, a repetition penalty say."""
+    """Switch the checkpoint's own settings off: greedy decoding must not add a repetition penalty, for example."""
     own = model.generation_config
     model.generation_config = GenerationConfig()
     try:
@@ -280,7 +280,7 @@ class _GumbelNoise(LogitsProcessor):
 
 
 class _StopStrings(StoppingCriteria):
-    """A row is done when a stop string stands in what it has written; cutting there is done afterwards."""
+    """Stop a row when its generated text contains a stop string; the text is cut there afterwards."""
 
     def __init__(self, encoder: TextEncoder, stop: Sequence[str], width: int) -> None:
         self._tokenizer = encoder.tokenizer
@@ -290,8 +290,8 @@ class _StopStrings(StoppingCriteria):
 
     def __call__(self, input_ids: Tensor, scores: object, **_: object) -> Tensor:  # noqa: ARG002  as above
         new = input_ids[:, max(self._width, input_ids.shape[1] - self._tail) :].tolist()
-        found = [any(end in _text(self._tokenizer, row) for end in self._stop) for row in new]
-        return torch.tensor(found, device=input_ids.device)
+        stopped = [any(end in _text(self._tokenizer, row) for end in self._stop) for row in new]
+        return torch.tensor(stopped, device=input_ids.device)
 
 
 def _text_after(tokenizer: PreTrainedTokenizerBase, prompt: list[int], new: list[int]) -> str:

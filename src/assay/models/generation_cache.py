@@ -1,4 +1,4 @@
-"""Continuations once written are kept beside the statistics, as they come."""
+"""Generated continuations, kept beside the statistics as they arrive."""
 
 import hashlib
 import json
@@ -15,20 +15,20 @@ LOG = logging.getLogger("assay")
 
 Prompt = str | tuple[int, ...]
 Answer = str | tuple[int, ...] | Unread
-Asked = tuple[Prompt, int]
-"""A prompt, and how often it was asked before: two samples of one prompt are meant to differ."""
+Numbered = tuple[Prompt, int]
+"""A prompt and its number among equal prompts: two samples of one prompt are meant to differ."""
 
 
 class CachedGenerator:
-    """A `Generator` that asks the cache first and the model for what is missing, each prompt once.
+    """A `Generator` that looks in the cache first and asks the model for missing continuations, each prompt once.
 
-    What is asked is the whole request: prompt, length, ends, and of a sample temperature, nucleus, seed and how often
-    the same was asked before. A model behind an API is known by its address and name alone, so what it wrote before it
-    was changed there is given again; clear the cache then. A cache that fails is told once to `on_problem` and no
-    longer used.
+    The key is the whole request: prompt, length, stop strings, and of a sample temperature, nucleus, seed and its
+    number among equal prompts. A model behind an API is identified by its address and name alone: if the server changes
+    the model, the cache returns the old text; clear the cache then. A cache that fails is reported once to
+    `on_problem` and no longer used.
 
     Attributes:
-        model: the model that writes.
+        model: generates the text.
     """
 
     def __init__(
@@ -58,13 +58,13 @@ class CachedGenerator:
         stop: Sequence[str] = (),
         seed: int = 0,
     ) -> Iterator[str | Unread]:
-        """Continuations in the order of `prompts`; that one is not taken is not kept."""
+        """Yield continuations in the order of `prompts`; a refusal is not kept."""
         sampled = temperature > 0
         settings = ["text", max_new_tokens, list(stop), *([temperature, top_p, seed] if sampled else [])]
 
         def write(missing: Sequence[Prompt]) -> Iterable[str | Unread]:
             return self.model.generate(
-                [str(one) for one in missing],
+                [str(prompt) for prompt in missing],
                 max_new_tokens=max_new_tokens,
                 temperature=temperature,
                 top_p=top_p,
@@ -72,41 +72,49 @@ class CachedGenerator:
                 seed=seed,
             )
 
-        asked = numbered(prompts) if sampled else [(prompt, 0) for prompt in prompts]
-        for found in self._kept_or(write, asked, settings):
-            yield found if isinstance(found, Unread) else str(found)
+        requests = numbered(prompts) if sampled else [(prompt, 0) for prompt in prompts]
+        for answer in self._kept_or(write, requests, settings):
+            yield answer if isinstance(answer, Unread) else str(answer)
 
     def _kept_or(
-        self, write: Callable[[Sequence[Prompt]], Iterable[Answer]], asked: Sequence[Asked], settings: list[object]
+        self,
+        write: Callable[[Sequence[Prompt]], Iterable[Answer]],
+        requests: Sequence[Numbered],
+        settings: list[object],
     ) -> Iterator[Answer]:
-        """What the cache holds; what it does not, from the model, each answer kept before anyone sees it.
+        """Yield the answers in the order of the requests: from the cache, else from the model.
 
-        Of a prompt asked several times all samples are drawn anew where one is missing: a model tells them apart by
-        their number.
+        Each new answer is kept before it is yielded. If one sample of a prompt is missing, all samples of that prompt
+        are drawn again, because a model distinguishes them by their number.
         """
-        keys = {one: entry_key(one[0], [*settings, one[1]] if one[1] else settings) for one in asked}
-        held = self._entries.lookup(keys.values(), unpack_answer)
-        again = {prompt for (prompt, _), key in keys.items() if key not in held}
-        found: dict[Asked, Answer] = {one: held[key] for one, key in keys.items() if one[0] not in again}
-        missing = [one for one in keys if one[0] in again]
+        keys = {
+            request: entry_key(request[0], [*settings, request[1]] if request[1] else settings) for request in requests
+        }
+        kept = self._entries.lookup(keys.values(), unpack_answer)
+        incomplete = {prompt for (prompt, _), key in keys.items() if key not in kept}
+        answers: dict[Numbered, Answer] = {
+            request: kept[key] for request, key in keys.items() if request[0] not in incomplete
+        }
+        missing = [request for request in keys if request[0] in incomplete]
         new = iter(zip(missing, write([prompt for prompt, _ in missing]), strict=True)) if missing else iter(())
-        for wanted in asked:
-            while wanted not in found:
-                one, said = next(new)
-                if not isinstance(said, Unread):
-                    self._entries.write([(keys[one], pack_answer(said))])
-                found[one] = said
-            yield found[wanted]
+        for request in requests:
+            # The model answers in the order of `missing`, and a caller may stop early: take no more than is needed.
+            while request not in answers:
+                arrived, answer = next(new)
+                if not isinstance(answer, Unread):
+                    self._entries.write([(keys[arrived], pack_answer(answer))])
+                answers[arrived] = answer
+            yield answers[request]
 
 
 class CachedTokenGenerator(CachedGenerator):
-    """The same for a model whose tokenizer is at hand."""
+    """A cached generator of a model that shows its tokenizer."""
 
     model: TokenGenerator
 
     @property
     def context(self) -> int:
-        """Tokens that the model reads and writes at most."""
+        """Largest number of tokens of prompt and completion together."""
         return self.model.context
 
     def tokens(self, texts: Sequence[str]) -> list[Tokens]:
@@ -117,46 +125,46 @@ class CachedTokenGenerator(CachedGenerator):
         """Greedy continuations in tokens, in the order of `prompts`."""
 
         def write(missing: Sequence[Prompt]) -> Iterable[tuple[int, ...]]:
-            wanted = [one for one in missing if not isinstance(one, str)]
-            return self.model.continue_tokens(wanted, max_new_tokens=max_new_tokens)
+            token_prompts = [prompt for prompt in missing if not isinstance(prompt, str)]
+            return self.model.continue_tokens(token_prompts, max_new_tokens=max_new_tokens)
 
-        for found in self._kept_or(write, [(tuple(prompt), 0) for prompt in prompts], ["tokens", max_new_tokens]):
-            if not isinstance(found, Unread):  # tokens that were cut to the context are always taken
-                yield tuple(int(token) for token in found)
+        for answer in self._kept_or(write, [(tuple(prompt), 0) for prompt in prompts], ["tokens", max_new_tokens]):
+            if not isinstance(answer, Unread):  # tokens that were cut to the context are never refused
+                yield tuple(int(token) for token in answer)
 
 
 def cached_generator(
     model: Generator, cache: StatisticsCache, *, digest: str, on_problem: Callable[[str], None] = LOG.warning
 ) -> CachedGenerator:
-    """The model behind the cache; it shows its tokenizer where the model does."""
+    """Return the model behind the cache; it shows its tokenizer if the model does."""
     kind = CachedTokenGenerator if isinstance(model, TokenGenerator) else CachedGenerator
     return kind(model, cache, digest=digest, on_problem=on_problem)
 
 
-def numbered(prompts: Sequence[str]) -> list[Asked]:
-    """Each prompt with how often it stood before."""
+def numbered(prompts: Sequence[str]) -> list[Numbered]:
+    """Return each prompt with its number among equal prompts, from 0."""
     seen: Counter[str] = Counter()
-    found: list[Asked] = []
+    result: list[Numbered] = []
     for prompt in prompts:
-        found.append((prompt, seen[prompt]))
+        result.append((prompt, seen[prompt]))
         seen[prompt] += 1
-    return found
+    return result
 
 
 def entry_key(prompt: Prompt, settings: list[object]) -> bytes:
-    """SHA-256 of the prompt and of how it is to be continued; no text's own digest can be the same."""
-    asked = json.dumps(["continuation", *settings, prompt]).encode("utf-8", "surrogatepass")
-    return hashlib.sha256(asked).digest()
+    """Return the SHA-256 of the prompt and of the settings; no digest of a text alone can be the same."""
+    request = json.dumps(["continuation", *settings, prompt]).encode("utf-8", "surrogatepass")
+    return hashlib.sha256(request).digest()
 
 
 def pack_answer(answer: Prompt) -> bytes:
-    """A CRC-32 of four bytes, then the answer as JSON."""
+    """Return a CRC-32 of four bytes, then the answer as JSON."""
     body = json.dumps(answer).encode("ascii")
     return zlib.crc32(body).to_bytes(4, "little") + body
 
 
 def unpack_answer(blob: bytes) -> Prompt:
-    """What `pack_answer` packed.
+    """Return the answer that `pack_answer` packed.
 
     Raises:
         ValueError: the blob is not as it was written.
@@ -164,5 +172,5 @@ def unpack_answer(blob: bytes) -> Prompt:
     body = blob[4:]
     if zlib.crc32(body).to_bytes(4, "little") != blob[:4]:
         raise ValueError(f"an entry of {len(blob)} bytes does not agree with its checksum")
-    found = json.loads(body)
-    return found if isinstance(found, str) else tuple(found)
+    answer = json.loads(body)
+    return answer if isinstance(answer, str) else tuple(answer)

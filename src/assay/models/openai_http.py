@@ -1,7 +1,7 @@
 """Models behind an OpenAI-compatible HTTP API: OpenAI's own, vLLM's server, llama.cpp, and others.
 
-What a server can do is its type here. /completions continues text, and gives log-probabilities where the server can
-(`echo` with `logprobs`, or vLLM's `prompt_logprobs`). /chat/completions answers and gives none.
+The class of a model says what its server can do. /completions continues text, and gives log-probabilities if the
+server can (`echo` with `logprobs`, or vLLM's `prompt_logprobs`). /chat/completions answers and gives none.
 """
 
 import math
@@ -22,19 +22,19 @@ from assay.models.seeding import prompt_seeds
 from assay.types import TokenLogProbs, Unread
 
 KEY = "OPENAI_API_KEY"
-_STOPS = 4  # OpenAI takes no more; the others are looked for here
+_STOPS = 4  # OpenAI takes no more; the rest is applied to the reply
 _ROUNDING = 1e-3  # a sure token may come out a little above 0
 SHORT = "def f(x):"
-"""A text that whoever takes texts at all takes."""
+"""A text that every working server accepts."""
 _FEW = 16
 _NUMBER = re.compile(r"\d[\d,.]*\d|\d")
 
 
 def open_openai(name: str, *, concurrency: int = 8) -> "OpenAICompletions | OpenAIChat":
-    """The model of that name; nothing is asked of the server yet. The key comes from $OPENAI_API_KEY alone.
+    """Return the model of that name; no request is sent yet. The key comes from $OPENAI_API_KEY alone.
 
     Raises:
-        ModelError: the name does not say which model is where.
+        ModelError: the name is not of the form openai:MODEL@URL.
     """
     address = openai_name(name)
     endpoint = Endpoint(address.url, key=os.environ.get(KEY) or None, concurrency=concurrency)
@@ -46,8 +46,8 @@ class OpenAIChat:
     """A `Generator`: each prompt is one message of the user, the continuation is the answer.
 
     Attributes:
-        name: what the user called it.
-        model: as the server calls it.
+        name: the user's name for it.
+        model: the server's name for it.
     """
 
     path = "/chat/completions"
@@ -56,11 +56,11 @@ class OpenAIChat:
         self.model = model
         self.name = name or f"{model}@{endpoint.url}"
         self._endpoint = endpoint
-        self._taken: set[frozenset[str]] = set()
+        self._accepted: set[frozenset[str]] = set()
 
     @property
     def digest(self) -> str:
-        """SHA-256 of address, model and end point: the server does not say which weights stand behind them."""
+        """SHA-256 of address, model and end point: the server does not identify its weights."""
         return combined(["openai", self._endpoint.url, self.path, self.model])
 
     def generate(
@@ -75,8 +75,8 @@ class OpenAIChat:
     ) -> Iterator[str | Unread]:
         """Continuations in the order of `prompts`, see `assay.types.Generator`.
 
-        Each prompt has a seed of its own, see `prompt_seeds`, so that equal prompts may get different replies; whether
-        a server heeds seeds is its own affair.
+        Each prompt has a seed of its own, see `prompt_seeds`, so that equal prompts may get different replies; some
+        servers ignore seeds.
 
         Raises:
             ModelError: the server is not there, stays busy, refuses, or answers something else.
@@ -90,7 +90,7 @@ class OpenAIChat:
         if stop:
             settings["stop"] = list(stop[:_STOPS])
         bodies = (
-            {**settings, **self._asking(prompt), "seed": own}
+            {**settings, **self._request(prompt), "seed": own}
             for prompt, own in zip(prompts, prompt_seeds(seed, prompts), strict=True)
         )
         for reply in self._endpoint.in_order(self.path, bodies):
@@ -100,22 +100,22 @@ class OpenAIChat:
                 yield before_first(self._text(reply), stop)
 
     def _unread(self, refusal: Refused, settings: Json) -> Unread:
-        """The refusal of one text, which is one where the server takes a short text under the same settings.
+        """Return the refusal of one text, if the server accepts a short text under the same settings.
 
         Raises:
-            Refused: it does not.
+            Refused: it does not, so the text is not at fault.
         """
         kind = frozenset(settings)
-        if kind not in self._taken:
+        if kind not in self._accepted:
             few = min(int(str(settings["max_tokens"])), _FEW)
             try:
-                self._endpoint.post(self.path, {**settings, **self._asking(SHORT), "max_tokens": few})
+                self._endpoint.post(self.path, {**settings, **self._request(SHORT), "max_tokens": few})
             except Refused:
                 raise refusal from None
-            self._taken.add(kind)
+            self._accepted.add(kind)
         return unread(refusal)
 
-    def _asking(self, prompt: str) -> Json:
+    def _request(self, prompt: str) -> Json:
         return {"messages": [{"role": "user", "content": prompt}]}
 
     def _text(self, reply: Json) -> str:
@@ -143,9 +143,9 @@ class OpenAIChat:
 
 
 class OpenAICompletions(OpenAIChat):
-    """A `Generator` that continues the prompt itself, and a `LogProbScorer` where the server gives log-probabilities.
+    """A `Generator` that continues the prompt itself, and a `LogProbScorer` if the server gives log-probabilities.
 
-    Token ids: those of the server where it gives them (`prompt_logprobs`); from `echo` a hash of each token's text,
+    Token ids: those of the server if it gives them (`prompt_logprobs`); from `echo` a hash of each token's text,
     equal for equal tokens, and not the tokenizer's own.
     """
 
@@ -161,64 +161,64 @@ class OpenAICompletions(OpenAIChat):
         return
 
     def completed(self, texts: Sequence[str]) -> Iterator[Sequence[tuple[int, TokenLogProbs | Unread]]]:
-        """Log-probabilities of each text's tokens, as the replies come. Tokens without a prediction are left out.
+        """Yield log-probabilities of each text's tokens, as the replies arrive, without tokens that have no prediction.
 
         Raises:
             MissingCapability: the server gives none.
             ModelError: it is not there, stays busy, refuses short texts too, or answers something else.
         """
-        asked = [index for index, text in enumerate(texts) if text]
-        if len(asked) < len(texts):  # servers refuse an empty prompt, and there is nothing to ask
+        pending = [index for index, text in enumerate(texts) if text]
+        if len(pending) < len(texts):  # servers refuse an empty prompt, and its result is clear
             nothing = TokenLogProbs(np.zeros(0, np.int32), np.zeros(0, np.float32))
             yield [(index, nothing) for index, text in enumerate(texts) if not text]
-        if asked and self._way is None:
-            self._way, known = self._way_that_works(texts[asked[0]])
-            if known is not None:
-                yield [(asked.pop(0), known)]
+        if pending and self._way is None:
+            self._way, first = self._way_that_works(texts[pending[0]])
+            if first is not None:
+                yield [(pending.pop(0), first)]
         if self._way is None:
             return
-        bodies = (self._way.body((self.model, texts[index])) for index in asked)
+        bodies = (self._way.body((self.model, texts[index])) for index in pending)
         for position, reply in self._endpoint.each(self.path, bodies):
-            text = texts[asked[position]]
+            text = texts[pending[position]]
             if isinstance(reply, Refused):
-                yield [(asked[position], self._unread(reply, self._way.body((self.model, text))))]
+                yield [(pending[position], self._unread(reply, self._way.body((self.model, text))))]
             else:
-                yield [(asked[position], self._checked(self._way.read(self._choice(reply), text), text))]
+                yield [(pending[position], self._checked(self._way.read(self._choice(reply), text), text))]
 
     def token_log_probs(self, texts: Sequence[str]) -> Iterator[TokenLogProbs | Unread]:
         """As `completed`, in the order of `texts`."""
         return in_order(self.completed(texts))
 
     def _way_that_works(self, text: str) -> "tuple[_Way, TokenLogProbs | None]":
-        """The first way in which the server gives log-probabilities, and those of this text where it takes it."""
-        said = []
+        """Return the first way that gives log-probabilities, and those of this text if the server accepts it."""
+        failures = []
         of_text = False
         for way in (_Echo(), _PromptLogProbs()):
             try:
                 choice = self._choice(self._endpoint.post(self.path, way.body((self.model, text))))
             except Refused as refusal:
-                said.append(f"HTTP {refusal.status}{refusal.words}")
+                failures.append(f"HTTP {refusal.status}{refusal.words}")
                 of_text = of_text or refusal.of_request
                 continue
-            found = way.read(choice, text)
-            if found is not None:
-                return way, self._checked(found, text)
-            said.append(f"{way.name} was passed over")
+            values = way.read(choice, text)
+            if values is not None:
+                return way, self._checked(values, text)
+            failures.append(f"{way.name} was ignored")
         if of_text and text != SHORT:
-            with suppress(MissingCapability):  # then it gives none of any text: told below, in the words said here
+            with suppress(MissingCapability):  # it gives none of any text: the error below reports this
                 return self._way_that_works(SHORT)[0], None
         raise MissingCapability(
-            f"{self.name} gives no log-probabilities of a text's tokens ({'; '.join(said)}): expected a server that "
-            "does, as vLLM's, or scores of what the model writes"
+            f"{self.name} gives no log-probabilities of a text's tokens ({'; '.join(failures)}): expected a server "
+            "that does, such as vLLM's, or scores that need generated text only"
         )
 
-    def _checked(self, found: "tuple[list[int], list[object]] | None", text: str) -> TokenLogProbs:
-        """The arrays, without leading tokens that nothing predicts."""
-        ids, values = found or ([], [None])
+    def _checked(self, reply: "tuple[list[int], list[object]] | None", text: str) -> TokenLogProbs:
+        """Return the arrays, without leading tokens that have no prediction."""
+        ids, values = reply or ([], [None])
         start = next((index for index, value in enumerate(values) if value is not None), len(values))
-        numbers = [float(one) for one in values[start:] if isinstance(one, int | float) and not math.isnan(one)]
+        numbers = [float(v) for v in values[start:] if isinstance(v, int | float) and not math.isnan(v)]
         if (
-            found is None
+            reply is None
             or len(ids) != len(values)
             or len(numbers) != len(values) - start
             or max(numbers, default=0) > _ROUNDING
@@ -230,7 +230,7 @@ class OpenAICompletions(OpenAIChat):
         log_probs = np.array(numbers, np.float32)
         return TokenLogProbs(np.array(ids[start:], np.int32), np.minimum(log_probs, 0))
 
-    def _asking(self, prompt: str) -> Json:
+    def _request(self, prompt: str) -> Json:
         return {"prompt": prompt}
 
     def _text(self, reply: Json) -> str:
@@ -242,23 +242,23 @@ class _Echo:
 
     name = "`echo` with `logprobs`"
 
-    def body(self, asked: tuple[str, str]) -> Json:
-        model, text = asked
+    def body(self, request: tuple[str, str]) -> Json:
+        model, text = request
         return {"model": model, "prompt": text, "max_tokens": 0, "echo": True, "logprobs": 1, "temperature": 0}
 
     def read(self, choice: Mapping[str, object], text: str) -> tuple[list[int], list[object]] | None:
-        found, echoed = choice.get("logprobs"), choice.get("text")
-        if not isinstance(found, dict) or not isinstance(echoed, str) or not echoed.startswith(text):
+        table, echoed = choice.get("logprobs"), choice.get("text")
+        if not isinstance(table, dict) or not isinstance(echoed, str) or not echoed.startswith(text):
             return None
-        tokens, values = found.get("tokens"), found.get("token_logprobs")
+        tokens, values = table.get("tokens"), table.get("token_logprobs")
         if not isinstance(tokens, list) or not isinstance(values, list):
             return None
-        # a server that writes on although it was told not to: its own tokens stand behind the text
-        offsets = found.get("text_offset")
+        # some servers generate although max_tokens is 0: their tokens follow the text
+        offsets = table.get("text_offset")
         if len(echoed) > len(text) and isinstance(offsets, list) and len(offsets) == len(tokens):
             kept = sum(1 for offset in offsets if isinstance(offset, int) and offset < len(text))
             tokens, values = tokens[:kept], values[:kept]
-        return [zlib.crc32(str(one).encode("utf-8", "surrogatepass")) >> 1 for one in tokens], values
+        return [zlib.crc32(str(token).encode("utf-8", "surrogatepass")) >> 1 for token in tokens], values
 
 
 class _PromptLogProbs:
@@ -266,8 +266,8 @@ class _PromptLogProbs:
 
     name = "`prompt_logprobs`"
 
-    def body(self, asked: tuple[str, str]) -> Json:
-        model, text = asked
+    def body(self, request: tuple[str, str]) -> Json:
+        model, text = request
         return {"model": model, "prompt": text, "max_tokens": 1, "prompt_logprobs": 0, "temperature": 0}
 
     def read(self, choice: Mapping[str, object], text: str) -> tuple[list[int], list[object]] | None:  # noqa: ARG002  one signature for both ways
@@ -276,8 +276,8 @@ class _PromptLogProbs:
             return None
         ids: list[int] = []
         values: list[object] = []
-        for one in positions:
-            token, entry = next(iter(one.items())) if isinstance(one, dict) and one else ("0", None)
+        for position in positions:
+            token, entry = next(iter(position.items())) if isinstance(position, dict) and position else ("0", None)
             ids.append(int(token) if str(token).isdigit() else 0)
             values.append(entry.get("logprob") if isinstance(entry, dict) else None)
         return ids, values
@@ -287,15 +287,15 @@ _Way = _Echo | _PromptLogProbs
 
 
 def unread(refusal: Refused) -> Unread:
-    """A refusal as a reason."""
+    """Return a refusal as the reason of an unscorable text."""
     return Unread(f"refused by the server: HTTP {refusal.status}{without_numbers(refusal.words)}")
 
 
 def without_numbers(words: str) -> str:
-    """Words that are the same for all texts refused alike, however many tokens each of them has."""
+    """Return a message without its numbers, so that it is the same for all texts of one cause."""
     return _NUMBER.sub("…", words)
 
 
 def before_first(text: str, stop: Iterable[str]) -> str:
-    """The text up to the first place where one of `stop` begins."""
+    """Return the text up to the first place where one of `stop` begins."""
     return text[: min((place for end in stop if end and (place := text.find(end)) >= 0), default=len(text))]

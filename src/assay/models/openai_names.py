@@ -1,4 +1,4 @@
-"""`openai:MODEL@http://host:port/v1`: which model, at which server, asked in which way."""
+"""`openai:MODEL@http://host:port/v1`: the model, the server and the kind of its end point."""
 
 import re
 from dataclasses import dataclass
@@ -31,15 +31,15 @@ def openai_name(name: str) -> OpenAIName:
     """Read a model's name.
 
     Raises:
-        ModelError: it is none, or its address holds a password or a query, which would stand in every manifest.
+        ModelError: it is not such a name, or its address holds a password or a query, which every manifest would show.
     """
-    found = _FORM.fullmatch(name)
+    match = _FORM.fullmatch(name)
     way = name.partition(":")[0]
     expected = f"expected {way}:MODEL@http://host:port/v1"
-    if found is None:
+    if match is None:
         raise ModelError(f"model {_without_secrets(name)!r}: {expected}")
     try:
-        address = urlsplit(found["url"])
+        address = urlsplit(match["url"])
         _ = address.port
     except ValueError as error:
         raise ModelError(f"model {_without_secrets(name)!r}: {error}; {expected}") from None
@@ -50,7 +50,7 @@ def openai_name(name: str) -> OpenAIName:
         )
     if not address.hostname:
         raise ModelError(f"model {name!r}: no host; {expected}")
-    return OpenAIName("openai-chat" if way == "openai-chat" else "openai", found["model"], found["url"].rstrip("/"))
+    return OpenAIName("openai-chat" if way == "openai-chat" else "openai", match["model"], match["url"].rstrip("/"))
 
 
 def _without_secrets(name: str) -> str:

@@ -163,9 +163,9 @@ class TableModel:
             for _ in range(max_new_tokens):
                 ids.append(_draw(self.probabilities(ids), temperature=temperature, top_p=top_p, random=random))
                 text += self._vocabulary[ids[-1]]
-                found = [position for position in (text.find(end) for end in stop) if position >= 0]
-                if found:
-                    text = text[: min(found)]
+                ends = [position for position in (text.find(end) for end in stop) if position >= 0]
+                if ends:
+                    text = text[: min(ends)]
                     break
             yield text
 

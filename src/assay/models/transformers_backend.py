@@ -18,7 +18,7 @@ from assay.models.generation import Decoding, continuations, token_continuations
 from assay.models.loading import Checkpoint
 from assay.models.long_rope import apart, original_context
 from assay.models.ordering import in_order
-from assay.models.prefixes import Prefixes, goes_on
+from assay.models.prefixes import Prefixes, continues_from_cache
 from assay.models.settings import ModelSettings
 from assay.models.statistics import ROWS
 from assay.models.windows import Window, resolve_stride, windows
@@ -115,8 +115,8 @@ class TransformersModel:
 
     @cached_property
     def shares_prefixes(self) -> bool:
-        """Whether prompts that begin alike are read once where they do."""
-        return goes_on(self.checkpoint.model)
+        """True if shared prefixes of prompts can be computed once."""
+        return continues_from_cache(self.checkpoint.model)
 
     @property
     def vocabulary_size(self) -> int:
@@ -188,8 +188,8 @@ class TransformersModel:
         """Each text as the model reads it."""
         before = len(self.encoder.prefix)
         return [
-            Tokens(tuple(found.ids.tolist()), found.offsets, found.first, before)
-            for found in self.encoder.encode(texts)
+            Tokens(tuple(encoding.ids.tolist()), encoding.offsets, encoding.first, before)
+            for encoding in self.encoder.encode(texts)
         ]
 
     def continue_tokens(self, prompts: Sequence[Sequence[int]], *, max_new_tokens: int) -> Iterator[tuple[int, ...]]:

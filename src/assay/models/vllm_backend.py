@@ -1,6 +1,6 @@
 """A model that vLLM runs: log-probabilities of texts, and continuations. Thin over vLLM's documented `LLM`.
 
-vLLM batches, schedules and places the model itself. It gives log-probabilities of the tokens that stand there, not the
+vLLM batches, schedules and places the model itself. It gives log-probabilities of the text's own tokens, not the
 whole distribution, so this is a `LogProbScorer` and a `Generator`.
 """
 
@@ -21,7 +21,7 @@ from assay.types import TokenLogProbs, Unread
 
 PREFIX = "vllm:"
 CHUNK = 256
-"""Texts handed over at a time: many for vLLM's scheduler, few to lose where a run is killed."""
+"""Texts of one call: many for vLLM's scheduler, few to lose if a run is killed."""
 
 
 def open_vllm(name: str, settings: ModelSettings) -> "VllmModel":
@@ -54,11 +54,11 @@ class VllmModel:
     """A loaded `vllm.LLM`.
 
     Attributes:
-        name: what the user called it.
+        name: the user's name for it.
     """
 
     def __init__(self, name: str, loaded: Any, sampling: Any, *, settings: dict[str, object]) -> None:  # noqa: ANN401  vLLM is not there when types are checked
-        """Take what is loaded.
+        """Wrap a loaded model.
 
         Args:
             name: `vllm:ID`.
@@ -73,14 +73,14 @@ class VllmModel:
 
     @cached_property
     def digest(self) -> str:
-        """SHA-256 of tokenizer, settings, and the weights where the id is a folder; of a hub id, of its name."""
+        """SHA-256 of tokenizer, settings, and the weights if the id is a folder; of a hub id, its name."""
         identifier = self.name.removeprefix(PREFIX)
         weights = files_digest([Path(identifier)]) if Path(identifier).is_dir() else identifier
         return combined(["vllm", weights, self._settings, self.tokenizer_digest])
 
     @cached_property
     def tokenizer_digest(self) -> str:
-        """SHA-256 of what the tokenizer does to text."""
+        """SHA-256 of the tokenizer's behaviour."""
         return tokenizer_digest(self._loaded.get_tokenizer())
 
     def completed(self, texts: Sequence[str]) -> Iterator[Sequence[tuple[int, TokenLogProbs | Unread]]]:
@@ -89,18 +89,19 @@ class VllmModel:
         Raises:
             ModelError: vLLM cannot run the model, or refuses short texts too.
         """
-        asked = self._sampling(max_tokens=1, temperature=0.0, prompt_logprobs=0)
+        parameters = self._sampling(max_tokens=1, temperature=0.0, prompt_logprobs=0)
         for start in range(0, len(texts), CHUNK):
-            outputs = self._run(texts[start : start + CHUNK], [asked] * len(texts[start : start + CHUNK]))
+            chunk = texts[start : start + CHUNK]
+            outputs = self._run(chunk, [parameters] * len(chunk))
             yield [
-                (start + index, one if isinstance(one, Unread) else self._log_probs(one))
-                for index, one in enumerate(outputs)
+                (start + index, output if isinstance(output, Unread) else self._log_probs(output))
+                for index, output in enumerate(outputs)
             ]
 
     def token_log_probs(self, texts: Sequence[str]) -> Iterator[TokenLogProbs | Unread]:
         """As `completed`, in the order of `texts`."""
         for batch in self.completed(texts):
-            yield from (found for _, found in batch)
+            yield from (value for _, value in batch)
 
     def generate(
         self,
@@ -119,8 +120,8 @@ class VllmModel:
         """
         seeds = prompt_seeds(seed, prompts)
         for start in range(0, len(prompts), CHUNK):
-            some = prompts[start : start + CHUNK]
-            asked = [
+            chunk = prompts[start : start + CHUNK]
+            parameters = [
                 self._sampling(
                     max_tokens=max_new_tokens,
                     temperature=temperature,
@@ -128,36 +129,36 @@ class VllmModel:
                     stop=list(stop) or None,
                     seed=own,
                 )
-                for own in islice(seeds, len(some))
+                for own in islice(seeds, len(chunk))
             ]
-            for one in self._run(some, asked):
-                yield one if isinstance(one, Unread) else before_first(one.outputs[0].text, stop)
+            for output in self._run(chunk, parameters):
+                yield output if isinstance(output, Unread) else before_first(output.outputs[0].text, stop)
 
-    def _run(self, prompts: Sequence[str], asked: Sequence[object]) -> list[Any]:
-        """What vLLM gives for each prompt; a prompt that it does not take, one beyond the context say, is `Unread`.
+    def _run(self, prompts: Sequence[str], parameters: Sequence[object]) -> list[Any]:
+        """Return vLLM's output for each prompt; `Unread` for a prompt that it refuses (one that is too long, say).
 
-        vLLM looks at all prompts before it runs one, and refuses them together: halves find out which it was.
+        vLLM checks all prompts before it runs any, and refuses all of them for one: halving finds the prompt at fault.
         """
         try:
-            found = list(self._loaded.generate(list(prompts), list(asked), use_tqdm=False))
+            outputs = list(self._loaded.generate(list(prompts), list(parameters), use_tqdm=False))
         except Exception as error:  # see open_vllm
             if len(prompts) > 1:
                 half = len(prompts) // 2
-                return [*self._run(prompts[:half], asked[:half]), *self._run(prompts[half:], asked[half:])]
-            told = ModelError(f"{self.name}: vLLM cannot run it ({_line(error)})")
+                return [*self._run(prompts[:half], parameters[:half]), *self._run(prompts[half:], parameters[half:])]
+            failure = ModelError(f"{self.name}: vLLM cannot run it ({_line(error)})")
             if prompts[0] == SHORT:
-                raise told from error
+                raise failure from error
             try:
-                self._run([SHORT], asked)
+                self._run([SHORT], parameters)
             except ModelError:
-                raise told from error
+                raise failure from error
             return [Unread(f"refused by vLLM: {without_numbers(_line(error))}")]
-        if len(found) != len(prompts):
-            raise ModelError(f"{self.name}: vLLM gave {len(found)} outputs, expected {len(prompts)}")
-        return found
+        if len(outputs) != len(prompts):
+            raise ModelError(f"{self.name}: vLLM gave {len(outputs)} outputs, expected {len(prompts)}")
+        return outputs
 
     def _log_probs(self, output: Any) -> TokenLogProbs:  # noqa: ANN401  see __init__
-        """Those of the tokens that stand in the text: the first position has none."""
+        """Return the log-probabilities of the text's tokens; the first position has none."""
         pairs = [
             (token, entry[token].logprob)
             for token, entry in zip(output.prompt_token_ids, output.prompt_logprobs or (), strict=False)

@@ -10,7 +10,7 @@ DEFAULT_STRIDE = 512
 
 @dataclass(frozen=True, slots=True)
 class Window:
-    """What one forward pass sees of a sequence, and what it scores there.
+    """The part of a sequence that one forward pass reads, and the part that it scores.
 
     Attributes:
         start: first token of the window, which gives left context only.
@@ -24,7 +24,7 @@ class Window:
 
     @property
     def inputs(self) -> int:
-        """Number of tokens the model has to read: the last scored token is predicted, never read."""
+        """Number of tokens the model has to read: the last scored token is predicted and not read."""
         return self.stop - 1 - self.start
 
     @property
@@ -34,7 +34,7 @@ class Window:
 
 
 def resolve_stride(stride: int | None, context: int) -> int:
-    """The stride in use: `stride`, or 512, or half the context where 512 would leave windows no overlap.
+    """The stride in use: `stride`, or 512, or half the context if windows of 512 would not overlap.
 
     Raises:
         ModelError: an explicit stride that is not in [1, context), or a context of fewer than two tokens.

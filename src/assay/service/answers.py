@@ -1,4 +1,4 @@
-"""What the index says to a request."""
+"""Answers of the index to requests."""
 
 from assay import __version__
 from assay.errors import AssayError
@@ -8,18 +8,18 @@ from assay.service.schemas import DocumentAnswer, InfoAnswer, TraceAnswer, Trace
 
 
 def methods_of(index: Searchable) -> list[SearchMethod]:
-    """What an index can serve, the best first."""
+    """Return the methods that an index can serve, the best first."""
     return ["union", "winnowing", "vector", "hst"] if index.finds_by_vector else ["winnowing"]
 
 
 def described(index: Searchable) -> InfoAnswer:
-    """What the index holds."""
-    found = index.info()
+    """Return a description of the index."""
+    info = index.info()
     return InfoAnswer(
-        documents=found.documents,
-        origins=found.origins,
-        profile=found.profile.name,
-        encoder=found.encoder,
+        documents=info.documents,
+        origins=info.origins,
+        profile=info.profile.name,
+        encoder=info.encoder,
         languages=sorted(languages_with("fingerprints")),
         methods=list(methods_of(index)),
         version=__version__,
@@ -38,28 +38,28 @@ def answer(index: Searchable, request: TraceRequest) -> TraceAnswer:
         raise AssayError(f"method: received {method!r}, expected {', '.join(methods)}: this index has no vectors")
     with index.snapshot():
         language = request.language or language_by_evidence(request.code, index)
-        found = trace(request.code, index, language=language, method=method, top=request.top)
+        result = trace(request.code, index, language=language, method=method, top=request.top)
     return TraceAnswer(
-        matches=list(found.matches), explanation=explanation(found), method=method, language=found.language
+        matches=list(result.matches), explanation=explanation(result), method=method, language=result.language
     )
 
 
-def explanation(found: Trace) -> str:
-    """What an answer rests on, and why there is none, in sentences."""
-    sentences = [found.why_none] if found.why_none else [f"{found.candidates} documents compared"]
-    return " ".join(f"{one[0].upper()}{one[1:]}." for one in (*sentences, *found.notes))
+def explanation(result: Trace) -> str:
+    """Return the basis of an answer, or the reason why there is no match, in sentences."""
+    sentences = [result.why_none] if result.why_none else [f"{result.candidates} documents compared"]
+    return " ".join(f"{sentence[0].upper()}{sentence[1:]}." for sentence in (*sentences, *result.notes))
 
 
 def document(index: Searchable, number: int) -> DocumentAnswer | None:
-    """A document with all its origins; None where there is none of this number."""
-    for one in index.documents([number]):
+    """Return a document with all its origins; None if no document has this number."""
+    for entry in index.documents([number]):
         return DocumentAnswer(
             id=number,
-            text=one.text,
-            language=one.language,
-            kind=one.kind,
-            name=one.name,
-            first_line=one.origins[0].first_line,
-            origins=list(one.origins),
+            text=entry.text,
+            language=entry.language,
+            kind=entry.kind,
+            name=entry.name,
+            first_line=entry.origins[0].first_line,
+            origins=list(entry.origins),
         )
     return None

@@ -47,13 +47,13 @@ SECURITY = {
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """What one service takes on.
+    """Limits of one service.
 
     Attributes:
         body_bytes: largest request.
-        seconds: longest a caller waits for an answer.
-        workers: calls at a time, each with the index opened for itself.
-        waiting: calls that may wait beside them; a further one is told to come back.
+        seconds: longest time that a caller waits for an answer.
+        workers: calls at a time; each opens the index for itself.
+        waiting: calls that may wait beside them; a further call is rejected with status 503.
     """
 
     body_bytes: int = 256 * 1024
@@ -68,7 +68,7 @@ class Service:
     def __init__(self, place: Path | str, encoder: Encoder | None, token: str | None, limits: Limits) -> None:
         self.readers = Readers(place, encoder)
         self.gate = Gate(workers=limits.workers, waiting=limits.waiting, seconds=limits.seconds)
-        self.metrics = Metrics(lambda: self.gate.taken, lambda: len(self.readers.here()))
+        self.metrics = Metrics(lambda: self.gate.calls, lambda: len(self.readers.index()))
         self._token = token
         self._seconds = limits.seconds
 
@@ -92,18 +92,18 @@ class Service:
         return everything
 
     def authorised(self, authorization: Annotated[str | None, Header()] = None) -> None:
-        """Refuse whoever does not send the token."""
-        given = (authorization or "").removeprefix("Bearer ")
-        if self._token is not None and not secrets.compare_digest(given.encode(), self._token.encode()):
-            raise HTTPException(401, "this service asks for a token", {"WWW-Authenticate": "Bearer"})
+        """Refuse callers that do not send the token."""
+        token = (authorization or "").removeprefix("Bearer ")
+        if self._token is not None and not secrets.compare_digest(token.encode(), self._token.encode()):
+            raise HTTPException(401, "this service requires a token", {"WWW-Authenticate": "Bearer"})
 
     async def page(self) -> FileResponse:
         """The web page."""
         return FileResponse(PAGE / "index.html")
 
     async def health(self) -> dict[str, str]:
-        """Whether the index can be read."""
-        await self._run(lambda: len(self.readers.here()))
+        """Check that the index can be read."""
+        await self._run(lambda: len(self.readers.index()))
         return {"status": "ok"}
 
     async def exposition(self) -> Response:
@@ -112,25 +112,27 @@ class Service:
         return Response(text, media_type="text/plain; version=0.0.4; charset=utf-8")
 
     async def info(self) -> InfoAnswer:
-        """What the index holds, and by which methods it can be searched."""
-        return await self._run(lambda: answers.described(self.readers.here()))
+        """Describe the index and the methods by which it can be searched."""
+        return await self._run(lambda: answers.described(self.readers.index()))
 
     async def trace(self, request: TraceRequest) -> TraceAnswer:
         """The sources of a piece of code, the most likely first."""
-        return await self._run(lambda: answers.answer(self.readers.here(), request))
+        return await self._run(lambda: answers.answer(self.readers.index(), request))
 
     async def document(self, number: int) -> DocumentAnswer:
         """A document of the index with all its origins."""
-        found = await self._run(lambda: answers.document(self.readers.here(), number))
-        if found is None:
+        document = await self._run(lambda: answers.document(self.readers.index(), number))
+        if document is None:
             raise HTTPException(404, f"no document {number}")
-        return found
+        return document
 
     async def _run(self, call: Callable[[], R]) -> R:
         try:
             return await self.gate.run(call)
         except Busy:
-            raise HTTPException(503, "too many requests wait; try again in a second", {"Retry-After": "1"}) from None
+            raise HTTPException(
+                503, "too many requests are waiting; try again in a second", {"Retry-After": "1"}
+            ) from None
         except TimeoutError:
             raise HTTPException(504, f"no answer within {self._seconds:g} s; send less code") from None
 
@@ -143,14 +145,15 @@ def create_app(
     limits: Limits | None = None,
     hosts: tuple[str, ...] = ("*",),
 ) -> FastAPI:
-    """The service over one index.
+    """Return the service over one index.
 
     Args:
-        place: folder or address of the index; what a writer commits meanwhile is served from the next request on.
-        encoder: the index's own; without it nothing is found by vector.
-        token: what callers must send as `Authorization: Bearer …`; None: anybody may ask.
-        limits: what it takes on.
-        hosts: names under which it may be called; `*` for all. Naming them keeps web pages of others away.
+        place: folder or address of the index; changes that a writer commits are served from the next request on.
+        encoder: the index's own; without it there is no search by vector.
+        token: callers must send it as `Authorization: Bearer …`; None accepts every caller.
+        limits: sizes, times and numbers of requests.
+        hosts: host names that are accepted; `*` for all. A list protects against web pages of other sites (DNS
+            rebinding).
 
     Raises:
         CorpusIndexError: the index cannot be opened.
@@ -183,7 +186,7 @@ def create_app(
 
 
 async def secured(request: Request, following: Callable[[Request], Awaitable[Response]]) -> Response:
-    """Every answer tells the browser to trust nothing else."""
+    """Add security headers to every answer: the browser loads nothing from elsewhere."""
     response = await following(request)
     response.headers.update(SECURITY)
     return response

@@ -1,4 +1,4 @@
-"""What the service counts of itself, for Prometheus."""
+"""Counts and times of the service, for Prometheus."""
 
 import time
 from collections.abc import Callable
@@ -10,20 +10,20 @@ SECONDS = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.
 
 
 class Metrics:
-    """Requests by path and status, how long they took, and how much is under way."""
+    """Requests by path and status, their durations, and the calls in progress."""
 
-    def __init__(self, taken: Callable[[], int], documents: Callable[[], int]) -> None:
+    def __init__(self, calls: Callable[[], int], documents: Callable[[], int]) -> None:
         self.registry = CollectorRegistry()
         names = ("path", "status")
         self.requests = Counter("assay_requests", "Requests answered", names, registry=self.registry)
         self.seconds = Histogram(
             "assay_request_seconds", "Time to the end of the answer", ("path",), buckets=SECONDS, registry=self.registry
         )
-        Gauge("assay_calls", "Calls that run or wait", registry=self.registry).set_function(taken)
+        Gauge("assay_calls", "Calls that run or wait", registry=self.registry).set_function(calls)
         Gauge("assay_documents", "Documents in the index", registry=self.registry).set_function(documents)
 
     def text(self) -> bytes:
-        """In the exposition format of Prometheus."""
+        """Return the metrics in the exposition format of Prometheus."""
         return generate_latest(self.registry)
 
 

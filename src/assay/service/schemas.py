@@ -1,4 +1,4 @@
-"""What callers send and get."""
+"""Requests and answers."""
 
 from typing import Literal
 
@@ -13,17 +13,15 @@ LONGEST_NAME = 64
 
 
 class TraceRequest(BaseModel):
-    """Code whose sources are wanted."""
+    """Code whose sources are requested."""
 
     code: str = Field(min_length=1, description="Source code: a fragment, a function or a file.")
-    # the limit also makes pydantic refuse what is no valid Unicode, which no answer could repeat
+    # the limit also makes pydantic refuse invalid Unicode, which no answer could repeat
     language: str | None = Field(
-        None, max_length=LONGEST_NAME, description="Its language; without it, the one in which most of it occurs."
+        None, max_length=LONGEST_NAME, description="Its language; without it, the language of the best matches."
     )
-    method: SearchMethod | None = Field(
-        None, description="Of those that the index can serve; by default the best of them."
-    )
-    top: int = Field(10, ge=1, le=MOST_MATCHES, description="At most so many sources.")
+    method: SearchMethod | None = Field(None, description="A method that the index can serve; by default the best.")
+    top: int = Field(10, ge=1, le=MOST_MATCHES, description="Largest number of sources.")
 
 
 class Refusal(BaseModel):
@@ -33,7 +31,7 @@ class Refusal(BaseModel):
 
 
 class TraceAnswer(BaseModel):
-    """Ranked sources, and what the answer rests on."""
+    """Ranked sources, and the basis of the answer."""
 
     matches: list[Match]
     explanation: str
@@ -54,7 +52,7 @@ class DocumentAnswer(BaseModel):
 
 
 class InfoAnswer(BaseModel):
-    """What the index holds."""
+    """Description of the index."""
 
     documents: int
     origins: int

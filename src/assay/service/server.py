@@ -1,4 +1,4 @@
-"""A socket to listen at."""
+"""A socket that accepts connections."""
 
 import socket
 from collections.abc import Iterator
@@ -11,10 +11,10 @@ BACKLOG = 2048
 
 @contextmanager
 def listening(host: str, port: int) -> Iterator[socket.socket]:
-    """A bound socket.
+    """Open a bound socket.
 
     Raises:
-        AssayError: the address cannot be had.
+        AssayError: the address cannot be used.
     """
     try:
         family, kind, protocol, _, address = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0]

@@ -21,7 +21,7 @@ from measuring import arguments, write
 from numpy.typing import NDArray
 from scipy.special import expit, logit, ndtr, ndtri, stdtrit
 
-from assay.evaluation import GROUPS_FOR_INTERVAL, Estimate, paired_difference, rank
+from assay.evaluation import GROUPS_FOR_INTERVAL, Estimate, paired_difference, rank_score
 from assay.evaluation.bootstrap import Resamples, auroc_of
 from assay.evaluation.ranking import Sweep, auprc, auroc, tpr_at_fpr
 
@@ -157,7 +157,7 @@ def figures_of(found: Study) -> Mapping[str, float]:
 def ours(found: Study) -> Mapping[str, Estimate]:
     """What assay says."""
     groups = found.groups.tolist()
-    ranking = rank("first", found.first, found.positive, groups, resamples=RESAMPLES)
+    ranking = rank_score("first", found.first, found.positive, groups, resamples=RESAMPLES)
     difference = paired_difference(found.first, found.second, found.positive, groups, resamples=RESAMPLES)
     rates = {f"tpr at {rate:g}": ranking.tpr_at_fpr[rate] for rate in RATES}
     return {"auroc": ranking.auroc, "auprc": ranking.auprc, **rates, "difference": difference.estimate}

@@ -16,6 +16,8 @@ from numpy.typing import NDArray
 Float32Array = NDArray[np.float32]
 Float64Array = NDArray[np.float64]
 Int32Array = NDArray[np.int32]
+Int64Array = NDArray[np.int64]
+BooleanArray = NDArray[np.bool_]
 
 MEMBER = "member"
 NONMEMBER = "nonmember"

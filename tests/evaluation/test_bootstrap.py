@@ -7,7 +7,7 @@ import pytest
 from scipy import stats
 
 from assay.errors import AssayError
-from assay.evaluation import auroc, grouped_bootstrap, paired_difference, rank
+from assay.evaluation import auroc, grouped_bootstrap, paired_difference, rank_score
 from assay.evaluation import bootstrap as bootstrap_module
 from assay.evaluation.bootstrap import FEWEST_FREEDOM, Resamples, auroc_of
 from assay.evaluation.ranking import Sweep
@@ -64,7 +64,7 @@ def test_another_seed_draws_otherwise():
 
 def test_the_size_of_a_block_changes_only_memory(monkeypatch):
     """Mean and spread of the draws are those of the bootstrap whether blocks hold one resample or all."""
-    monkeypatch.setattr(bootstrap_module, "BLOCK", 1)
+    monkeypatch.setattr(bootstrap_module, "WEIGHTS_AT_ONCE", 1)
     weights = drawn(list(range(10)), [0] * 10, resamples=500)
     assert weights.shape == (500, 10)
     assert weights.var(0).mean() == pytest.approx(0.9, abs=0.1)
@@ -97,16 +97,16 @@ def test_nine_groups_of_a_class_are_too_few():
     """The other class has as many as one likes."""
     scores, positive = np.arange(100.0), np.arange(100) >= 40
     groups = [i % 9 if i < 40 else i for i in range(100)]
-    estimate = rank("s", scores, positive, groups, resamples=50).auroc
+    estimate = rank_score("s", scores, positive, groups, resamples=50).auroc
     assert (estimate.groups, estimate.reason) == ((60, 9), "too few groups for an interval: 60 + 9")
     assert math.isnan(estimate.low)
     assert math.isnan(estimate.high)
-    enough = rank("s", scores, positive, [i % 10 if i < 40 else i for i in range(100)], resamples=50).auroc
+    enough = rank_score("s", scores, positive, [i % 10 if i < 40 else i for i in range(100)], resamples=50).auroc
     assert enough.has_interval
 
 
 def test_a_class_from_one_group_gives_no_interval():
-    ranking = rank("s", [3, 2, 1, 0], [True, True, False, False], ["a", "a", "b", "c"])
+    ranking = rank_score("s", [3, 2, 1, 0], [True, True, False, False], ["a", "a", "b", "c"])
     assert ranking.auroc.value == 1
     assert not ranking.auroc.has_interval
 
@@ -147,7 +147,7 @@ def grouped_study(groups, seed=5):
 
 def test_a_perfect_auroc_has_an_honest_bound():
     """Separated groups: G / (G + t²), whatever the resamples."""
-    estimate = rank("s", *grouped_study(20), resamples=50).auroc
+    estimate = rank_score("s", *grouped_study(20), resamples=50).auroc
     t = stats.t.ppf(0.975, 19)
     assert (estimate.value, estimate.high) == (1, 1)
     assert estimate.low == pytest.approx(20 / (20 + t**2))
@@ -155,9 +155,9 @@ def test_a_perfect_auroc_has_an_honest_bound():
 
 def test_an_auroc_just_below_one_is_no_more_certain_than_a_perfect_one():
     scores, positive, groups = grouped_study(20)
-    perfect = rank("s", scores, positive, groups, resamples=100).auroc
+    perfect = rank_score("s", scores, positive, groups, resamples=100).auroc
     scores[0] = scores[~positive].max() - 1e-9
-    nearly = rank("s", scores, positive, groups, resamples=100).auroc
+    nearly = rank_score("s", scores, positive, groups, resamples=100).auroc
     assert 0.999 < nearly.value < 1
     assert perfect.low - 0.05 < nearly.low <= perfect.low
     assert nearly.low < nearly.value <= nearly.high <= 1
@@ -167,7 +167,7 @@ def test_two_perfect_scores_may_still_differ():
     scores, positive, groups = grouped_study(20)
     other = grouped_study(20, seed=6)[0]
     estimate = paired_difference(scores, other, positive, groups, resamples=50).estimate
-    bound = 1 - rank("s", scores, positive, groups, resamples=50).auroc.low
+    bound = 1 - rank_score("s", scores, positive, groups, resamples=50).auroc.low
     assert (estimate.value, estimate.low, estimate.high) == (0, pytest.approx(-bound), pytest.approx(bound))
 
 
@@ -216,7 +216,7 @@ def test_pairing_sees_what_two_intervals_hide():
     a, b, positive = two_scores(0.15)
     groups = [None] * 300
     difference = paired_difference(a, b, positive, groups)
-    assert rank("a", a, positive, groups).auroc.low < rank("b", b, positive, groups).auroc.high
+    assert rank_score("a", a, positive, groups).auroc.low < rank_score("b", b, positive, groups).auroc.high
     assert difference.estimate.low > 0
     assert difference.p_value < 0.05
 

@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from assay.errors import AssayError
-from assay.evaluation import auroc, rank, rank_all, roc_curve, tpr_at_fpr
+from assay.evaluation import auroc, rank_all, rank_score, roc_curve, tpr_at_fpr
 from assay.evaluation.ranking_result import thinned
 
 EXAMPLES = settings(max_examples=20, deadline=None)  # the first call may import scikit-learn
@@ -22,7 +22,7 @@ def test_an_unscorable_sample_is_counted_and_changes_no_metric():
     scores, positive = study()
     holes = scores.copy()
     holes[:3] = np.nan
-    ranking = rank("s", holes, positive, [None] * 200, resamples=20)
+    ranking = rank_score("s", holes, positive, [None] * 200, resamples=20)
     assert (ranking.unscorable_positives, ranking.unscorable_negatives) == (2, 1)
     assert (ranking.positives, ranking.negatives) == (98, 99)
     assert ranking.coverage == 197 / 200
@@ -31,21 +31,21 @@ def test_an_unscorable_sample_is_counted_and_changes_no_metric():
 
 def test_the_value_lies_within_its_interval():
     scores, positive = study(1000)
-    ranking = rank("s", scores, positive, [None] * 1000, resamples=100)
+    ranking = rank_score("s", scores, positive, [None] * 1000, resamples=100)
     for estimate in (ranking.auroc, ranking.auprc, *ranking.tpr_at_fpr.values()):
         assert estimate.low <= estimate.value <= estimate.high
 
 
 def test_the_rates_are_those_of_the_pure_functions():
     scores, positive = study()
-    ranking = rank("s", scores, positive, [None] * 200, resamples=20)
+    ranking = rank_score("s", scores, positive, [None] * 200, resamples=20)
     assert {r: e.value for r, e in ranking.tpr_at_fpr.items()} == {
         r: pytest.approx(tpr_at_fpr(scores, positive, r)) for r in (0.01, 0.05)
     }
 
 
 def test_chance_for_the_auprc_is_the_share_of_positives():
-    ranking = rank("s", [4, 3, 2, 1], [True, False, False, False], [None] * 4, resamples=20)
+    ranking = rank_score("s", [4, 3, 2, 1], [True, False, False, False], [None] * 4, resamples=20)
     assert ranking.auprc_chance == 0.25
 
 
@@ -54,7 +54,7 @@ def test_scores_ranked_together_rank_as_alone():
     other, _ = study(seed=1)
     groups = [i // 4 for i in range(200)]
     together = rank_all({"a": scores, "b": other}, positive, groups, resamples=50)
-    assert together["b"].auroc == rank("b", other, positive, groups, resamples=50).auroc
+    assert together["b"].auroc == rank_score("b", other, positive, groups, resamples=50).auroc
 
 
 def test_a_score_that_never_applies_is_reported_as_such():
@@ -68,7 +68,7 @@ def test_a_score_that_never_applies_is_reported_as_such():
 
 def test_too_few_negatives_for_one_percent_are_pointed_out():
     scores, positive = study(n=100)
-    ranking = rank("s", scores, positive, [None] * 100, resamples=20)
+    ranking = rank_score("s", scores, positive, [None] * 100, resamples=20)
     assert ranking.resolution == 1 / 50
     assert ranking.notes == (
         "TPR at 1% FPR allows no false positive at all with 50 negatives (it takes 100 to allow one).",
@@ -77,49 +77,49 @@ def test_too_few_negatives_for_one_percent_are_pointed_out():
 
 def test_a_rate_that_allows_few_false_positives_has_no_interval():
     scores, positive = study(n=200)
-    rates = rank("s", scores, positive, [None] * 200, resamples=50).tpr_at_fpr
+    rates = rank_score("s", scores, positive, [None] * 200, resamples=50).tpr_at_fpr
     assert rates[0.01].reason == "too few non-members for an interval: 100, expected 500"
     assert rates[0.05].has_interval
 
 
 def test_few_groups_are_pointed_out():
     scores, positive = study(n=400)
-    few = rank("s", scores, positive, [i % 14 for i in range(400)], resamples=20)
+    few = rank_score("s", scores, positive, [i % 14 for i in range(400)], resamples=20)
     assert few.auroc.groups == (7, 7)
     assert few.notes[0] == "Too few groups for an interval: 7 + 7 (members + non-members); it takes 10 a class."
-    some = rank("s", scores, positive, [i % 30 for i in range(400)], resamples=20)
+    some = rank_score("s", scores, positive, [i % 30 for i in range(400)], resamples=20)
     assert some.notes == ("The interval rests on 15 + 15 groups only; 20 a class are advised.",)
 
 
 def test_enough_data_need_no_note():
     scores, positive = study(n=400)
-    assert rank("s", scores, positive, [None] * 400, resamples=20).notes == ()
+    assert rank_score("s", scores, positive, [None] * 400, resamples=20).notes == ()
 
 
 def test_groups_are_counted_among_the_scored():
-    ranking = rank("s", [3, 2, np.nan, 1], [True, False, True, False], ["a", "a", "b", "c"], resamples=20)
+    ranking = rank_score("s", [3, 2, np.nan, 1], [True, False, True, False], ["a", "a", "b", "c"], resamples=20)
     assert ranking.groups == 2
 
 
 def test_resamples_that_lose_a_class_are_counted():
     """Pooled lone groups: some resamples miss every positive."""
-    ranking = rank("s", [4, 3, 2, 1], [True, True, False, False], ["a", "b", "b", "c"], resamples=200)
+    ranking = rank_score("s", [4, 3, 2, 1], [True, True, False, False], ["a", "b", "b", "c"], resamples=200)
     assert 0 < ranking.ignored_resamples < 100
 
 
 def test_labels_of_one_class_are_refused():
     with pytest.raises(AssayError, match="2 positive and 0 negative"):
-        rank("s", [1, 2], [True, True], [None, None])
+        rank_score("s", [1, 2], [True, True], [None, None])
 
 
 def test_an_infinite_score_is_refused_by_name():
     with pytest.raises(AssayError, match="scores of 'lrr' are infinite"):
-        rank("lrr", [np.inf, 2], [True, False], [None, None])
+        rank_score("lrr", [np.inf, 2], [True, False], [None, None])
 
 
 def test_a_missing_score_is_refused():
     with pytest.raises(AssayError, match="one label a score"):
-        rank("s", [1], [True, False], [None, None])
+        rank_score("s", [1], [True, False], [None, None])
 
 
 @EXAMPLES

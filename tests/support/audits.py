@@ -18,8 +18,8 @@ from assay.evaluation import (
     dose_correlation,
     dose_response,
     flag_rate,
-    rank,
     rank_all,
+    rank_score,
 )
 from assay.leakage import describe
 from assay.leakage.results import Audit, Calibration, Distribution, SampleTokens, ScoreSummary
@@ -123,7 +123,7 @@ def score_values(tokens: list[SampleTokens], samples: list[Sample]) -> dict[str,
 def text_only(positive: np.ndarray, groups: list[str | None], *, shift: float, separates: bool) -> BlindBaseline:
     """The result that a classifier of the text alone might have."""
     scores = np.random.default_rng(3).normal(size=len(positive)) + shift * positive
-    ranking = rank("bag of words", scores, positive, groups, resamples=RESAMPLES)
+    ranking = rank_score("bag of words", scores, positive, groups, resamples=RESAMPLES)
     return BlindBaseline(ranking, "bag of words", separates, (ranking,))
 
 

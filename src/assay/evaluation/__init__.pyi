@@ -34,8 +34,8 @@ from .ranking import auroc as auroc
 from .ranking import roc_curve as roc_curve
 from .ranking import tpr_at_fpr as tpr_at_fpr
 from .ranking_result import Ranking as Ranking
-from .ranking_result import rank as rank
 from .ranking_result import rank_all as rank_all
+from .ranking_result import rank_score as rank_score
 from .retrieval import reciprocal_rank_gain as reciprocal_rank_gain
 from .retrieval import retrieval_quality as retrieval_quality
 from .shares import grouped_share as grouped_share

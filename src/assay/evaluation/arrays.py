@@ -1,4 +1,4 @@
-"""The arrays that evaluation takes, checked once at the edge."""
+"""Checks of the arrays that evaluation receives, made once at its edge."""
 
 from collections.abc import Hashable, Sequence
 
@@ -6,13 +6,12 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from assay.errors import DataError
+from assay.types import BooleanArray, Float64Array
 
-Floats = NDArray[np.float64]
-Booleans = NDArray[np.bool_]
 Indices = NDArray[np.intp]
 
 
-def finite(values: ArrayLike, what: str = "scores") -> Floats:
+def finite(values: ArrayLike, what: str = "scores") -> Float64Array:
     """Return a float64 vector without NaN or infinity.
 
     Raises:
@@ -25,7 +24,7 @@ def finite(values: ArrayLike, what: str = "scores") -> Floats:
     return array
 
 
-def scorable(values: ArrayLike, what: str = "scores") -> Floats:
+def scorable(values: ArrayLike, what: str = "scores") -> Float64Array:
     """Return a float64 vector in which NaN stands for an unscorable sample.
 
     Raises:
@@ -38,8 +37,8 @@ def scorable(values: ArrayLike, what: str = "scores") -> Floats:
     return array
 
 
-def labels(positive: ArrayLike, size: int) -> Booleans:
-    """Return a bool vector of `size` truths.
+def labels(positive: ArrayLike, size: int) -> BooleanArray:
+    """Return a boolean vector of `size` labels.
 
     Raises:
         DataError: wrong shape, or values other than true / false (1 / 0).
@@ -52,7 +51,7 @@ def labels(positive: ArrayLike, size: int) -> Booleans:
     return array.astype(np.bool_)
 
 
-def both_classes(positive: Booleans) -> None:
+def both_classes(positive: BooleanArray) -> None:
     """Check that both classes are present.
 
     Raises:
@@ -81,7 +80,7 @@ def group_codes(groups: Sequence[Hashable], size: int) -> Indices:
     return codes
 
 
-def _vector(values: ArrayLike, what: str) -> Floats:
+def _vector(values: ArrayLike, what: str) -> Float64Array:
     array = np.asarray(values, np.float64)
     if array.ndim != 1:
         raise DataError(f"{what} of shape {array.shape}; expected one dimension")

@@ -1,15 +1,15 @@
-"""Blind baselines: can the classes be told apart WITHOUT the model?
+"""Blind baselines: do the texts alone separate the classes, without the model?
 
 If text alone separates members from nonmembers (another period, another style, another length), a membership
-score may only be measuring that, and its AUROC proves nothing (Das, Zhang, Tramer 2024, "Blind baselines beat
+score may measure only that difference, and its AUROC proves nothing (Das, Zhang, Tramer 2024, "Blind baselines beat
 membership inference attacks for foundation models"; Meeus et al. 2024, "SoK: membership inference attacks on
 LLMs are rushing nowhere"). Two classifiers look at the text only, and the stronger is reported:
 
 - "bag of words": TF-IDF of words (1 and 2) and of characters (3) under logistic regression;
 - "lexical shape": length, lines, compression ratio, shares of character classes, under logistic regression.
 
-Every score is out of fold: the classifier that judges a sample saw no sample of its group. The vocabulary and
-the document frequencies are counted once over all texts, which uses no label.
+Every score is out of fold: the classifier that scores a sample was fitted without the samples of its group. The
+vocabulary and the document frequencies are counted once over all texts, which uses no label.
 """
 
 from collections.abc import Hashable, Sequence
@@ -20,60 +20,63 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from assay.errors import DataError
-from assay.evaluation.arrays import Booleans, Floats, Indices, group_codes, labels
+from assay.evaluation.arrays import Indices, group_codes, labels
 from assay.evaluation.bootstrap import RESAMPLES, SEED
 from assay.evaluation.interval import LEVEL
-from assay.evaluation.ranking_result import Ranking, rank, rank_all
+from assay.evaluation.ranking_result import Ranking, rank_all, rank_score
 from assay.evaluation.shape import lexical_shape
+from assay.types import BooleanArray, Float64Array
 
 BAG_OF_WORDS = "bag of words"
 LEXICAL_SHAPE = "lexical shape"
 
 SEPARATING_AUROC = 0.6
-"""An interval above one half alone would condemn a large set for a trifle: of 2,000 samples .53 is enough."""
+"""Smallest AUROC of a baseline that separates the classes. An interval above one half is not enough: with 2,000 samples
+an AUROC of .53 has one."""
 
 DECISION_LEVEL = 0.997
-"""Level of the interval that decides, three standard errors: the better of two baselines is looked at, and the
-folds' fits vary too, which no bootstrap of finished scores can see (on random splits of 20 to 200 functions
-cross-validated AUROCs had 1.3 times a fixed score's spread, and a 95 % interval gave 9 to 12 % false alarms)."""
+"""Level of the interval that decides: three standard errors. The better of two baselines is taken, and the fits of the
+folds vary too, which a bootstrap of finished scores does not measure: on random splits of 20 to 200 functions
+cross-validated AUROCs varied 1.3 times as much as those of a fixed score, and a 95 % interval gave 9 to 12 % false
+alarms."""
 
 CHANCE = 0.5
 
 LOGISTIC: dict[str, Any] = {"solver": "liblinear", "class_weight": "balanced", "max_iter": 1000}
-"""Balanced, so that a fold's share of positives does not shift its scores against another fold's. This solver runs
-in one thread: hundreds of small fits only lose by more."""
+"""Balanced, so that the share of positives in a fold does not shift its scores. This solver runs in one thread:
+hundreds of small fits are slower with more."""
 
 MINIMUM_SAMPLES = 10
-MINIMUM_GROUPS = 2
+MINIMUM_GROUPS_OF_A_CLASS = 2
 
 MAXIMUM_FEATURES = 20_000
 """Most frequent n-grams kept of each kind."""
 
-LONGEST_TEXT = 20_000
-"""Characters read of one text: the bag of words of a book is well known by then."""
+LONGEST_HEAD = 20_000
+"""Characters of a text that are read: more of them hardly change its bag of words."""
 
-WORD = r"[^\W\d]\w*|\d+|[^\w\s]"
+WORD_PATTERN = r"[^\W\d]\w*|\d+|[^\w\s]"
 """Identifiers, numbers, and single signs: code is made of all three."""
 
-STRAY = 4.0
-"""Standard deviations at which a feature is cut, so that one odd text does not rule a fit."""
+CLIPPED_AT = 4.0
+"""Standard deviations at which a feature is clipped, so that one unusual text does not dominate a fit."""
 
-Part = tuple[Indices, Indices]
-"""Samples to learn from, samples to judge."""
+Fold = tuple[Indices, Indices]
+"""Samples that a classifier is fitted on, and samples that it scores."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class BlindBaseline:
-    """What can be told without the model.
+    """Result of the blind baselines of one set of texts.
 
     Attributes:
-        ranking: of the stronger baseline (higher AUROC); None where none could be measured.
+        ranking: of the stronger baseline (higher AUROC); None if none could be measured.
         kind: its name; None with `ranking`.
-        separates: the classes can be told apart blindly: its AUROC is at least `SEPARATING_AUROC`, and even
+        separates: the baseline separates the classes: its AUROC is at least `SEPARATING_AUROC`, and even
             its 99.7 % interval lies above one half. Cross-validated scores below one half mean chance or worse
             (small folds push them below), never separation.
-        all: every baseline measured.
-        reason: why none could be measured; None otherwise.
+        all: every measured baseline.
+        reason: why no baseline could be measured; None otherwise.
     """
 
     ranking: Ranking | None
@@ -93,76 +96,78 @@ def blind_baseline(
     resamples: int = RESAMPLES,
     level: float = LEVEL,
 ) -> BlindBaseline:
-    """Cross-validated blind baselines of labelled texts.
+    """Return cross-validated blind baselines of labelled texts.
 
     Args:
         texts: [n].
         positive: [n], booleans.
-        groups: [n], never split between training and judging; None is a group of its own.
+        groups: [n], never divided between fitting and scoring; None is a group of its own.
         folds: at most this many; fewer where a class has fewer groups.
         seed: of the folds and of the bootstrap.
         resamples: behind the intervals.
         level: of the intervals.
 
     Returns:
-        A result with `reason` and no ranking where a class has fewer than 10 samples or 2 groups, or where
-        groups cannot be parted so that every training part holds both classes.
+        A result with `reason` and no ranking if a class has fewer than 10 samples or 2 groups, or if the groups
+        cannot be divided so that every fold is fitted on both classes.
 
     Raises:
-        DataError: lengths differ, or fewer than two folds are asked for.
+        DataError: lengths differ, or fewer than two folds are requested.
     """
     truths = labels(positive, len(texts))
     group = group_codes(groups, len(texts))
-    if folds < 2:  # noqa: PLR2004  one part cannot judge another
+    if folds < 2:  # noqa: PLR2004  a sample is scored by a fit on other folds
         raise DataError(f"{folds} folds; expected at least 2")
     reason = _too_few(truths, group)
     if reason is not None:
         return BlindBaseline(None, None, False, (), reason)
-    parts = _parts(truths, group, folds, seed)
-    if any(len(np.unique(truths[train])) == 1 for train, _ in parts):
-        return BlindBaseline(None, None, False, (), "the groups cannot be parted with both classes to learn from")
+    folds_of_samples = _folds(truths, group, folds, seed)
+    if any(len(np.unique(truths[fitted])) == 1 for fitted, _ in folds_of_samples):
+        return BlindBaseline(
+            None, None, False, (), "the groups cannot be divided into folds with both classes to fit on"
+        )
     scores = {
-        BAG_OF_WORDS: _bag_of_words(texts, truths, parts),
-        LEXICAL_SHAPE: _shape(texts, truths, parts),
+        BAG_OF_WORDS: _bag_of_words(texts, truths, folds_of_samples),
+        LEXICAL_SHAPE: _shape(texts, truths, folds_of_samples),
     }
     rankings = tuple(rank_all(scores, truths, groups, resamples=resamples, seed=seed, level=level).values())
     best = max(rankings, key=lambda ranking: ranking.auroc.value)
     separates = best.auroc.value >= SEPARATING_AUROC
     if separates:
         name = best.name
-        strict = rank(name, scores[name], truths, groups, resamples=resamples, seed=seed, level=DECISION_LEVEL)
+        strict = rank_score(name, scores[name], truths, groups, resamples=resamples, seed=seed, level=DECISION_LEVEL)
         separates = strict.auroc.low > CHANCE
     return BlindBaseline(best, best.name, separates, rankings)
 
 
-def _too_few(truths: Booleans, group: Indices) -> str | None:
+def _too_few(truths: BooleanArray, group: Indices) -> str | None:
     for name, side in (("positive", truths), ("negative", ~truths)):
         samples, groups = int(side.sum()), len(np.unique(group[side]))
-        if samples < MINIMUM_SAMPLES or groups < MINIMUM_GROUPS:
+        if samples < MINIMUM_SAMPLES or groups < MINIMUM_GROUPS_OF_A_CLASS:
             return (
                 f"{samples} {name} samples in {groups} groups; a blind baseline needs {MINIMUM_SAMPLES} in "
-                f"{MINIMUM_GROUPS}"
+                f"{MINIMUM_GROUPS_OF_A_CLASS}"
             )
     return None
 
 
-def _parts(truths: Booleans, group: Indices, folds: int, seed: int) -> list[Part]:
-    # no group stands on both sides; classes are spread as evenly as the groups allow
+def _folds(truths: BooleanArray, group: Indices, folds: int, seed: int) -> list[Fold]:
+    # no group is on both sides; classes are spread as evenly as the groups allow
     from sklearn.model_selection import StratifiedGroupKFold  # noqa: PLC0415  slow to import, needed only here
 
     fewest = min(len(np.unique(group[side])) for side in (truths, ~truths))
     splitter = StratifiedGroupKFold(min(folds, fewest), shuffle=True, random_state=seed)
-    return [part for part in splitter.split(np.zeros(len(truths)), truths, group) if len(part[1])]
+    return [fold for fold in splitter.split(np.zeros(len(truths)), truths, group) if len(fold[1])]
 
 
-def _bag_of_words(texts: Sequence[str], truths: Booleans, parts: Sequence[Part]) -> Floats:
+def _bag_of_words(texts: Sequence[str], truths: BooleanArray, folds: Sequence[Fold]) -> Float64Array:
     from scipy.sparse import hstack  # noqa: PLC0415  as above
     from sklearn.feature_extraction.text import TfidfVectorizer  # noqa: PLC0415  as above
     from sklearn.linear_model import LogisticRegression  # noqa: PLC0415  as above
 
-    heads = [text[:LONGEST_TEXT] for text in texts]
+    heads = [text[:LONGEST_HEAD] for text in texts]
     grams = (
-        {"analyzer": "word", "token_pattern": WORD, "ngram_range": (1, 2)},
+        {"analyzer": "word", "token_pattern": WORD_PATTERN, "ngram_range": (1, 2)},
         {"analyzer": "char", "ngram_range": (3, 3)},
     )
     bags = []
@@ -170,28 +175,28 @@ def _bag_of_words(texts: Sequence[str], truths: Booleans, parts: Sequence[Part])
         bag = TfidfVectorizer(lowercase=False, sublinear_tf=True, min_df=2, max_features=MAXIMUM_FEATURES, **gram)
         try:
             bags.append(bag.fit_transform(heads))
-        except ValueError:  # scikit-learn's way to say that no n-gram stands in two texts
+        except ValueError:  # scikit-learn raises it if no n-gram occurs in two texts
             continue
     if not bags:
         return np.zeros(len(texts))
     features = hstack(bags).tocsr()
     scores = np.zeros(len(texts))
-    for train, judged in parts:
-        model = LogisticRegression(**LOGISTIC).fit(features[train], truths[train])
-        scores[judged] = model.decision_function(features[judged])
+    for fitted, scored in folds:
+        model = LogisticRegression(**LOGISTIC).fit(features[fitted], truths[fitted])
+        scores[scored] = model.decision_function(features[scored])
     return scores
 
 
-def _shape(texts: Sequence[str], truths: Booleans, parts: Sequence[Part]) -> Floats:
+def _shape(texts: Sequence[str], truths: BooleanArray, folds: Sequence[Fold]) -> Float64Array:
     from sklearn.linear_model import LogisticRegression  # noqa: PLC0415  as above
 
     features = np.array([lexical_shape(text) for text in texts])
     scores = np.zeros(len(texts))
-    for train, judged in parts:
-        centre, spread = features[train].mean(0), features[train].std(0)
-        standard = np.clip((features - centre) / np.where(spread > 0, spread, 1), -STRAY, STRAY)
-        # squares too: a class may sit in the middle of the other
+    for fitted, scored in folds:
+        centre, spread = features[fitted].mean(0), features[fitted].std(0)
+        standard = np.clip((features - centre) / np.where(spread > 0, spread, 1), -CLIPPED_AT, CLIPPED_AT)
+        # squares too: the values of a class may lie between those of the other
         both = np.hstack([standard, standard**2])
-        model = LogisticRegression(**LOGISTIC).fit(both[train], truths[train])
-        scores[judged] = model.decision_function(both[judged])
+        model = LogisticRegression(**LOGISTIC).fit(both[fitted], truths[fitted])
+        scores[scored] = model.decision_function(both[scored])
     return scores

@@ -1,4 +1,4 @@
-"""How far a value varies over groups: samples of one project, task or book stand or fall together.
+"""Variation of a value over groups: samples of one project, task or book are not independent.
 
 A resample draws as many groups as there are, with replacement (Efron and Tibshirani 1993, ch. 8; Davison and
 Hinkley 1997, section 3.8, resampling of clusters), and a group drawn twice counts its samples twice. So a
@@ -9,7 +9,7 @@ Strata. Classes may live in different groups (a project is a member or is not) o
 leaked and a fresh form). Groups with the same set of classes form a stratum and are drawn from that stratum,
 so a resample keeps the design of the study. A stratum of a single group would never vary and would claim too
 much: such strata are pooled. Where a resample still lacks a class, the statistic is NaN there; such resamples are
-ignored and counted.
+ignored, and their number is reported.
 
 The resamples give the standard error and its degrees of freedom; `interval` makes the interval. Percentiles of the
 resamples are not used: with few groups they are too narrow (`benchmarks/bench_interval_coverage.py`).
@@ -24,35 +24,36 @@ from numpy.typing import ArrayLike
 from scipy.special import stdtr
 
 from assay.errors import DataError
-from assay.evaluation.arrays import Booleans, Floats, Indices, both_classes, group_codes, labels, scorable
+from assay.evaluation.arrays import Indices, both_classes, group_codes, labels, scorable
 from assay.evaluation.estimate import Estimate
 from assay.evaluation.interval import LEVEL, RATE, Range, Support, Uncertainty, interval, pseudo_error
 from assay.evaluation.ranking import Sweep
+from assay.types import BooleanArray, Float64Array
 
 RESAMPLES = 1000
 SEED = 0
 
-BLOCK = 1 << 19
-"""Weights held at a time: 4 MiB of float64, whatever the number of resamples."""
+WEIGHTS_AT_ONCE = 1 << 19
+"""Weights in memory at a time: 4 MiB of float64, independent of the number of resamples."""
 
 FEWEST_FREEDOM = 5.0
-"""Degrees of freedom below which their own estimate means nothing."""
+"""Degrees of freedom below which their own estimate is not reliable; it is raised to this."""
 
-Statistic = Callable[[Floats], Floats]
+Statistic = Callable[[Float64Array], Float64Array]
 """Weights [r, n] to values [r, k]."""
 
-Metric = Callable[[Sweep, Floats], Floats]
+Metric = Callable[[Sweep, Float64Array], Float64Array]
 """Sorted scores and weights [..., n] to values [...]."""
 
 
-def auroc_of(sweep: Sweep, weights: Floats) -> Floats:
-    """The AUROC as a `Metric`."""
+def auroc_of(sweep: Sweep, weights: Float64Array) -> Float64Array:
+    """Return the AUROC, as a `Metric`."""
     return sweep.counts(weights).auroc()
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Resamples:
-    """The draws of groups, made once, so that whatever is computed from them is paired.
+    """Draws of groups. All statistics that are computed from the same draws are paired.
 
     Attributes:
         group: intp [n], the group of each sample.
@@ -73,7 +74,7 @@ class Resamples:
         """Plan draws of `groups` [n], where a sample's class is `classes` [n] (booleans or small numbers).
 
         Raises:
-            DataError: lengths differ, there is no sample, or fewer than one resample is asked for.
+            DataError: lengths differ, there is no sample, or fewer than one resample is requested.
         """
         kinds = np.asarray(classes)
         if not len(kinds):
@@ -83,13 +84,13 @@ class Resamples:
         codes = group_codes(groups, len(kinds))
         return cls(codes, _strata(codes, kinds), resamples, seed)
 
-    def weights(self) -> Iterator[Floats]:
-        """Sample weights in blocks [r, n], R rows in all."""
+    def weights(self) -> Iterator[Float64Array]:
+        """Yield sample weights in blocks [r, n], R rows in all."""
         for drawn in self._draws():
             yield drawn[:, self.group]
 
     def spread(self, statistic: Statistic) -> "Spread":
-        """Values, standard errors and degrees of freedom of the k values of a statistic."""
+        """Return the k values of a statistic with their standard errors and degrees of freedom."""
         values = statistic(np.ones((1, len(self.group))))[0]
         blocks, groups = [], int(self.group.max()) + 1
         joint, picked = np.zeros((groups, len(values))), np.zeros(groups)
@@ -107,17 +108,18 @@ class Resamples:
         errors, freedom = standard_errors(variance, influence, self.strata, self.size)
         return Spread(values, errors, freedom, lost)
 
-    def support(self, *classes: Booleans) -> Support:
-        """Groups and samples of each class, a mask [n] a class."""
+    def support(self, *classes: BooleanArray) -> Support:
+        """Return the numbers of groups and samples of the classes, one mask [n] for each class."""
         return Support(
             tuple(len(np.unique(self.group[mask])) for mask in classes), min(int(mask.sum()) for mask in classes)
         )
 
-    def _draws(self) -> Iterator[Floats]:
-        """How often each group was drawn, in blocks [r, groups]."""
+    def _draws(self) -> Iterator[Float64Array]:
+        """Yield how often each group was drawn, in blocks [r, groups]."""
         rng = np.random.default_rng(self.seed)
         groups = int(self.group.max()) + 1
-        rows = max(1, BLOCK // len(self.group))
+        # blocks bound the memory; the generator draws the same numbers whatever their size
+        rows = max(1, WEIGHTS_AT_ONCE // len(self.group))
         for start in range(0, self.size, rows):
             count = min(rows, self.size - start)
             drawn = np.zeros((count, groups))
@@ -130,7 +132,7 @@ class Resamples:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Spread:
-    """How far the k values of a statistic vary over resamples of groups.
+    """Variation of the k values of a statistic over resamples of groups.
 
     Attributes:
         values: float64 [k], on all the data.
@@ -139,24 +141,24 @@ class Spread:
         lost: intp [k], resamples without a value because a class was missing from them.
     """
 
-    values: Floats
-    errors: Floats
-    freedom: Floats
+    values: Float64Array
+    errors: Float64Array
+    freedom: Float64Array
     lost: Indices
 
     def uncertainty(self, column: int) -> Uncertainty:
-        """Of one of the k values."""
+        """Return the standard error and the degrees of freedom of one of the k values."""
         return Uncertainty(float(self.errors[column]), float(self.freedom[column]))
 
     def estimate(self, column: int, support: Support, *, within: Range | None = RATE, level: float = LEVEL) -> Estimate:
-        """One of the k values with its interval; arguments as `interval`."""
+        """Return one of the k values with its interval; arguments as `interval`."""
         return interval(float(self.values[column]), self.uncertainty(column), support, within=within, level=level)
 
 
 def standard_errors(
-    variance: Floats, influence: Floats, strata: Sequence[Indices], size: float
-) -> tuple[Floats, Floats]:
-    """Standard errors [k] and their degrees of freedom from the variance [k] over `size` resamples.
+    variance: Float64Array, influence: Float64Array, strata: Sequence[Indices], size: float
+) -> tuple[Float64Array, Float64Array]:
+    """Return standard errors [k] and their degrees of freedom, from the variance [k] over `size` resamples.
 
     Resampling G groups underestimates a variance by (G - 1) / G; each stratum is corrected by its share in it. The
     degrees of freedom are Satterthwaite's (1946), and fewer where a few groups make up most of the variance: the
@@ -169,22 +171,24 @@ def standard_errors(
         size: number of resamples behind variance and influences; infinite where they are exact.
     """
     noise = np.nan_to_num(variance) / size  # of each influence, since there are only so many resamples
-    part, uncertain, capped = [], [], []
+    shares, variances_of_squares, squares_per_freedom = [], [], []
     for stratum in strata:
-        of, count = influence[stratum], len(stratum)
-        squares = np.maximum((of**2).sum(0) - count * noise, 0)
-        fourths = (of**4).sum(0) - 6 * noise * squares - 3 * count * noise**2
+        values, count = influence[stratum], len(stratum)
+        # the noise of the finite number of resamples adds to the squares and fourth powers of every influence
+        squares = np.maximum((values**2).sum(0) - count * noise, 0)
+        fourths = (values**4).sum(0) - 6 * noise * squares - 3 * count * noise**2
         bias = count / max(count - 1, 1)
-        part.append(squares * bias)
-        uncertain.append(np.maximum(fourths - squares**2 / count, 0) * bias**3)
-        capped.append((squares * bias) ** 2 / max(count - 1, 1))
-    total, raw = np.sum(part, 0), np.sum([p * (len(s) - 1) / len(s) for p, s in zip(part, strata, strict=True)], 0)
+        shares.append(squares * bias)
+        variances_of_squares.append(np.maximum(fourths - squares**2 / count, 0) * bias**3)
+        squares_per_freedom.append((squares * bias) ** 2 / max(count - 1, 1))
+    total = np.sum(shares, 0)
+    raw = np.sum([share * (len(s) - 1) / len(s) for share, s in zip(shares, strata, strict=True)], 0)
     varies = total > 0
     safe = np.where(varies, total, 1)
     inflated = np.where(varies, variance * safe / np.where(raw > 0, raw, 1), variance)
     fewest = float(min(len(stratum) for stratum in strata) - 1)
-    satterthwaite = np.where(varies, safe**2 / np.where(varies, np.sum(capped, 0), 1), fewest)
-    kurtosis = np.sum(uncertain, 0)
+    satterthwaite = np.where(varies, safe**2 / np.where(varies, np.sum(squares_per_freedom, 0), 1), fewest)
+    kurtosis = np.sum(variances_of_squares, 0)
     heavy = np.where(kurtosis > 0, 2 * safe**2 / np.where(kurtosis > 0, kurtosis, 1), np.inf)
     freedom = np.minimum(satterthwaite, np.maximum(heavy, FEWEST_FREEDOM))
     return np.sqrt(inflated), np.maximum(freedom, 1.0)
@@ -200,12 +204,12 @@ def grouped_bootstrap(
     within: Range | None = None,
     level: float = LEVEL,
 ) -> tuple[Estimate, ...]:
-    """Estimates of the k values of `statistic`, which takes weights [r, n] and returns [r, k].
+    """Return estimates of the k values of `statistic`, which takes weights [r, n] and returns [r, k].
 
     Args:
-        statistic: sees weights of one for the value, integer weights for the resamples.
+        statistic: called with weights of 1 for the value, with integer weights for the resamples.
         groups: [n]; None is a group of its own.
-        classes: [n], what every resample has to keep; one class where None.
+        classes: [n]; every resample contains groups of each class. None: all samples are of one class.
         resamples: R.
         seed: of the draws.
         within: the range that the values cannot leave (see `interval`); None for means without one.
@@ -220,12 +224,12 @@ def grouped_bootstrap(
 
 @dataclass(frozen=True, slots=True)
 class Difference:
-    """How two scores differ on the same samples.
+    """Difference of a metric between two scores of the same samples.
 
     Attributes:
         estimate: metric of the first minus metric of the second, with its paired interval.
-        p_value: two-sided, of no difference, by Student's t; NaN where there is no interval.
-        samples: how many samples both scores could score; only these are compared.
+        p_value: two-sided, of the hypothesis of no difference, by Student's t; NaN if there is no interval.
+        samples: number of samples that have both scores; only these are compared.
     """
 
     estimate: Estimate
@@ -244,7 +248,7 @@ def paired_difference(
     seed: int = SEED,
     level: float = LEVEL,
 ) -> Difference:
-    """The difference of a metric between two scores, both computed on every resample.
+    """Return the difference of a metric between two scores, both computed on every resample.
 
     Args:
         scores_a: [n], NaN where unscorable.
@@ -257,7 +261,7 @@ def paired_difference(
         level: of the interval.
 
     Raises:
-        DataError: shapes differ, a score is infinite, or the samples that both can score are of one class.
+        DataError: shapes differ, a score is infinite, or the samples that have both scores are of one class.
     """
     a, b = scorable(scores_a), scorable(scores_b)
     truths = labels(positive, len(a))
@@ -267,7 +271,7 @@ def paired_difference(
     both_classes(truths[both])
     sweeps = [Sweep.over(scores[both], truths[both]) for scores in (a, b)]
 
-    def pair(weights: Floats) -> Floats:
+    def pair(weights: Float64Array) -> Float64Array:
         first, second = (metric(sweep, weights[:, both]) for sweep in sweeps)
         return np.stack([first, second, first - second], axis=-1)
 
@@ -288,14 +292,14 @@ def paired_difference(
 
 
 def _ends(spread: Spread, support: Support, level: float) -> Range:
-    """The ends of a paired interval: Student's, wider where a metric lies near 0 or 1.
+    """Return the ends of a paired interval: Student's, wider where a metric is near 0 or 1.
 
-    There the resamples cannot show how far the metric may be from its value, so that part of its own interval (as in
-    Newcombe 1998, for independent proportions) is added that rests on the pseudo-error alone.
+    Near 0 and 1 the resamples vary too little. The part of the metric's own interval that comes from the pseudo-error
+    is therefore added, as Newcombe (1998) does for independent proportions.
     """
     first, second = (spread.estimate(i, support, level=level) for i in (0, 1))
     added = pseudo_error(support)
-    a, b = (added / (one.value * (1 - one.value) + added) for one in (first, second))
+    a, b = (added / (metric.value * (1 - metric.value) + added) for metric in (first, second))
     half = spread.uncertainty(2).quantile(level) * float(spread.errors[2])
     below = np.hypot(a * (first.value - first.low), b * (second.high - second.value))
     above = np.hypot(a * (first.high - first.value), b * (second.value - second.low))
@@ -304,21 +308,23 @@ def _ends(spread: Spread, support: Support, level: float) -> Range:
 
 
 def _two_sided(value: float, low: float, high: float, uncertainty: Uncertainty, level: float) -> float:
-    """The p-value that the interval stands for: below 1 - level exactly where zero lies outside."""
+    """Return the p-value of the interval: below 1 - level exactly if zero is outside."""
     half = value - low if value > 0 else high - value
     if half <= 0:
         return 1.0 if value == 0 else 0.0
     return float(2 * stdtr(uncertainty.freedom, -abs(value) / half * uncertainty.quantile(level)))
 
 
-def _strata(group: Indices, classes: Booleans) -> tuple[Indices, ...]:
+def _strata(group: Indices, classes: BooleanArray) -> tuple[Indices, ...]:
+    """Return the groups of each stratum: groups that have samples of the same classes."""
     _, kind = np.unique(classes, return_inverse=True)
     present = np.zeros((int(group.max()) + 1, int(kind.max()) + 1), np.bool_)
     present[group, kind] = True
     _, stratum = np.unique(present, axis=0, return_inverse=True)
-    members = [np.flatnonzero(stratum.ravel() == s) for s in range(int(stratum.max()) + 1)]
-    alone = [m for m in members if len(m) == 1]
-    shared = sorted((m for m in members if len(m) > 1), key=len)
+    strata = [np.flatnonzero(stratum.ravel() == s) for s in range(int(stratum.max()) + 1)]
+    alone = [s for s in strata if len(s) == 1]
+    shared = sorted((s for s in strata if len(s) > 1), key=len)
+    # a stratum of one group never varies: it joins the largest other stratum, or all such groups form one
     if len(alone) == 1 and shared:
         shared[-1] = np.append(shared[-1], alone[0])
     elif alone:

@@ -1,9 +1,9 @@
-"""From a score to a p-value that holds: against text that the audited model has certainly not seen.
+"""Valid p-values of a score, from text that the audited model has certainly not seen.
 
 Split-conformal p-values (Vovk, Gammerman and Shafer 2005; Bates et al. 2023, "Testing for outliers with
 conformal p-values"): if the sample is exchangeable with the unseen ones (same language, same kind, same
-period), P(p <= a) <= a for every a, whatever the score. Nothing analytic is assumed: a normal null of variant
-discrepancies was measured to flag 16 % where it promised 5 %.
+period), P(p <= a) <= a for every a and every score. No distribution is assumed: a normal null distribution of variant
+discrepancies was measured to flag 16 % at a nominal 5 %.
 
 Over a benchmark the p-values share one set of unseen text. They are then positively dependent, and
 Benjamini-Hochberg still controls the false discovery rate (Bates et al. 2023), as does the adaptive form with
@@ -18,20 +18,21 @@ from numpy.typing import ArrayLike
 from scipy.special import betainc, betaln, gammaln, ndtri
 
 from assay.errors import AssayError, DataError
-from assay.evaluation.arrays import Floats, scorable
+from assay.evaluation.arrays import scorable
 from assay.evaluation.estimate import Estimate, unknown
 from assay.evaluation.interval import LEVEL, wilson_ends
 from assay.evaluation.shares import grouped_share
+from assay.types import Float64Array
 
 MINIMUM_UNSEEN = 20
 """Below this the smallest possible p-value is above 1/21 = .048: nothing could be flagged at 5 %."""
 
 ADVISED_UNSEEN = 100
-"""Below this the true false-positive rate at 5 % nominal strays by more than 2 % (one standard deviation)."""
+"""Below this the false-positive rate at a nominal 5 % deviates by more than 2 % (one standard deviation)."""
 
 
-def conformal_p_values(scores: ArrayLike, unseen_scores: ArrayLike) -> Floats:
-    """The p-value (1 + #{unseen >= s}) / (m + 1) of every score s; conservative with ties.
+def conformal_p_values(scores: ArrayLike, unseen_scores: ArrayLike) -> Float64Array:
+    """Return the p-value (1 + #{unseen >= s}) / (m + 1) of every score s; conservative with ties.
 
     Args:
         scores: [n], higher = member; NaN (unscorable) gives NaN.
@@ -56,7 +57,7 @@ def conformal_p_values(scores: ArrayLike, unseen_scores: ArrayLike) -> Floats:
 
 
 def unseen_note(unseen: int) -> str | None:
-    """What to tell the reader about a calibration set of this size; None where it is large enough."""
+    """Return a note on a calibration set of `unseen` samples; None if it is large enough."""
     if unseen >= ADVISED_UNSEEN:
         return None
     return (
@@ -67,33 +68,33 @@ def unseen_note(unseen: int) -> str | None:
 
 
 def null_share(p_values: ArrayLike, *, threshold: float = 0.5) -> float:
-    """Storey's estimate of the share of null (unseen) samples: (1 + #{p > t}) / (m (1 - t)), at most 1.
+    """Return Storey's estimate of the share of null (unseen) samples: (1 + #{p > t}) / (m (1 - t)), at most 1.
 
-    Storey, Taylor and Siegmund 2004; the added one keeps it from being too small in finite samples. NaN
-    p-values are left out; NaN where nothing is left.
+    Storey, Taylor and Siegmund 2004; the added 1 keeps it from being too small in finite samples. NaN
+    p-values are left out; NaN if no p-value remains.
     """
     values = _p_values(p_values)
-    known = values[~np.isnan(values)]
-    if not len(known):
+    tested = values[~np.isnan(values)]
+    if not len(tested):
         return np.nan
-    return min(1.0, float((1 + (known > threshold).sum()) / (len(known) * (1 - threshold))))
+    return min(1.0, float((1 + (tested > threshold).sum()) / (len(tested) * (1 - threshold))))
 
 
-def benjamini_hochberg(p_values: ArrayLike, *, adaptive: bool = False) -> Floats:
-    """q-values: the smallest false discovery rate at which each sample is still flagged.
+def benjamini_hochberg(p_values: ArrayLike, *, adaptive: bool = False) -> Float64Array:
+    """Return q-values: the smallest false discovery rate at which each sample is still flagged.
 
-    Benjamini and Hochberg 1995; `adaptive` multiplies by the estimated `null_share`, which finds more where
-    much has leaked. NaN p-values stay NaN and are not counted as tests.
+    Benjamini and Hochberg 1995; `adaptive` multiplies by the estimated `null_share`, which flags more if
+    many samples have leaked. NaN p-values stay NaN and are not counted as tests.
 
     Raises:
         DataError: a p-value outside [0, 1].
     """
     values = _p_values(p_values)
-    known = np.flatnonzero(~np.isnan(values))
+    tested = np.flatnonzero(~np.isnan(values))
     q = np.full(len(values), np.nan)
-    if not len(known):
+    if not len(tested):
         return q
-    order = known[np.argsort(values[known], kind="stable")]
+    order = tested[np.argsort(values[tested], kind="stable")]
     steps = values[order] * len(order) / np.arange(1, len(order) + 1)
     share = null_share(values) if adaptive else 1.0
     q[order] = np.minimum(np.minimum.accumulate(steps[::-1])[::-1] * share, 1.0)
@@ -102,7 +103,7 @@ def benjamini_hochberg(p_values: ArrayLike, *, adaptive: bool = False) -> Floats
 
 @dataclass(frozen=True, slots=True)
 class FlagRate:
-    """How many samples of a benchmark a test flags, beside what it would flag if nothing had leaked.
+    """Samples of a benchmark that a test flags, and the rate that it would flag if nothing had leaked.
 
     Attributes:
         flagged: samples with p <= alpha.
@@ -110,12 +111,12 @@ class FlagRate:
         unscorable: samples without one.
         alpha: the nominal level.
         rate: flagged / samples with its interval. The interval covers the drawing of samples, by group; it does
-            not cover the drawing of the unseen set, which `p_value` does.
-        chance: the rate expected where nothing leaked: floor(alpha (m + 1)) / (m + 1) with m unseen samples,
-            alpha itself where m was not given.
-        p_value: of a rate at least this high where nothing leaked. With m it is exact for scores without
-            ties: flags then follow a beta-binomial law, because all samples are held against the same unseen
-            set.
+            not cover the drawing of the unseen set; `p_value` does.
+        chance: the rate expected if nothing leaked: floor(alpha (m + 1)) / (m + 1) with m unseen samples,
+            alpha itself if m is None.
+        p_value: of a rate at least this high if nothing leaked. With m it is exact for scores without
+            ties: the number of flags has a beta-binomial distribution, because all samples are compared with the
+            same unseen set.
     """
 
     flagged: int
@@ -135,13 +136,13 @@ def flag_rate(
     unseen: int | None = None,
     level: float = LEVEL,
 ) -> FlagRate:
-    """The share of samples flagged at `alpha`, its interval, and its chance level.
+    """Return the share of samples flagged at `alpha`, its interval, and its chance level.
 
     Args:
         p_values: [n], NaN where unscorable.
         alpha: flag where p <= alpha.
-        groups: [n], what stands or falls together; samples are their own groups where None.
-        unseen: m, the size of the calibration set behind conformal p-values.
+        groups: [n], samples of one group are not independent; None: every sample is a group of its own.
+        unseen: m, the size of the calibration set of conformal p-values.
         level: of the interval.
 
     Raises:
@@ -160,7 +161,7 @@ def flag_rate(
 
 
 def wilson(successes: int, trials: int, *, level: float = LEVEL) -> Estimate:
-    """A proportion of independent trials with Wilson's score interval (1927): right on average, also near 0 and 1."""
+    """Return a proportion of independent trials with Wilson's score interval (1927)."""
     if not trials:
         return unknown(level)
     low, high = wilson_ends(successes / trials, trials, float(ndtri((1 + level) / 2)))
@@ -168,11 +169,12 @@ def wilson(successes: int, trials: int, *, level: float = LEVEL) -> Estimate:
 
 
 def _at_chance(flagged: int, samples: int, alpha: float, unseen: int | None) -> tuple[float, float]:
-    """The chance level and P(at least this many flags) where nothing leaked."""
+    """Return the chance level and P(at least this many flags) if nothing leaked."""
     if unseen is None:
         upper = float(betainc(flagged, samples - flagged + 1, alpha)) if flagged else 1.0
         return alpha, upper
-    # p <= alpha means: above the k-th highest unseen score; P(above it) follows Beta(k, m + 1 - k)
+    # p <= alpha means above the k-th highest unseen score; P(above it) has the distribution Beta(k, m + 1 - k), so the
+    # number of flags is beta-binomial; the sum below is its upper tail in logarithms
     k = int(np.floor(alpha * (unseen + 1) * (1 + 1e-12)))
     chance = k / (unseen + 1)
     if flagged == 0:
@@ -180,12 +182,12 @@ def _at_chance(flagged: int, samples: int, alpha: float, unseen: int | None) -> 
     if k in (0, unseen + 1):
         return chance, float(k > 0)
     counts = np.arange(flagged, samples + 1)
-    choose = gammaln(samples + 1) - gammaln(counts + 1) - gammaln(samples - counts + 1)
-    law = choose + betaln(counts + k, samples - counts + unseen + 1 - k) - betaln(k, unseen + 1 - k)
-    return chance, min(1.0, float(np.exp(law).sum()))
+    log_choose = gammaln(samples + 1) - gammaln(counts + 1) - gammaln(samples - counts + 1)
+    log_probabilities = log_choose + betaln(counts + k, samples - counts + unseen + 1 - k) - betaln(k, unseen + 1 - k)
+    return chance, min(1.0, float(np.exp(log_probabilities).sum()))
 
 
-def _p_values(p_values: ArrayLike) -> Floats:
+def _p_values(p_values: ArrayLike) -> Float64Array:
     values = scorable(p_values, "p-values")
     outside = values[(values < 0) | (values > 1)]
     if len(outside):

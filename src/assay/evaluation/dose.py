@@ -1,7 +1,7 @@
-"""Dose and response: how often must a model see a sample before a score can tell?
+"""Dose and response: how often must a model see a sample before a score detects it?
 
-Dose = how many times the text stood in the training data; dose 0 = never seen. Each dose is compared with dose
-0 on the same resamples, so the curve's points can be compared with one another.
+The dose is the number of times that the text occurs in the training data; dose 0 is never seen. Each dose is compared
+with dose 0 on the same resamples, so the points of the curve can be compared with each other.
 """
 
 from collections.abc import Hashable, Sequence
@@ -11,13 +11,14 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from assay.errors import DataError
-from assay.evaluation.arrays import Floats, finite, scorable
+from assay.evaluation.arrays import finite, scorable
 from assay.evaluation.bootstrap import RESAMPLES, SEED, Resamples
 from assay.evaluation.correlation import weighted_spearman
 from assay.evaluation.estimate import Estimate, unknown
 from assay.evaluation.interval import CORRELATION, LEVEL
 from assay.evaluation.ranking import Sweep
 from assay.evaluation.ranking_result import tpr_estimate
+from assay.types import Float64Array
 
 FALSE_POSITIVE_RATE = 0.05
 
@@ -55,7 +56,7 @@ def dose_response(
     seed: int = SEED,
     level: float = LEVEL,
 ) -> tuple[DosePoint, ...]:
-    """Every dose above 0 against dose 0, in ascending order of dose.
+    """Return every dose above 0 compared with dose 0, in ascending order of dose.
 
     A dose without a scored sample gives NaN estimates, not an error.
 
@@ -63,7 +64,7 @@ def dose_response(
         name: of the score.
         scores: [n], higher = member, NaN where unscorable.
         doses: [n], not negative.
-        groups: [n], what a resample must not split; None is a group of its own.
+        groups: [n], drawn as a whole; None is a group of its own.
         resamples: R.
         seed: of the draws.
         level: of the intervals.
@@ -90,9 +91,9 @@ def dose_correlation(
     seed: int = SEED,
     level: float = LEVEL,
 ) -> Estimate:
-    """Spearman's correlation of score and dose over all scored samples; arguments as `dose_response`.
+    """Return Spearman's correlation of score and dose over all scored samples; arguments as `dose_response`.
 
-    The samples of one dose are tied, so even a score that orders the doses perfectly stays below 1.
+    The samples of one dose are tied, so even a score that orders the doses perfectly has a correlation below 1.
     """
     values, amounts = _checked(scores, doses)
     used = ~np.isnan(values)
@@ -100,7 +101,7 @@ def dose_correlation(
         return unknown(level)
     draws = Resamples.of(groups, amounts, resamples=resamples, seed=seed)
 
-    def correlation(weights: Floats) -> Floats:
+    def correlation(weights: Float64Array) -> Float64Array:
         return weighted_spearman(values[used], amounts[used], weights[:, used])[:, None]
 
     return draws.spread(correlation).estimate(0, draws.support(used), within=CORRELATION, level=level)
@@ -110,8 +111,8 @@ def _point(
     name: str,
     dose: float,
     *,
-    values: Floats,
-    amounts: Floats,
+    values: Float64Array,
+    amounts: Float64Array,
     draws: Resamples,
     level: float,
 ) -> DosePoint:
@@ -120,14 +121,14 @@ def _point(
     judged = used & ((amounts == dose) | (amounts == 0))
     samples, unscorable = int(dosed.sum()), int((amounts == dose).sum() - dosed.sum())
     if not samples or not (judged & ~dosed).any():
-        none = unknown(level)
-        return DosePoint(name, dose, samples, unscorable, none, none, none)
+        missing = unknown(level)
+        return DosePoint(name, dose, samples, unscorable, missing, missing, missing)
     sweep = Sweep.over(values[judged], dosed[judged])
 
-    def statistic(weights: Floats) -> Floats:
-        load = weights[:, dosed]
-        total = load.sum(-1)
-        mean = np.where(total > 0, load @ values[dosed] / np.where(total > 0, total, 1), np.nan)
+    def statistic(weights: Float64Array) -> Float64Array:
+        dosed_weights = weights[:, dosed]
+        total = dosed_weights.sum(-1)
+        mean = np.where(total > 0, dosed_weights @ values[dosed] / np.where(total > 0, total, 1), np.nan)
         counts = sweep.counts(weights[:, judged])
         return np.stack([mean, counts.auroc(), counts.tpr_at_fpr(FALSE_POSITIVE_RATE)], axis=-1)
 
@@ -139,7 +140,7 @@ def _point(
     return DosePoint(name, dose, samples, unscorable, mean, auroc, tpr)
 
 
-def _checked(scores: ArrayLike, doses: ArrayLike) -> tuple[Floats, Floats]:
+def _checked(scores: ArrayLike, doses: ArrayLike) -> tuple[Float64Array, Float64Array]:
     values, amounts = scorable(scores), finite(doses, "doses")
     if values.shape != amounts.shape or not len(values):
         raise DataError(f"{len(values)} scores and {len(amounts)} doses; expected one dose a score")

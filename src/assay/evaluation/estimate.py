@@ -1,13 +1,13 @@
-"""A number that was measured, with what the data leave open about it."""
+"""Measured values with their confidence intervals."""
 
 import math
 from dataclasses import dataclass
 
 GROUPS_FOR_INTERVAL = 10
-"""Fewest groups of a class that an interval needs."""
+"""Smallest number of groups of a class for which there is an interval."""
 
 ADVISED_GROUPS = 20
-"""Below this an interval is given with a warning."""
+"""Below this number of groups of a class an interval has a warning."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -15,13 +15,13 @@ class Estimate:
     """A value and its confidence interval.
 
     Attributes:
-        value: computed on all the data; NaN where it could not be computed.
-        low: lower end of the interval; NaN where the data give none (too few groups, say).
-        high: upper end of the interval; NaN exactly where `low` is.
-        level: share of repetitions of the whole study whose interval would hold the truth.
-        groups: number of independent groups of each class behind the interval, members first; empty where the
-            interval is not one over groups.
-        reason: why there is no interval; None where there is one.
+        value: computed on all the data; NaN if it could not be computed.
+        low: lower end of the interval; NaN if there is none (for example with too few groups).
+        high: upper end of the interval; NaN exactly if `low` is.
+        level: share of repetitions of the whole study whose interval would contain the true value.
+        groups: number of independent groups of each class, positives first; empty if the interval is not one over
+            groups.
+        reason: why there is no interval; None if there is an interval.
     """
 
     value: float
@@ -33,23 +33,23 @@ class Estimate:
 
     @property
     def has_interval(self) -> bool:
-        """Whether the data were enough to bound the value."""
+        """Return True if the value has an interval."""
         return not (math.isnan(self.low) or math.isnan(self.high))
 
     @property
     def warning(self) -> str | None:
-        """What limits the interval: a class of fewer than `ADVISED_GROUPS` groups; None where nothing does."""
+        """Warning about an interval over fewer than `ADVISED_GROUPS` groups of a class; else None."""
         if not self.has_interval or not self.groups or min(self.groups) >= ADVISED_GROUPS:
             return None
         return f"The interval rests on {self.support} only; {ADVISED_GROUPS} a class are advised."
 
     @property
     def support(self) -> str:
-        """What the interval rests on: `31 + 28 groups`; empty where it is not one over groups."""
+        """Number of groups of each class, `31 + 28 groups`; empty if the interval is not one over groups."""
         return f"{counted(self.groups)} groups" if self.groups else ""
 
     def __str__(self) -> str:
-        """As tables print it: `.842 [.801, .879; 31 + 28]`, the number of groups last."""
+        """Return the value as tables print it: `.842 [.801, .879; 31 + 28]`, the number of groups last."""
         if math.isnan(self.value):
             return "nan"
         if not self.has_interval:
@@ -59,12 +59,12 @@ class Estimate:
 
 
 def counted(groups: tuple[int, ...]) -> str:
-    """The number of groups of each class: `31 + 28`."""
+    """Return the number of groups of each class: `31 + 28`."""
     return " + ".join(f"{count:,}" for count in groups)
 
 
 def unknown(level: float = 0.95) -> Estimate:
-    """The estimate of what could not be measured."""
+    """Return the estimate of a value that could not be measured."""
     return Estimate(math.nan, math.nan, math.nan, level, reason="not measured")
 
 

@@ -1,16 +1,16 @@
-"""Intervals that hold for few groups: Wilson's, with the sample size and the quantile that the groups support.
+"""Intervals that are valid with few groups: Wilson's, with an effective sample size and Student's quantile.
 
-Wilson's interval (1927) of a share p of n independent trials holds all shares within z standard errors of p, where the
-standard error is that of the share in question. Here n is the *effective* sample size p (1 - p) / V with V the
-variance over resamples of groups (Kish 1965; Korn and Graubard 1998 for surveys of few clusters), and z is Student's
-quantile, because V itself is estimated from few groups. An AUROC, a TPR, an average precision or an accuracy takes the
-place of p: all lie within 0 and 1 and have the same trouble near the ends.
+Wilson's interval (1927) of a share p of n independent trials contains every share that is within z standard errors of
+p, where the standard error is that of the share in question. Here n is the *effective* sample size p (1 - p) / V with V
+the variance over resamples of groups (Kish 1965; Korn and Graubard 1998 for surveys of few clusters), and z is
+Student's quantile, because V itself is estimated from few groups. An AUROC, a TPR, an average precision or an accuracy
+takes the place of p: all are within 0 and 1 and vary less near the ends.
 
-Near the ends V says little: classes that separate perfectly do so in every resample. A quarter of a sample's worth of
-errors, p (1 - p) = 1 / (4 n), is therefore added to what was observed, as uncertain as if each group were one trial. It
-vanishes beside any real spread. Both variances have their own degrees of freedom, the second G - 1 of G groups in the
-smaller class; Satterthwaite's formula gives those of the sum. A perfect AUROC has the lower bound G / (G + t²), and no
-other value has a higher one.
+Near the ends V is too small: classes that separate perfectly do so in every resample. A pseudo-error of a quarter of a
+sample, p (1 - p) = 1 / (4 n), is therefore added to the observed one, as uncertain as if each group were one trial. It
+is negligible beside any real spread. Both variances have their own degrees of freedom, the second G - 1 of G groups in
+the smaller class; Satterthwaite's formula gives those of the sum. A perfect AUROC has the lower bound G / (G + t²), and
+no other value has a higher one.
 """
 
 import math
@@ -29,7 +29,7 @@ CORRELATION: Range = (-1.0, 1.0)
 
 @dataclass(frozen=True, slots=True)
 class Support:
-    """What stands behind a value.
+    """Groups and samples that a value is computed from.
 
     Attributes:
         groups: number of independent groups of each class.
@@ -41,16 +41,16 @@ class Support:
 
     @property
     def fewest(self) -> int:
-        """Groups of the class that has the fewest."""
+        """Number of groups of the class that has the fewest."""
         return min(self.groups, default=0)
 
 
 @dataclass(frozen=True, slots=True)
 class Uncertainty:
-    """How far a value varies over resamples of groups.
+    """Variation of a value over resamples of groups.
 
     Attributes:
-        error: standard error; NaN where it could not be computed.
+        error: standard error; NaN if it could not be computed.
         freedom: degrees of freedom of that error.
     """
 
@@ -66,19 +66,19 @@ class Uncertainty:
         return Uncertainty(math.sqrt(own + others), freedom)
 
     def quantile(self, level: float) -> float:
-        """Student's quantile of a two-sided interval."""
+        """Return Student's quantile of a two-sided interval."""
         return float(stdtrit(self.freedom, (1 + level) / 2))
 
 
 def interval(
     value: float, uncertainty: Uncertainty, support: Support, *, within: Range | None, level: float = LEVEL
 ) -> Estimate:
-    """The interval of a value; none where a class has fewer than `GROUPS_FOR_INTERVAL` groups.
+    """Return a value with its interval; without an interval if a class has fewer than `GROUPS_FOR_INTERVAL` groups.
 
     Args:
         value: computed on all the data.
         uncertainty: of the value.
-        support: groups and samples behind it.
+        support: groups and samples that it is computed from.
         within: the range that the value cannot leave; None for a mean without one, whose interval is Student's.
         level: of the interval.
     """
@@ -100,27 +100,28 @@ def interval(
 
 
 def without_interval(value: float, support: Support, reason: str, level: float = LEVEL) -> Estimate:
-    """A value whose interval the data do not give."""
+    """Return a value without an interval, and the reason."""
     return Estimate(value, math.nan, math.nan, level, support.groups, reason)
 
 
 def pseudo_error(support: Support) -> float:
-    """A quarter of a sample's worth of errors: what is added to a share's p (1 - p)."""
+    """Return the pseudo-error of a quarter of a sample, which is added to p (1 - p) of a share."""
     return 1 / (4 * support.samples)
 
 
 def _wilson(share: float, observed: Uncertainty, support: Support, level: float) -> Range:
+    # effective sample size p (1 - p) / V, with the pseudo-error in both parts (see the head of this file)
     errors = pseudo_error(support)
     added = Uncertainty(math.sqrt(errors / support.fewest), support.fewest - 1)
     total = observed.plus(added)
     low, high = wilson_ends(share, (share * (1 - share) + errors) / total.error**2, total.quantile(level))
-    # a share just below 1, of errors in a single group, has a tiny variance: it is no more certain than a share of 1
+    # a share just below 1 with errors in one group has a tiny variance; its interval must not be tighter than that of 1
     perfect, _ = wilson_ends(1.0, support.fewest, added.quantile(level))
     return min(low, perfect), max(high, 1 - perfect)
 
 
 def wilson_ends(share: float, trials: float, quantile: float) -> Range:
-    """Wilson's interval of a share of so many independent trials, which need not be whole."""
+    """Return Wilson's interval (1927) of a share of independent trials, whose number need not be whole."""
     spread = quantile**2 / trials
     centre = (share + spread / 2) / (1 + spread)
     half = math.sqrt(share * (1 - share) * spread + spread**2 / 4) / (1 + spread)

@@ -1,4 +1,4 @@
-"""Near-duplicate code, found exactly.
+"""Exact search for near-duplicate code.
 
 The usual way is MinHash with locality-sensitive hashing, then exact Jaccard on the candidates. A few thousand functions
 against tens of megabytes is small enough for an inverted index over all shingles, which gives the exact overlap of
@@ -14,7 +14,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 _TOKEN = re.compile(r"\w+|[^\w\s]")
-SHINGLE = 5  # code tokens
+SHINGLE = 5
+"""Code tokens in a shingle."""
 
 
 def shingles(text: str, crc_of: dict[str, int]) -> NDArray[np.uint64]:

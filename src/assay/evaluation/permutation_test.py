@@ -1,10 +1,10 @@
 """A test of a whole benchmark: one p-value, against text that was certainly not seen.
 
 A difference too weak to flag any sample may show in all of them together. The statistic is Wilcoxon's: the difference
-of the mean ranks of both sets, over its standard error. Samples of a group (package, task, project) stand or fall
-together, so a group counts once in the standard error (Liang and Zeger 1986) and is permuted as one; where a group has
-samples on both sides, they are permuted within it. Studentising keeps the level where groups differ in size from side
-to side (Janssen 1997; Chung and Romano 2013).
+of the mean ranks of both sets, over its standard error. Samples of a group (package, task, project) are not
+independent, so a group counts once in the standard error (Liang and Zeger 1986) and is permuted as one; where a group
+has samples on both sides, they are permuted within it. Studentising keeps the level where groups differ in size from
+side to side (Janssen 1997; Chung and Romano 2013).
 """
 
 from collections.abc import Hashable, Sequence
@@ -15,17 +15,19 @@ from numpy.typing import ArrayLike
 from scipy.stats import rankdata
 
 from assay.errors import DataError
-from assay.evaluation.arrays import Booleans, Floats, Indices, group_codes, scorable
+from assay.evaluation.arrays import Indices, group_codes, scorable
+from assay.types import BooleanArray, Float64Array
 
 PERMUTATIONS = 1999
 MINIMUM_GROUPS = 5
-"""On either side: below this a standard error over groups means nothing."""
-BLOCK = 1 << 19
+"""On either side: with fewer a standard error over groups is not reliable."""
+SIDES_AT_ONCE = 1 << 19
+"""Labels of sides in memory at a time, so that memory does not grow with the number of permutations."""
 
 
 @dataclass(frozen=True, slots=True)
 class SetTest:
-    """A benchmark as a whole against unseen text.
+    """Result of the comparison of a whole benchmark with unseen text.
 
     Attributes:
         p_value: one-sided, of scores this much higher if the benchmark was not seen either; NaN with too few groups.
@@ -57,7 +59,7 @@ def set_test(
     Args:
         scores: [n], higher = seen; NaN (unscorable) is left out.
         unseen_scores: [m], the same score of unseen text of the same kind.
-        groups: [n], what stands or falls together; None is a group of its own. A group may be on both sides.
+        groups: [n], samples of one group are not independent; None is a group of its own. A group may be on both sides.
         unseen_groups: [m].
         permutations: behind the p-value, which is at least 1 / (permutations + 1).
         seed: of the permutations.
@@ -85,7 +87,7 @@ def set_test(
         starts = np.flatnonzero(np.diff(group, prepend=-1))
         observed = studentised(inside[None, :], ranks, starts)[0]
         random = np.random.default_rng(seed)
-        reached, left, most = 0, permutations, max(1, BLOCK // len(ranks))
+        reached, left, most = 0, permutations, max(1, SIDES_AT_ONCE // len(ranks))
         while left:
             drawn = min(left, most)
             statistics = studentised(permuted(inside, group, drawn, random), ranks, starts)
@@ -95,8 +97,8 @@ def set_test(
     return SetTest(p_value, superiority, n, counts[0], m, counts[1])
 
 
-def studentised(inside: Booleans, ranks: Floats, starts: Indices) -> Floats:
-    """Return the difference of mean ranks over its standard error by group, one for each row of sides [r, n].
+def studentised(inside: BooleanArray, ranks: Float64Array, starts: Indices) -> Float64Array:
+    """Return the difference of mean ranks over its standard error by group, for each row of sides [r, n].
 
     Samples are ordered by group; `starts` is where each group begins. Without any spread a difference is infinite.
     """
@@ -107,11 +109,11 @@ def studentised(inside: Booleans, ranks: Floats, starts: Indices) -> Floats:
     spread = np.sqrt((np.add.reduceat(influence, starts, axis=1) ** 2).sum(axis=1))
     difference = (mean_in - mean_out)[:, 0]
     surest = np.where(difference, np.copysign(np.inf, difference), 0.0)
-    errors: Floats = np.divide(difference, spread, out=surest, where=spread > 0)
+    errors: Float64Array = np.divide(difference, spread, out=surest, where=spread > 0)
     return errors
 
 
-def permuted(inside: Booleans, group: Indices, count: int, random: np.random.Generator) -> Booleans:
+def permuted(inside: BooleanArray, group: Indices, count: int, random: np.random.Generator) -> BooleanArray:
     """Return sides [count, n] with whole groups swapped, and samples swapped within groups that are on both sides."""
     sizes = np.bincount(group)
     of_set = np.bincount(group, weights=inside)

@@ -1,9 +1,9 @@
 """Ranking of positives above negatives: AUROC, average precision, TPR at fixed FPR, ROC curve.
 
-Higher = positive, always: a direction is declared before looking at data, so an AUROC below one half stands
-as it is. A threshold takes every sample at or above it, hence all equal scores together: nothing here depends
-on the order of the input. Weights are non-negative; an integer weight w counts a sample w times, which is
-what makes a bootstrap of a thousand resamples one array operation.
+A higher score is always positive: the direction is declared before looking at data, so an AUROC below one half is
+reported as it is. A sample is positive at or above a threshold, so equal scores are treated alike and no result depends
+on the order of the input. Weights are non-negative; an integer weight w counts a sample w times, so a
+bootstrap of a thousand resamples is one array operation.
 """
 
 from dataclasses import dataclass
@@ -13,10 +13,11 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from assay.errors import DataError
-from assay.evaluation.arrays import Booleans, Floats, Indices, both_classes, finite, labels
+from assay.evaluation.arrays import Indices, both_classes, finite, labels
+from assay.types import BooleanArray, Float64Array
 
 ROUNDING = 1e-12
-"""Rounding error that summed float weights may add to a false-positive rate; counts differ by far more."""
+"""Rounding error that summed weights may add to a false-positive rate; rates of counts differ by far more."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -28,24 +29,24 @@ class SweepCounts:
         false_positives: float64 [..., D], weight of the negatives at or above it.
     """
 
-    true_positives: Floats
-    false_positives: Floats
+    true_positives: Float64Array
+    false_positives: Float64Array
 
-    def auroc(self) -> Floats:
+    def auroc(self) -> Float64Array:
         """Return [...]: P(positive above negative) + P(equal) / 2 (mid-rank); NaN where a class has no weight."""
         hits, alarms = self.true_positives, self.false_positives
         steps = np.diff(alarms, axis=-1, prepend=0.0)
-        # each negative beats nothing: it is beaten by the positives above it and by half of those equal to it
+        # sum over the negatives: the positives above each, and half of the positives equal to it
         area = (steps * (hits - np.diff(hits, axis=-1, prepend=0.0) / 2)).sum(-1)
         return _ratio(area, hits[..., -1] * alarms[..., -1])
 
-    def auprc(self) -> Floats:
+    def auprc(self) -> Float64Array:
         """Return [...]: average precision, the sum of recall step x precision; NaN without positives."""
         hits = self.true_positives
         precision = _ratio(hits, hits + self.false_positives, empty=0.0)
         return _ratio((np.diff(hits, axis=-1, prepend=0.0) * precision).sum(-1), hits[..., -1])
 
-    def tpr_at_fpr(self, fpr: float) -> Floats:
+    def tpr_at_fpr(self, fpr: float) -> Float64Array:
         """Return [...]: the largest TPR of a threshold whose FPR is at most `fpr`, without interpolation."""
         hits, alarms = self.true_positives, self.false_positives
         allowed = alarms <= (fpr + ROUNDING) * alarms[..., -1:]
@@ -66,18 +67,18 @@ class Sweep:
 
     order: Indices
     ends: Indices
-    positive: Booleans
-    thresholds: Floats
+    positive: BooleanArray
+    thresholds: Float64Array
 
     @classmethod
-    def over(cls, scores: Floats, positive: Booleans) -> Self:
+    def over(cls, scores: Float64Array, positive: BooleanArray) -> Self:
         """Sort `scores` [n], which are finite, with their truths `positive` [n]."""
         order = np.argsort(-scores, kind="stable")
         ordered = scores[order]
         ends = np.flatnonzero(np.append(ordered[1:] != ordered[:-1], np.True_))
         return cls(order, ends, positive[order], ordered[ends])
 
-    def counts(self, weights: Floats) -> SweepCounts:
+    def counts(self, weights: Float64Array) -> SweepCounts:
         """Return the cumulative counts at every threshold for `weights` [..., n]."""
         ordered = weights[..., self.order]
         hits = np.cumsum(ordered * self.positive, axis=-1)
@@ -122,7 +123,7 @@ def tpr_at_fpr(scores: ArrayLike, positive: ArrayLike, fpr: float, weights: Arra
 
 def roc_curve(
     scores: ArrayLike, positive: ArrayLike, weights: ArrayLike | None = None
-) -> tuple[Floats, Floats, Floats]:
+) -> tuple[Float64Array, Float64Array, Float64Array]:
     """Return (fpr, tpr, thresholds), each [D + 1]: from (0, 0) at threshold infinity to (1, 1) at the lowest score.
 
     Every distinct score is a point. Arguments and errors as `auroc`.
@@ -135,17 +136,17 @@ def roc_curve(
 def _counts(scores: ArrayLike, positive: ArrayLike, weights: ArrayLike | None) -> tuple[Sweep, SweepCounts]:
     values = finite(scores)
     truths = labels(positive, len(values))
-    loads = np.ones(len(values)) if weights is None else finite(weights, "weights")
-    if loads.shape != values.shape:
-        raise DataError(f"{len(loads)} weights for {len(values)} scores; expected one weight a score")
-    if (loads < 0).any():
-        raise DataError(f"a weight of {loads.min()}; expected none below 0")
-    both_classes(truths[loads > 0])
+    sample_weights = np.ones(len(values)) if weights is None else finite(weights, "weights")
+    if sample_weights.shape != values.shape:
+        raise DataError(f"{len(sample_weights)} weights for {len(values)} scores; expected one weight a score")
+    if (sample_weights < 0).any():
+        raise DataError(f"a weight of {sample_weights.min()}; expected none below 0")
+    both_classes(truths[sample_weights > 0])
     sweep = Sweep.over(values, truths)
-    return sweep, sweep.counts(loads)
+    return sweep, sweep.counts(sample_weights)
 
 
-def _ratio(numerator: Floats, denominator: Floats, *, empty: float = np.nan) -> Floats:
-    # without weight there is nothing to divide by, and nothing was measured
+def _ratio(numerator: Float64Array, denominator: Float64Array, *, empty: float = np.nan) -> Float64Array:
+    # where the denominator is 0 nothing was measured
     safe = np.where(denominator > 0, denominator, 1.0)
     return np.where(denominator > 0, numerator / safe, empty)

@@ -1,4 +1,4 @@
-"""What a score achieved: every ranking metric with its interval, and how much could be scored at all."""
+"""Ranking metrics of a score with their intervals, and the number of samples that it could score."""
 
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass
@@ -7,24 +7,25 @@ from typing import Self
 import numpy as np
 from numpy.typing import ArrayLike
 
-from assay.evaluation.arrays import Booleans, Floats, both_classes, labels, scorable
+from assay.evaluation.arrays import both_classes, labels, scorable
 from assay.evaluation.bootstrap import RESAMPLES, SEED, Resamples, Spread, Statistic
 from assay.evaluation.estimate import GROUPS_FOR_INTERVAL, Estimate, unknown
 from assay.evaluation.interval import LEVEL, Support, without_interval
 from assay.evaluation.ranking import Sweep, roc_curve
+from assay.types import BooleanArray, Float64Array
 
 FALSE_POSITIVE_RATES = (0.01, 0.05)
 METRICS = 2 + len(FALSE_POSITIVE_RATES)
 CURVE_POINTS = 200
 
 ALLOWED_FALSE_POSITIVES = 5
-"""Fewest false positives that a rate has to allow for an interval of the TPR there: with fewer the highest negatives
-alone decide the threshold, and resampling them cannot show how far it may be off."""
+"""Smallest number of false positives that a rate must allow for an interval of its TPR. With fewer, the highest
+negatives alone determine the threshold, and resamples of them do not show how far it may be off."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Ranking:
-    """How well one score ranks members above nonmembers.
+    """Metrics of how well a score ranks positives above negatives.
 
     Attributes:
         name: of the score.
@@ -32,13 +33,13 @@ class Ranking:
         negatives: negative samples with a score.
         unscorable_positives: positive samples without one; they count in no metric.
         unscorable_negatives: negative samples without one.
-        groups: how many groups the scored samples come from.
-        auroc: area under the ROC curve; below one half stands as it is.
+        groups: number of groups of the scored samples.
+        auroc: area under the ROC curve; reported as it is, also below one half.
         auprc: average precision.
-        auprc_chance: what chance gives there: the share of positives among the scored.
-        tpr_at_fpr: largest TPR at an FPR of at most 0.01 and 0.05 (the keys). Few negatives decide it: without an
-            interval where the FPR allows fewer than `ALLOWED_FALSE_POSITIVES` of them.
-        fpr: float64 [at most 200], the ROC curve from (0, 0) to (1, 1); empty where a class was not scored.
+        auprc_chance: chance level of the AUPRC: the share of positives among the scored samples.
+        tpr_at_fpr: largest TPR at an FPR of at most 0.01 and 0.05 (the keys). It depends on few negatives: there
+            is no interval if the FPR allows fewer than `ALLOWED_FALSE_POSITIVES` of them.
+        fpr: float64 [at most 200], the ROC curve from (0, 0) to (1, 1); empty if a class has no score.
         tpr: float64, as long as `fpr`.
         ignored_resamples: resamples that lost a class and were left out of the intervals.
     """
@@ -53,8 +54,8 @@ class Ranking:
     auprc: Estimate
     auprc_chance: float
     tpr_at_fpr: Mapping[float, Estimate]
-    fpr: Floats
-    tpr: Floats
+    fpr: Float64Array
+    tpr: Float64Array
     ignored_resamples: int = 0
 
     @property
@@ -70,7 +71,7 @@ class Ranking:
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """What a reader has to know before trusting the numbers, in plain sentences."""
+        """Sentences on the limits of the metrics, for the reader of a report."""
         notes = []
         if not (self.positives and self.negatives):
             notes.append(f"{self.positives} positives and {self.negatives} negatives could be scored: no metric.")
@@ -89,7 +90,7 @@ class Ranking:
         return tuple(notes)
 
 
-def rank(
+def rank_score(
     name: str,
     scores: ArrayLike,
     positive: ArrayLike,
@@ -99,7 +100,7 @@ def rank(
     seed: int = SEED,
     level: float = LEVEL,
 ) -> Ranking:
-    """The ranking metrics of one score; see `rank_all`."""
+    """Return the ranking metrics of one score; see `rank_all`."""
     return rank_all({name: scores}, positive, groups, resamples=resamples, seed=seed, level=level)[name]
 
 
@@ -112,15 +113,15 @@ def rank_all(
     seed: int = SEED,
     level: float = LEVEL,
 ) -> dict[str, Ranking]:
-    """The ranking metrics of several scores of the same samples, on the same resamples.
+    """Return the ranking metrics of several scores of the same samples, on the same resamples.
 
-    A score that no sample of a class has gives NaN estimates and a note, not an error.
+    A score that no sample of a class has gets NaN estimates and a note, not an error.
 
     Args:
         scores: name to [n], higher = positive, NaN where unscorable.
         positive: [n], booleans.
-        groups: [n], what a resample must not split; None is a group of its own.
-        resamples: how many resamples stand behind an interval.
+        groups: [n], drawn as a whole; None is a group of its own.
+        resamples: number of resamples for an interval.
         seed: of the draws.
         level: of the intervals.
 
@@ -133,7 +134,7 @@ def rank_all(
     measurable = {name: column.measured() for name, column in columns.items() if column.measurable}
     draws = Resamples.of(groups, truths, resamples=resamples, seed=seed)
 
-    def every_metric(weights: Floats) -> Floats:
+    def every_metric(weights: Float64Array) -> Float64Array:
         return np.concatenate([metrics(weights) for metrics in measurable.values()], axis=-1)
 
     spread = draws.spread(every_metric) if measurable else None
@@ -152,14 +153,14 @@ def rank_all(
 def tpr_estimate(
     spread: Spread, column: int, support: Support, *, fpr: float, negatives: int, level: float = LEVEL
 ) -> Estimate:
-    """A TPR at a fixed FPR with its interval; none where the FPR allows too few false positives to place a threshold.
+    """Return a TPR at a fixed FPR, with its interval if the FPR allows enough false positives.
 
     Args:
         spread: of the metrics.
         column: of the TPR among them.
-        support: behind the TPR.
+        support: groups and samples of the TPR.
         fpr: the false-positive rate.
-        negatives: how many negatives have a score.
+        negatives: number of negatives that have a score.
         level: of the interval.
     """
     estimate = spread.estimate(column, support, level=level)
@@ -170,7 +171,7 @@ def tpr_estimate(
 
 
 def _estimates(spread: Spread, first: int, support: Support, negatives: int, level: float) -> list[Estimate]:
-    """AUROC, AUPRC and the TPRs of the score whose metrics begin at column `first`."""
+    """Return AUROC, AUPRC and TPRs of the score whose metrics begin at column `first`."""
     rates = enumerate(FALSE_POSITIVE_RATES, first + 2)
     return [
         *(spread.estimate(column, support, level=level) for column in (first, first + 1)),
@@ -180,30 +181,31 @@ def _estimates(spread: Spread, first: int, support: Support, negatives: int, lev
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Column:
-    """One score of all samples, and which of them have it."""
+    """One score of all samples, and a mask of the samples that have it."""
 
     name: str
-    values: Floats
-    truths: Booleans
-    used: Booleans
+    values: Float64Array
+    truths: BooleanArray
+    used: BooleanArray
 
     @classmethod
-    def of(cls, name: str, scores: ArrayLike, truths: Booleans) -> Self:
+    def of(cls, name: str, scores: ArrayLike, truths: BooleanArray) -> Self:
         values = scorable(scores, f"scores of {name!r}")
         labels(truths, len(values))
         return cls(name, values, truths, ~np.isnan(values))
 
     @property
     def measurable(self) -> bool:
-        """Whether both classes have a score."""
+        """Return True if both classes have a score."""
         return bool((self.used & self.truths).any() and (self.used & ~self.truths).any())
 
     def measured(self) -> Statistic:
-        """Weights [r, n] to [r, METRICS]: AUROC, AUPRC, and the TPRs; the scores are sorted once, here."""
+        """Return the statistic of AUROC, AUPRC and TPRs: weights [r, n] to [r, METRICS]."""
+        # the scores are sorted once, for all resamples
         sweep = Sweep.over(self.values[self.used], self.truths[self.used])
         everything = bool(self.used.all())
 
-        def metrics(weights: Floats) -> Floats:
+        def metrics(weights: Float64Array) -> Float64Array:
             counts = sweep.counts(weights if everything else weights[:, self.used])
             tprs = [counts.tpr_at_fpr(rate) for rate in FALSE_POSITIVE_RATES]
             return np.stack([counts.auroc(), counts.auprc(), *tprs], axis=-1)
@@ -233,15 +235,16 @@ class _Column:
         )
 
 
-def thinned(fpr: Floats, tpr: Floats, points: int = CURVE_POINTS) -> tuple[Floats, Floats]:
-    """At most `points` of the curve's own points, with its ends: corners first, then evenly along its length.
+def thinned(fpr: Float64Array, tpr: Float64Array, points: int = CURVE_POINTS) -> tuple[Float64Array, Float64Array]:
+    """Return at most `points` of the points of a curve, both ends included.
 
-    Points inside a straight run go first, which changes nothing. Of what is left, half are spread evenly over
-    fpr + tpr (no stretch longer than about 4 / points is skipped) and half evenly over ln fpr, because the
-    left edge is where membership is decided and where plots zoom in.
+    Points inside a straight line are removed first, which does not change the curve. Of the others, half are spread
+    evenly over fpr + tpr (gaps of at most about 4 / points) and half evenly over ln fpr, because detectors are compared
+    at small false-positive rates, and plots magnify the left edge.
     """
     steps = np.stack([np.diff(fpr), np.diff(tpr)])
     turn = steps[0, 1:] * steps[1, :-1] - steps[0, :-1] * steps[1, 1:]
+    # the cross product of two neighbouring steps is 0 on a straight line
     corner = np.concatenate([[True], np.abs(turn) > np.finfo(np.float64).eps, [True]])
     fpr, tpr = fpr[corner], tpr[corner]
     if len(fpr) <= points:

@@ -1,16 +1,16 @@
-"""The outer shape of a text: lengths, indentation, and shares of character classes."""
+"""Shape of a text: lengths, indentation, and shares of character classes."""
 
 import zlib
 from collections.abc import Callable
 
 import numpy as np
 
-from assay.evaluation.arrays import Floats
+from assay.types import Float64Array
 
 LONGEST_TEXT = 20_000
-"""Characters that count: more of them hardly change the shape of a long text."""
+"""Characters that are counted: more of them hardly change the shape of a long text."""
 
-KINDS: tuple[Callable[[str], bool], ...] = (
+CHARACTER_CLASSES: tuple[Callable[[str], bool], ...] = (
     str.isdigit,
     str.isupper,
     str.islower,
@@ -27,7 +27,7 @@ KINDS: tuple[Callable[[str], bool], ...] = (
 """Classes of characters whose share of the text is counted."""
 
 
-def lexical_shape(text: str) -> Floats:
+def lexical_shape(text: str) -> Float64Array:
     """Return float64 [23]: length, lines, words, compression ratio, indentation, and shares of character classes.
 
     The first is the logarithm of the whole length; the others look at the first `LONGEST_TEXT` characters.
@@ -39,7 +39,7 @@ def lexical_shape(text: str) -> Floats:
     widths = np.array([len(line) for line in lines])
     data = text.encode("utf-8", "surrogatepass")
     counts = {c: text.count(c) for c in set(text)}
-    shares = [sum(n for c, n in counts.items() if is_kind(c)) / size for is_kind in KINDS]
+    shares = [sum(n for c, n in counts.items() if in_class(c)) / size for in_class in CHARACTER_CLASSES]
     indents = [len(line) - len(line.lstrip()) for line in lines]
     return np.array(
         [

@@ -13,15 +13,15 @@ from assay.evaluation.interval import LEVEL, RATE, Support, Uncertainty, interva
 
 
 def grouped_share(hits: ArrayLike, groups: Sequence[Hashable] | None = None, *, level: float = LEVEL) -> Estimate:
-    """The share of true values with Wilson's interval.
+    """Return the share of true values with Wilson's interval.
 
-    Where every sample is a group of its own the trials are independent and nothing is estimated but the share: the
-    interval is Wilson's (1927). Else the effective sample size comes from the variance between groups, in closed form:
-    what a group adds to a share is the sum of its deviations from the share (Taylor linearisation).
+    If every sample is a group of its own, the trials are independent and only the share is estimated: the interval is
+    Wilson's (1927). Otherwise the effective sample size comes from the variance between groups, in closed form: the
+    influence of a group on a share is the sum of its deviations from the share (Taylor linearisation).
 
     Args:
         hits: [n], booleans.
-        groups: [n], what stands or falls together; None is a group of its own, and None for all means all are.
+        groups: [n], samples of one group are not independent; None is a group of its own, None for all means all are.
         level: of the interval.
 
     Raises:

@@ -1,4 +1,4 @@
-"""What a score decides at a STATED threshold, and where a threshold may come from.
+"""Decisions of a score at a stated threshold, and ways to choose a threshold.
 
 A decision is positive where score >= threshold. A strict rule (score > t, as SrDetection's "> 0") is the
 threshold `numpy.nextafter(t, numpy.inf)`.
@@ -12,16 +12,17 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from assay.errors import DataError
-from assay.evaluation.arrays import Floats, both_classes, finite, labels, scorable
+from assay.evaluation.arrays import both_classes, finite, labels, scorable
 from assay.evaluation.bootstrap import RESAMPLES, SEED, Resamples
 from assay.evaluation.estimate import Estimate
 from assay.evaluation.interval import LEVEL
 from assay.evaluation.ranking import ROUNDING, Sweep
+from assay.types import Float64Array
 
 
 @dataclass(frozen=True, slots=True)
 class Threshold:
-    """How good the decisions at one threshold are.
+    """Metrics of the decisions at one threshold.
 
     Macro values are unweighted means over the two classes. A precision without a prediction, or an F1 of a
     class that is neither predicted nor present, counts as 0 (scikit-learn's `zero_division=0`).
@@ -32,8 +33,8 @@ class Threshold:
         false_positives: negatives at or above it.
         true_negatives: negatives below it.
         false_negatives: positives below it.
-        unscorable: samples without a score; nothing was decided about them.
-        accuracy: share of right decisions.
+        unscorable: samples without a score; there is no decision about them.
+        accuracy: share of correct decisions.
         macro_precision: mean precision of the two classes.
         macro_recall: mean recall of the two classes (balanced accuracy).
         macro_f1: mean F1 of the two classes.
@@ -61,16 +62,16 @@ def at_threshold(
     seed: int = SEED,
     level: float = LEVEL,
 ) -> Threshold:
-    """The decisions `score >= threshold`, compared with the truth.
+    """Compare the decisions `score >= threshold` with the labels.
 
-    The threshold has to come from elsewhere (a paper, known-unseen text, a calibration split): one chosen on
-    these very samples flatters every number here.
+    The threshold must come from other data (a paper, text known to be unseen, a calibration split): the metrics of a
+    threshold that was chosen on the same samples are optimistic.
 
     Args:
         scores: [n], NaN where unscorable.
         positive: [n], booleans.
-        groups: [n], what a resample must not split; None is a group of its own.
-        threshold: stated beforehand.
+        groups: [n], drawn as a whole; None is a group of its own.
+        threshold: chosen beforehand.
         resamples: R.
         seed: of the draws.
         level: of the intervals.
@@ -96,10 +97,10 @@ def at_threshold(
     return Threshold(threshold, tp, fp, tn, fn, int((~used).sum()), accuracy, precision, recall, f1)
 
 
-def decision_metrics(counts: Floats) -> Floats:
-    """[..., 4] accuracy, macro precision, macro recall, macro F1 of [..., 4] counts TP, FP, TN, FN.
+def decision_metrics(counts: Float64Array) -> Float64Array:
+    """Return [..., 4]: accuracy, macro precision, macro recall, macro F1 of [..., 4] counts TP, FP, TN, FN.
 
-    NaN where a class is absent.
+    NaN if a class is absent.
     """
     tp, fp, tn, fn = np.moveaxis(counts, -1, 0)
     present = (tp + fn > 0) & (tn + fp > 0)
@@ -112,10 +113,10 @@ def decision_metrics(counts: Floats) -> Floats:
 
 
 def threshold_at_fpr(unseen_scores: ArrayLike, fpr: float) -> float:
-    """The lowest threshold that flags at most a share `fpr` of text known to be unseen.
+    """Return the lowest threshold that flags at most a share `fpr` of text known to be unseen.
 
-    It lies just above the score of the first unseen sample that may not be flagged, so ties never raise the
-    rate; -inf where everything may be flagged. With m unseen samples and fpr < 1/m it lies above all of them.
+    It is just above the score of the first unseen sample that may not be flagged, so ties never raise the
+    rate; -inf if everything may be flagged. With m unseen samples and fpr < 1/m it is above all of them.
 
     Raises:
         DataError: no score, a score that is not finite, or a rate outside [0, 1].
@@ -130,10 +131,10 @@ def threshold_at_fpr(unseen_scores: ArrayLike, fpr: float) -> float:
 
 
 def best_threshold(scores: ArrayLike, positive: ArrayLike, by: Literal["macro_f1", "youden"] = "macro_f1") -> float:
-    """The threshold that maximises macro F1, or Youden's J = TPR - FPR, on these samples.
+    """Return the threshold that maximises macro F1, or Youden's J = TPR - FPR, on these samples.
 
     For a CALIBRATION SPLIT only: metrics of the same samples at this threshold are optimistic. The threshold
-    lies midway between two neighbouring scores; among equally good ones it is the highest (fewest flags).
+    is midway between two neighbouring scores; among equally good ones it is the highest (fewest flags).
 
     Args:
         scores: [n], finite.
@@ -156,9 +157,9 @@ def best_threshold(scores: ArrayLike, positive: ArrayLike, by: Literal["macro_f1
         return float(sweep.thresholds[best])
     upper, lower = sweep.thresholds[best], sweep.thresholds[best + 1]
     middle = lower / 2 + upper / 2
-    # two neighbouring floats have no middle
+    # between two neighbouring floats there is no other
     return float(middle if lower < middle <= upper else upper)
 
 
-def _share(numerator: Floats, denominator: Floats) -> Floats:
+def _share(numerator: Float64Array, denominator: Float64Array) -> Float64Array:
     return np.where(denominator > 0, numerator / np.where(denominator > 0, denominator, 1), 0.0)

@@ -1,4 +1,4 @@
-"""Fingerprints of many small texts: one compiled call for all texts of a language, instead of a dozen for each."""
+"""Fingerprints of many small texts: one compiled call for all texts of a language."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import accumulate
@@ -14,13 +14,15 @@ from assay.retrieval.profiles import Profile, profile_named
 from assay.retrieval.regions import COMMENT
 from assay.retrieval.scanning import Letters, scan
 from assay.retrieval.source import Offsets, Source, Units
-from assay.retrieval.token_channel import Booleans, spellings, token_codes, word_table
+from assay.retrieval.token_channel import spellings, token_codes, word_table
 from assay.retrieval.winnowing import window_minima
+from assay.types import BooleanArray
 
 BATCH_CHARACTERS = 1 << 22
-"""Characters of the texts that are worked on together; they need some 30 bytes each."""
+"""Characters of the texts of one call; each needs about 30 bytes of memory."""
 
-Lists = dict[Form, Sequence[Hashes]]
+HashesOfTexts = dict[Form, Sequence[Hashes]]
+"""Hashes of each text of a group, by form."""
 
 _mixed = compiled(mixed)
 
@@ -28,15 +30,15 @@ _mixed = compiled(mixed)
 def fingerprint_hashes(
     texts: Sequence[str], languages: str | Sequence[str | None] | None, profile: Profile | str = "default"
 ) -> Iterator[Mapping[Form, Hashes]]:
-    """The hashes that `fingerprint` gives of each text, in its order, without their places.
+    """Yield the hashes of `fingerprint` for each text, in its order, without their places.
 
     Args:
         texts: source code.
         languages: one for all, or one for each.
-        profile: or its name.
+        profile: a profile or its name.
 
     Yields:
-        For each text its hashes by form, uint64 [m]; empty where the text is too short for the form.
+        The hashes of each text by form, uint64 [m]; empty if the text is too short for the form.
 
     Raises:
         AssayError: no profile has that name.
@@ -47,8 +49,8 @@ def fingerprint_hashes(
     ends = list(accumulate(map(len, texts)))
     while start < len(texts):
         stop = start + 1
-        begun = ends[start] - len(texts[start])
-        while stop < len(texts) and ends[stop] - begun <= BATCH_CHARACTERS:
+        characters_before = ends[start] - len(texts[start])
+        while stop < len(texts) and ends[stop] - characters_before <= BATCH_CHARACTERS:
             stop += 1
         yield from _batch(texts[start:stop], each[start:stop], profile)
         start = stop
@@ -56,31 +58,31 @@ def fingerprint_hashes(
 
 def _batch(texts: Sequence[str], languages: Sequence[str | None], profile: Profile) -> list[dict[Form, Hashes]]:
     if any(channel.hash != "mixed-64" for channel in profile.channels):
-        return [_one(text, language, profile) for text, language in zip(texts, languages, strict=True)]
+        return [_single(text, language, profile) for text, language in zip(texts, languages, strict=True)]
     groups: dict[tuple[str | None, bool], list[int]] = {}
     for at, (text, language) in enumerate(zip(texts, languages, strict=True)):
         groups.setdefault((language, text.isascii()), []).append(at)
-    found: list[dict[Form, Hashes]] = [{} for _ in texts]
+    hashes: list[dict[Form, Hashes]] = [{} for _ in texts]
     for (language, _), members in groups.items():
         of_group = _group([texts[at] for at in members], lexical_rules(language), profile)
         for number, at in enumerate(members):
-            found[at] = {form: lists[number] for form, lists in of_group.items()}
-    return found
+            hashes[at] = {form: lists[number] for form, lists in of_group.items()}
+    return hashes
 
 
-def _one(text: str, language: str | None, profile: Profile) -> dict[Form, Hashes]:
+def _single(text: str, language: str | None, profile: Profile) -> dict[Form, Hashes]:
     nothing = np.zeros(0, np.uint64)
-    found = fingerprint(text, language, profile)
-    return {form: one.hashes if isinstance(one, Fingerprints) else nothing for form, one in found.items()}
+    by_form = fingerprint(text, language, profile)
+    return {form: prints.hashes if isinstance(prints, Fingerprints) else nothing for form, prints in by_form.items()}
 
 
-def _group(texts: Sequence[str], rules: LexicalRules, profile: Profile) -> Lists:
-    """Of texts in one language, all of them ASCII or none."""
+def _group(texts: Sequence[str], rules: LexicalRules, profile: Profile) -> HashesOfTexts:
+    """Return the hashes of texts in one language, either all ASCII or none."""
     source = Source.of("".join(texts))
     bounds = np.array([0, *accumulate(map(len, texts))], np.int64)
     windows = {channel.form: (channel.k, channel.w) for channel in profile.channels}
     hashes = _hashes(
-        # one type of code points, so that one compilation serves every text
+        # one type of code points, so that the loop is compiled once
         (source.letters, source.code_points.astype(np.uint32), bounds),
         rules.plain_marks,
         (word_table(rules.word_marks), spellings(rules.reserved), spellings(rules.directives), rules.prefix),
@@ -99,17 +101,17 @@ def _group(texts: Sequence[str], rules: LexicalRules, profile: Profile) -> Lists
 def _hashes(
     texts: tuple[Letters, Units, Offsets],
     marks: Marks,
-    words: tuple[Booleans, Hashes, Hashes, int],
+    words: tuple[BooleanArray, Hashes, Hashes, int],
     windows: tuple[tuple[int, int], tuple[int, int]],
     base: np.uint64,
 ) -> tuple[tuple[Hashes, Offsets], tuple[Hashes, Offsets]]:
-    """Of each form the hashes of all texts, and where those of each text end.
+    """Return for each form the hashes of all texts, and the end of the hashes of each text.
 
     Args:
-        texts: letters and code points of all, one after the other; where each begins, and the last one ends.
+        texts: letters and code points of all texts, concatenated; the start of each text and the end of the last.
         marks: of comments and literals in their language.
         words: letters of words, spellings of reserved words and of directives, length of prefixes.
-        windows: k and w of characters and of tokens; k = 0 where the form is not wanted.
+        windows: k and w of characters and of tokens; k = 0 for a form that the profile does not have.
         base: of the polynomial.
     """
     letters, code_points, bounds = texts
@@ -121,18 +123,18 @@ def _hashes(
     token_ends = np.zeros(len(bounds) - 1, np.int64)
     first = second = 0
     for at in range(len(bounds) - 1):
-        mine = letters[bounds[at] : bounds[at + 1]]
-        starts, stops, kinds, _ = scan(mine, marks)
+        own_letters = letters[bounds[at] : bounds[at + 1]]
+        starts, stops, kinds, _ = scan(own_letters, marks)
         if characters[0]:
             comments = kinds == COMMENT
-            units, _ = visible(mine, code_points[bounds[at] : bounds[at + 1]], starts[comments], stops[comments])
+            units, _ = visible(own_letters, code_points[bounds[at] : bounds[at + 1]], starts[comments], stops[comments])
             if len(units) >= characters[0]:
                 hashes = mixed_grams(units, characters[0], base)
                 for position in window_minima(hashes, min(characters[1], len(hashes))):
                     of_characters[first] = hashes[position]
                     first += 1
         if tokens[0]:
-            codes, _, _ = token_codes(mine, (starts, stops, kinds), word_letters, (reserved, directives), prefix)
+            codes, _, _ = token_codes(own_letters, (starts, stops, kinds), word_letters, (reserved, directives), prefix)
             if len(codes) >= tokens[0]:
                 hashes = mixed_grams(_mixed(codes), tokens[0], base)
                 for position in window_minima(hashes, min(tokens[1], len(hashes))):

@@ -1,4 +1,4 @@
-"""Canonical forms: what is left of a text when its layout is gone, with the way back to the original."""
+"""Canonical forms: a text without its layout, and the offset of each unit in the original."""
 
 from dataclasses import dataclass
 from typing import Literal
@@ -24,9 +24,9 @@ class Canonical:
     """A text as a sequence of units.
 
     Attributes:
-        units: [n], equal where the form takes two places for the same: code points, or 64-bit codes of tokens.
-        starts: int64 [n], where each unit begins in the text, as a code point offset, ascending.
-        stops: int64 [n], where it ends; None where every unit is one code point.
+        units: [n], code points, or 64-bit codes of tokens; equal if the form does not distinguish two places.
+        starts: int64 [n], start of each unit in the text, as a code point offset, ascending.
+        stops: int64 [n], its end; None if every unit is one code point.
     """
 
     units: Units
@@ -37,15 +37,15 @@ class Canonical:
         return len(self.starts)
 
     def stops_of(self, positions: Offsets) -> Offsets:
-        """Offset after each of these units."""
+        """Return the offset after each of these units."""
         return self.starts[positions] + 1 if self.stops is None else self.stops[positions]
 
 
 def characters(source: Source, regions: Regions) -> Canonical:
-    """The visible characters outside comments, literals included.
+    """Return the visible characters outside comments, literals included.
 
-    Gone are comments, white space, control and format characters (a byte order mark among them) and backslashes at the
-    end of a line, inside literals too. Case and Unicode form stay.
+    Comments, white space, control and format characters (also a byte order mark) and backslashes at the end of a line
+    are removed, also inside literals. Case and Unicode normalisation form are kept.
     """
     comments = regions.kinds == COMMENT
     return Canonical(*visible(source.letters, source.code_points, regions.starts[comments], regions.stops[comments]))
@@ -53,23 +53,25 @@ def characters(source: Source, regions: Regions) -> Canonical:
 
 @compiled
 def is_continuation(letters: Letters, at: int) -> bool:
-    """Whether a backslash at the end of its line stands here."""
+    """Return True if the letter is a backslash at the end of its line."""
     return letters[at] == BACKSLASH and at + 1 < len(letters) and letters[at + 1] in (LINE_FEED, RETURN)
 
 
 @compiled
 def visible(letters: Letters, code_points: Units, starts: Offsets, stops: Offsets) -> tuple[Units, Offsets]:
-    """The visible code points outside the comments, and their offsets."""
+    """Return the visible code points outside the comments, and their offsets."""
     units = np.empty(len(letters) + 1, code_points.dtype)
     offsets = np.empty(len(letters) + 1, np.int64)
-    found, here = 0, 0
+    count, begin = 0, 0
     for comment in range(len(starts) + 1):
         stop = starts[comment] if comment < len(starts) else len(letters)
-        for at in range(here, stop):
-            units[found], offsets[found] = code_points[at], at
+        for at in range(begin, stop):
+            # Every code point is written, and the next one overwrites it if it is not visible. A sum is faster than a
+            # branch, because a processor cannot predict white space.
+            units[count], offsets[count] = code_points[at], at
             letter = letters[at]
-            found += VISIBLE_COUNT[letter]  # a sum, not a branch: white space comes unforeseen
+            count += VISIBLE_COUNT[letter]
             if letter == BACKSLASH and is_continuation(letters, at):
-                found -= 1
-        here = stops[comment] if comment < len(starts) else stop
-    return units[:found], offsets[:found]
+                count -= 1
+        begin = stops[comment] if comment < len(starts) else stop
+    return units[:count], offsets[:count]

@@ -1,4 +1,4 @@
-"""Loops over single units, compiled to machine code at their first call."""
+"""Compilation of loops over single units to machine code, at their first call."""
 
 from collections.abc import Callable
 from typing import ParamSpec, TypeVar
@@ -10,13 +10,13 @@ R = TypeVar("R")
 
 
 def compiled(function: Callable[P, R]) -> Callable[P, R]:
-    """The same function, compiled by numba when it is first called with arrays of these types.
+    """Return the same function, compiled by numba when it is first called with arrays of these types.
 
-    What was compiled is kept on disk for the next process: beside the module, or in the user's cache folder where that
-    cannot be written. Where neither can be, every process compiles for itself, which takes seconds.
+    The machine code is stored on disk for the next process: beside the module, or in the cache folder of the user if
+    the former cannot be written. If neither can be written, every process compiles again, which takes seconds.
     """
     try:
-        made: Callable[P, R] = njit(cache=True, nogil=True)(function)
-    except RuntimeError:  # numba found no folder to keep it in
-        made = njit(nogil=True)(function)
-    return made
+        machine_code: Callable[P, R] = njit(cache=True, nogil=True)(function)
+    except RuntimeError:  # numba cannot write to any cache folder
+        machine_code = njit(nogil=True)(function)
+    return machine_code

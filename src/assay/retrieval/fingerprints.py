@@ -1,4 +1,4 @@
-"""From source text to fingerprints that know their place."""
+"""Fingerprints of a source text, with their places."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -20,11 +20,11 @@ class Fingerprints:
     Lines and columns count from 1, columns in code points; a line ends at LF, CRLF or a CR alone.
 
     Attributes:
-        channel: how they were made.
+        channel: form, k, w and hash of the fingerprints.
         units: length of the canonical form.
         hashes: uint64 [m].
-        positions: int64 [m], of the k-gram's first unit in the canonical form.
-        starts: int64 [m], where the k-gram begins in the text, as a code point offset.
+        positions: int64 [m], of the first unit of the k-gram in the canonical form.
+        starts: int64 [m], start of the k-gram in the text, as a code point offset.
         stops: int64 [m], offset after its end.
         lines: int64 [m], line of its first code point.
         columns: int64 [m], column of its first code point.
@@ -47,10 +47,10 @@ class Fingerprints:
 
 @dataclass(frozen=True, slots=True)
 class TooShort:
-    """A text whose canonical form is shorter than one k-gram: it has no fingerprint, so nothing can be said of it.
+    """A text whose canonical form is shorter than one k-gram: it has no fingerprint.
 
     Attributes:
-        channel: that it is too short for.
+        channel: in which it is too short.
         units: length of its canonical form, below `channel.k`.
     """
 
@@ -59,7 +59,7 @@ class TooShort:
 
     @property
     def reason(self) -> str:
-        """One sentence for a person."""
+        """Sentence for the user."""
         form, k = self.channel.form, self.channel.k
         return f"too short: {self.units} {form} without comments and layout, at least {k} are needed"
 
@@ -67,15 +67,15 @@ class TooShort:
 def fingerprint(
     text: str, language: str | None, profile: Profile | str = "default"
 ) -> Mapping[Form, Fingerprints | TooShort]:
-    """The fingerprints of a text, channel by channel.
+    """Return the fingerprints of a text, by the form of the channel.
 
     Args:
         text: source code, a file or a fragment of one.
-        language: as `Sample.language` spells it; None, or one without rules of its own, is read by neutral rules.
-        profile: or its name, "default" or "paper".
+        language: as in `Sample.language`; neutral rules apply if it is None or has no rules of its own.
+        profile: a profile or its name, "default" or "paper".
 
     Returns:
-        One entry for each channel of the profile, by its form.
+        One entry for each channel of the profile.
 
     Raises:
         AssayError: no profile has that name.
@@ -84,12 +84,12 @@ def fingerprint(
         profile = profile_named(profile)
     source, rules = Source.of(text), lexical_rules(language)
     regions = find_regions(source, rules)
-    found: dict[Form, Fingerprints | TooShort] = {}
+    fingerprints: dict[Form, Fingerprints | TooShort] = {}
     for channel in profile.channels:
         is_characters = channel.form == "characters"
         canonical = characters(source, regions) if is_characters else tokens(source, regions, rules)
-        found[channel.form] = _winnowed(source, canonical, channel)
-    return found
+        fingerprints[channel.form] = _winnowed(source, canonical, channel)
+    return fingerprints
 
 
 def _winnowed(source: Source, canonical: Canonical, channel: Channel) -> Fingerprints | TooShort:

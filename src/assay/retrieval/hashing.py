@@ -23,7 +23,7 @@ HALF = np.uint64(32)
 
 
 def mixed(values: Hashes) -> Hashes:
-    """A bijection of the 64-bit numbers after which every bit depends on the low and on the high ones."""
+    """Return a bijection of 64-bit numbers after which every bit depends on the low and on the high bits."""
     values = values ^ (values >> HALF)
     values *= MULTIPLIER
     values ^= values >> HALF
@@ -31,10 +31,11 @@ def mixed(values: Hashes) -> Hashes:
 
 
 def mixed_64(units: Units, k: int) -> Hashes:
-    """Mixed polynomial hash modulo 2^64.
+    """Return the mixed polynomial hashes of all k-grams, modulo 2^64.
 
-    P_m(u_1 … u_m) = Σ u_i · BASE^(m - i), m the largest power of two that is at most k. Where k is no power of two, the
-    gram is P_m(the first m units) · BASE^m + P_m(the last m): they overlap, and cover it. Both roll along.
+    P_m(u_1 … u_m) = Σ u_i · BASE^(m - i), where m is the largest power of two that is at most k. If k is not a power of
+    two, the hash of the gram is P_m(the first m units) · BASE^m + P_m(the last m units); the two overlap and cover the
+    gram. Both are rolling hashes.
 
     Args:
         units: [n], n >= k.
@@ -48,7 +49,7 @@ def mixed_64(units: Units, k: int) -> Hashes:
 
 @compiled
 def mixed_grams(units: Units, k: int, base: np.uint64) -> Hashes:
-    """What `mixed_64` gives."""
+    """Return the hashes of `mixed_64`, with BASE as an argument because numba has no constant above 2^63."""
     m = 1
     while 2 * m <= k:
         m *= 2
@@ -66,16 +67,16 @@ def mixed_grams(units: Units, k: int, base: np.uint64) -> Hashes:
         value ^= value >> HALF
         value *= MULTIPLIER
         hashes[at] = value ^ (value >> HALF)
-        if at + k < len(units):
+        if at + k < len(units):  # roll: remove the first unit of each part, append the next one
             first = (first - np.uint64(units[at]) * leading) * base + np.uint64(units[at + m])
             last = (last - np.uint64(units[at + k - m]) * leading) * base + np.uint64(units[at + k])
     return hashes
 
 
 def sha1_16(units: Units, k: int) -> Hashes:
-    """The last 16 bits of the SHA-1 digest of each k-gram in UTF-8.
+    """Return the last 16 bits of the SHA-1 digest of each k-gram in UTF-8.
 
-    The digest leaves no room for vectors: SHA-1 in numpy, some 1,400 operations a gram, was no faster than this loop.
+    A vectorised SHA-1 in numpy, about 1,400 operations a gram, was not faster than this loop.
 
     Args:
         units: [n], n >= k, code points.

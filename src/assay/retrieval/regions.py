@@ -1,4 +1,4 @@
-"""Where the comments and the literals of a text are."""
+"""Comments and literals of a text."""
 
 from dataclasses import dataclass
 
@@ -20,8 +20,8 @@ class Regions:
         starts: int64 [r], offset of the first code point.
         stops: int64 [r], offset after the last.
         kinds: uint8 [r], `COMMENT`, `STRING`, `CHARACTER` or `REGEX`.
-        unterminated: offsets of opening marks that are never closed. Nothing is swallowed: the mark and what follows it
-            are read as code, and this kind of mark opens nothing after it.
+        unterminated: offsets of opening marks that are never closed. The mark and the text after it are read as code,
+            and later marks of the same kind open no region.
     """
 
     starts: Offsets
@@ -31,6 +31,6 @@ class Regions:
 
 
 def find_regions(source: Source, rules: LexicalRules) -> Regions:
-    """The comments and literals of a text. Time and memory grow linearly with the text, whatever it holds."""
+    """Return the comments and literals of a text, in time and memory linear in its length."""
     starts, stops, kinds, unclosed = scan(source.letters, rules.plain_marks)
     return Regions(starts, stops, kinds, tuple(unclosed.tolist()))

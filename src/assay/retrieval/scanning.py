@@ -1,8 +1,8 @@
-"""Finds comments and literals in one pass over the letters of a text.
+"""Search for comments and literals in one pass over the letters of a text.
 
-Every function takes letters, uint8 [n] (`Source.letters`), and the offset of an opening mark, and gives the offset
-after the region; `NO_REGION` where none begins there, or `UNCLOSED` where its closing mark is missing. Each looks at a
-letter a bounded number of times, so that the whole is linear in the text, whatever is in it.
+Every function takes letters, uint8 [n] (`Source.letters`), and the offset `at` of an opening mark. It returns the
+offset after the region, `NO_REGION` if no region begins there, or `UNCLOSED` if its closing mark is missing. Each
+function reads a letter a bounded number of times, so the time is linear in the length of any text.
 """
 
 import numpy as np
@@ -11,19 +11,20 @@ from numpy.typing import NDArray
 from assay.languages import BackQuote, DoubleQuote, Marks, Raw, SingleQuote, Slashes
 from assay.retrieval.compiled import compiled
 from assay.retrieval.source import LAYOUT, LINE_FEED, RETURN, SEPARATOR, WORD, Offsets
+from assay.types import BooleanArray
 
 Letters = NDArray[np.uint8]
-Booleans = NDArray[np.bool_]
 
 COMMENT, STRING, CHARACTER, REGEX = range(4)
 NO_REGION, UNCLOSED = -1, -2
 
-HASH, SLASH, STAR, DASH, DOUBLE, SINGLE, BACK = (ord(one) for one in "#/*-\"'`")
-BACKSLASH, OPEN, CLOSE = (ord(one) for one in "\\{}")
-BRACKET, END_BRACKET, PARENTHESIS, END_PARENTHESIS = (ord(one) for one in "[]()")
-DOLLAR, COLON, POINT, EQUALS, GREATER, BANG = (ord(one) for one in "$:.=>!")
+HASH, SLASH, STAR, DASH, DOUBLE, SINGLE, BACK = (ord(mark) for mark in "#/*-\"'`")
+BACKSLASH, OPEN, CLOSE = (ord(mark) for mark in "\\{}")
+BRACKET, END_BRACKET, PARENTHESIS, END_PARENTHESIS = (ord(mark) for mark in "[]()")
+DOLLAR, COLON, POINT, EQUALS, GREATER, BANG = (ord(mark) for mark in "$:.=>!")
 
-# kinds of marks that may run to the end of the text for want of a closing one; one that does opens nothing after it
+# Kinds of marks whose region may have no end. The first such mark of a kind costs a search to the end of the text, so
+# marks of that kind are ignored after it: the time stays linear.
 BLOCK, TRIPLE_DOUBLE, TRIPLE_SINGLE, BACK_QUOTE, PLAIN_RAW, HASHED_RAW, SPANNING, KINDS_OF_MARKS = range(8)
 
 FIELD_LEVELS = 3
@@ -64,7 +65,7 @@ KEYWORDS_BEFORE_EXPRESSION = np.array(
 
 @compiled
 def line_end(letters: Letters, at: int) -> int:
-    """Offset of the next line feed or carriage return."""
+    """Return the offset of the next line feed or carriage return."""
     while at < len(letters) and letters[at] != LINE_FEED and letters[at] != RETURN:
         at += 1
     return at
@@ -72,7 +73,7 @@ def line_end(letters: Letters, at: int) -> int:
 
 @compiled
 def after_escape(letters: Letters, at: int) -> int:
-    """Offset after a backslash and what it escapes; the backslash itself where nothing follows."""
+    """Return the offset after a backslash and the letter that it escapes; that of the backslash if nothing follows."""
     if at + 1 >= len(letters):
         return at
     if letters[at + 1] == RETURN and at + 2 < len(letters) and letters[at + 2] == LINE_FEED:
@@ -82,30 +83,30 @@ def after_escape(letters: Letters, at: int) -> int:
 
 @compiled
 def quoted(letters: Letters, at: int) -> int:
-    """A literal in one line; where the closing quote is missing it ends with the line."""
-    quote, here = letters[at], at + 1
-    while here < len(letters):
-        letter = letters[here]
+    """Return the end of a literal in one line; if the closing quote is missing, the literal ends with the line."""
+    quote, cursor = letters[at], at + 1
+    while cursor < len(letters):
+        letter = letters[cursor]
         if letter == quote:
-            return here + 1
+            return cursor + 1
         if letter in (LINE_FEED, RETURN):
-            return here
+            return cursor
         if letter == BACKSLASH:
-            after = after_escape(letters, here)
-            if after == here:
-                return here
-            here = after
+            after = after_escape(letters, cursor)
+            if after == cursor:
+                return cursor
+            cursor = after
         else:
-            here += 1
-    return here
+            cursor += 1
+    return cursor
 
 
 @compiled
 def field(letters: Letters, at: int) -> int:
-    """A replacement field of an f-string, closed in its line, with quotes and two levels of fields inside."""
-    depth, here = 0, at
-    while here < len(letters):
-        letter = letters[here]
+    """Return the end of a replacement field of an f-string, closed in its line, with at most two levels inside."""
+    depth, cursor = 0, at
+    while cursor < len(letters):
+        letter = letters[cursor]
         if letter == OPEN:
             depth += 1
             if depth > FIELD_LEVELS:
@@ -113,48 +114,48 @@ def field(letters: Letters, at: int) -> int:
         elif letter == CLOSE:
             depth -= 1
             if depth == 0:
-                return here + 1
+                return cursor + 1
         elif letter in (LINE_FEED, RETURN):
             return NO_REGION
         elif letter in (DOUBLE, SINGLE):
-            here += 1
-            while here < len(letters) and letters[here] != letter and not STOPS_TEXT[letters[here]]:
-                here += 1
-            if here >= len(letters) or letters[here] != letter:
+            cursor += 1
+            while cursor < len(letters) and letters[cursor] != letter and not STOPS_TEXT[letters[cursor]]:
+                cursor += 1
+            if cursor >= len(letters) or letters[cursor] != letter:
                 return NO_REGION
-        here += 1
+        cursor += 1
     return NO_REGION
 
 
 @compiled
 def interpolated(letters: Letters, at: int) -> int:
-    """An f-string in one line; a field that does not close is plain text, and so is every further one."""
-    quote, here, fields = letters[at], at + 1, True
-    while here < len(letters):
-        letter = letters[here]
+    """Return the end of an f-string in one line; from the first field that does not close, fields are plain text."""
+    quote, cursor, fields = letters[at], at + 1, True
+    while cursor < len(letters):
+        letter = letters[cursor]
         if letter == quote:
-            return here + 1
+            return cursor + 1
         if letter in (LINE_FEED, RETURN):
-            return here
+            return cursor
         if letter == BACKSLASH:
-            after = after_escape(letters, here)
-            if after == here:
-                return here
-            here = after
-        elif letter == OPEN and here + 1 < len(letters) and letters[here + 1] == OPEN:
-            here += 2
+            after = after_escape(letters, cursor)
+            if after == cursor:
+                return cursor
+            cursor = after
+        elif letter == OPEN and cursor + 1 < len(letters) and letters[cursor + 1] == OPEN:
+            cursor += 2
         elif letter == OPEN and fields:
-            after = field(letters, here)
+            after = field(letters, cursor)
             fields = after != NO_REGION
-            here = after if fields else here + 1
+            cursor = after if fields else cursor + 1
         else:
-            here += 1
-    return here
+            cursor += 1
+    return cursor
 
 
 @compiled
 def is_interpolated(letters: Letters, at: int) -> bool:
-    """Whether the quote follows an f or a t, or one of them and an r."""
+    """Return True if the quote follows an f or a t, or one of them and an r."""
     before = letters[at - 1] | LAYOUT if at > 0 else 0
     if before == ord("r"):
         before = letters[at - 2] | LAYOUT if at > 1 else 0
@@ -163,64 +164,64 @@ def is_interpolated(letters: Letters, at: int) -> bool:
 
 @compiled
 def tripled(letters: Letters, at: int) -> bool:
-    """Whether the quote stands three times."""
+    """Return True if the quote is repeated three times."""
     return at + 2 < len(letters) and letters[at + 1] == letters[at] and letters[at + 2] == letters[at]
 
 
 @compiled
 def spanning(letters: Letters, at: int, mark: int) -> int:
-    """A literal that ends with `mark` quotes in a row, whatever lines lie between."""
-    quote, here = letters[at], at + mark
-    while here < len(letters):
-        letter = letters[here]
+    """Return the end of a literal over any number of lines, closed by `mark` quotes in a row."""
+    quote, cursor = letters[at], at + mark
+    while cursor < len(letters):
+        letter = letters[cursor]
         if letter == BACKSLASH:
-            after = after_escape(letters, here)
-            if after == here:
+            after = after_escape(letters, cursor)
+            if after == cursor:
                 return UNCLOSED
-            here = after
-        elif letter == quote and (mark == 1 or tripled(letters, here)):
-            return here + mark
+            cursor = after
+        elif letter == quote and (mark == 1 or tripled(letters, cursor)):
+            return cursor + mark
         else:
-            here += 1
+            cursor += 1
     return UNCLOSED
 
 
 @compiled
 def block_comment(letters: Letters, at: int, nesting: int) -> int:
-    """A comment between `/*` and `*/`, with `nesting` levels in all."""
-    depth, here = 1, at + 2
-    while here + 1 < len(letters):
-        if letters[here] == STAR and letters[here + 1] == SLASH:
+    """Return the end of a comment between `/*` and `*/` with at most `nesting` levels."""
+    depth, cursor = 1, at + 2
+    while cursor + 1 < len(letters):
+        if letters[cursor] == STAR and letters[cursor + 1] == SLASH:
             depth -= 1
-            here += 2
+            cursor += 2
             if depth == 0:
-                return here
-        elif letters[here] == SLASH and letters[here + 1] == STAR and depth < nesting:
+                return cursor
+        elif letters[cursor] == SLASH and letters[cursor + 1] == STAR and depth < nesting:
             depth += 1
-            here += 2
+            cursor += 2
         else:
-            here += 1
+            cursor += 1
     return UNCLOSED
 
 
 @compiled
 def line_comment(letters: Letters, at: int, slashes: int) -> int:
-    """A comment from `//` to the end of its line."""
+    """Return the end of a comment from `//` to the end of its line."""
     if slashes == Slashes.STANDING_APART and at > 0 and (letters[at - 1] == COLON or WORD_LETTERS[letters[at - 1]]):
         return NO_REGION
-    here = line_end(letters, at)
+    cursor = line_end(letters, at)
     if slashes == Slashes.SEPARATED_LINE:
-        for separated in range(at, here):
+        for separated in range(at, cursor):
             if letters[separated] == SEPARATOR:
                 return separated
-    while slashes == Slashes.SPLICED_LINE and here < len(letters) and letters[here - 1] == BACKSLASH:
-        here = line_end(letters, after_escape(letters, here - 1))
-    return here
+    while slashes == Slashes.SPLICED_LINE and cursor < len(letters) and letters[cursor - 1] == BACKSLASH:
+        cursor = line_end(letters, after_escape(letters, cursor - 1))
+    return cursor
 
 
 @compiled
 def comment_apart(letters: Letters, at: int, width: int) -> int:
-    """A comment of an unknown language: its mark of `width` letters stands after white space and before some."""
+    """Return the end of a comment of an unknown language: its mark of `width` letters has white space on both sides."""
     if at > 0 and letters[at - 1] > LAYOUT:
         return NO_REGION
     after = letters[at + width] if at + width < len(letters) else LAYOUT
@@ -231,47 +232,48 @@ def comment_apart(letters: Letters, at: int, width: int) -> int:
 
 @compiled
 def back_quoted(letters: Letters, at: int) -> int:
-    """A raw string in back-quotes."""
-    here = at + 1
-    while here < len(letters):
-        if letters[here] == BACK:
-            return here + 1
-        here += 1
+    """Return the end of a raw string in back-quotes."""
+    cursor = at + 1
+    while cursor < len(letters):
+        if letters[cursor] == BACK:
+            return cursor + 1
+        cursor += 1
     return UNCLOSED
 
 
 @compiled
 def template(letters: Letters, at: int) -> int:
-    """A template literal: substitutions hold code, which holds braces, strings and templates."""
+    """Return the end of a template literal. Its substitutions contain code, with braces, strings and templates."""
+    # a stack without recursion: `braces` counts the open braces in the substitution of each level
     braces = np.zeros(TEMPLATE_LEVELS, np.int64)
-    level, in_text, here = 0, True, at + 1
-    while here < len(letters):
-        letter, step = letters[here], 1
+    level, in_text, cursor = 0, True, at + 1
+    while cursor < len(letters):
+        letter, step = letters[cursor], 1
         if letter == BACKSLASH:
-            step = after_escape(letters, here) - here
+            step = after_escape(letters, cursor) - cursor
             if step == 0:
                 return UNCLOSED
         elif letter == BACK:
             if in_text and level == 0:
-                return here + 1
+                return cursor + 1
             level += -1 if in_text else 1
             in_text = not in_text
             if level == TEMPLATE_LEVELS:
                 return UNCLOSED
-        elif in_text and letter == DOLLAR and here + 1 < len(letters) and letters[here + 1] == OPEN:
+        elif in_text and letter == DOLLAR and cursor + 1 < len(letters) and letters[cursor + 1] == OPEN:
             braces[level], in_text, step = 0, False, 2
         elif not in_text and letter in (DOUBLE, SINGLE):
-            step = quoted(letters, here) - here
+            step = quoted(letters, cursor) - cursor
         elif not in_text and letter in (OPEN, CLOSE):
             in_text = letter == CLOSE and braces[level] == 0
             braces[level] += 1 if letter == OPEN else -1
-        here += step
+        cursor += step
     return UNCLOSED
 
 
 @compiled
 def delimited(letters: Letters, at: int) -> int:
-    """`R"x(…)x"`, from its quote on."""
+    """Return the end of `R"x(…)x"`, from the offset of its quote."""
     if at == 0 or letters[at - 1] != ord("R"):
         return NO_REGION
     stop = at + 1
@@ -280,19 +282,19 @@ def delimited(letters: Letters, at: int) -> int:
             return NO_REGION
         stop += 1
     width = stop - at - 1
-    for here in range(stop + 1, len(letters) - width - 1):
-        if letters[here] == END_PARENTHESIS and letters[here + width + 1] == DOUBLE:
+    for cursor in range(stop + 1, len(letters) - width - 1):
+        if letters[cursor] == END_PARENTHESIS and letters[cursor + width + 1] == DOUBLE:
             same = True
-            for one in range(width):
-                same &= letters[here + 1 + one] == letters[at + 1 + one]
+            for offset in range(width):
+                same &= letters[cursor + 1 + offset] == letters[at + 1 + offset]
             if same:
-                return here + width + 2
+                return cursor + width + 2
     return UNCLOSED if stop < len(letters) else NO_REGION
 
 
 @compiled
 def raw_prefix(letters: Letters, at: int) -> bool:
-    """Whether an r, br or cr that is no end of a longer name stands before this offset."""
+    """Return True if an r, br or cr precedes the offset that is not the end of a longer name."""
     if at == 0 or letters[at - 1] != ord("r"):
         return False
     if at == 1 or not WORD_LETTERS[letters[at - 2]]:
@@ -302,7 +304,7 @@ def raw_prefix(letters: Letters, at: int) -> bool:
 
 @compiled
 def hashed(letters: Letters, at: int) -> int:
-    """`r#"…"#`, from its first hash on; `r"…"`, from its quote on."""
+    """Return the end of `r#"…"#`, from the offset of its first hash, or of `r"…"`, from that of its quote."""
     quote = at
     while quote < len(letters) and letters[quote] == HASH:
         quote += 1
@@ -310,127 +312,127 @@ def hashed(letters: Letters, at: int) -> int:
     if quote >= len(letters) or letters[quote] != DOUBLE:
         return NO_REGION
     seen = -1  # hashes since the last quote
-    for here in range(quote + 1, len(letters)):
-        if letters[here] == DOUBLE:
+    for cursor in range(quote + 1, len(letters)):
+        if letters[cursor] == DOUBLE:
             seen = 0
         elif seen >= 0:
-            seen = seen + 1 if letters[here] == HASH else -1
+            seen = seen + 1 if letters[cursor] == HASH else -1
         if seen == hashes:
-            return here + 1
+            return cursor + 1
     return UNCLOSED
 
 
 @compiled
 def one_character(letters: Letters, at: int) -> int:
-    r"""`'a'`, `'\n'`, `'\x41'` or `'\u{1F600}'`."""
-    here = at + 1
-    if here >= len(letters) or letters[here] in (SINGLE, LINE_FEED, RETURN):
+    r"""Return the end of `'a'`, `'\n'`, `'\x41'` or `'\u{1F600}'`."""
+    cursor = at + 1
+    if cursor >= len(letters) or letters[cursor] in (SINGLE, LINE_FEED, RETURN):
         return NO_REGION
-    if letters[here] != BACKSLASH:
-        stop = here + 1
-    elif here + 1 < len(letters) and letters[here + 1] == ord("x"):
-        stop = here + 4
-    elif here + 2 < len(letters) and letters[here + 1] == ord("u") and letters[here + 2] == OPEN:
-        stop = here + 3
-        while stop < len(letters) and stop < here + 11 and WORD_LETTERS[letters[stop]]:
+    if letters[cursor] != BACKSLASH:
+        stop = cursor + 1
+    elif cursor + 1 < len(letters) and letters[cursor + 1] == ord("x"):
+        stop = cursor + 4
+    elif cursor + 2 < len(letters) and letters[cursor + 1] == ord("u") and letters[cursor + 2] == OPEN:
+        stop = cursor + 3
+        while stop < len(letters) and stop < cursor + 11 and WORD_LETTERS[letters[stop]]:
             stop += 1
         stop += 1
     else:
-        stop = here + 2
+        stop = cursor + 2
     return stop + 1 if stop < len(letters) and letters[stop] == SINGLE else NO_REGION
 
 
 @compiled
 def short(letters: Letters, at: int) -> int:
-    """A literal in an unknown language: short, closed, and no apostrophe of a word."""
+    """Return the end of a literal in an unknown language: short, closed, and not an apostrophe in a word."""
     if at > 0 and WORD_LETTERS[letters[at - 1]]:
         return NO_REGION
-    for here in range(at + 1, min(len(letters), at + LONGEST_SHORT + 2)):
-        if letters[here] == SINGLE:
-            return here + 1
-        if letters[here] in (BACKSLASH, LINE_FEED, RETURN):
+    for cursor in range(at + 1, min(len(letters), at + LONGEST_SHORT + 2)):
+        if letters[cursor] == SINGLE:
+            return cursor + 1
+        if letters[cursor] in (BACKSLASH, LINE_FEED, RETURN):
             break
     return NO_REGION
 
 
 @compiled
-def starts_number(letters: Letters, at: int, known: int) -> int:
-    """Where the number begins that `'` separates here; `NO_REGION` where it separates none.
+def starts_number(letters: Letters, at: int, scanned: int) -> int:
+    """Return the start of the number in which `'` separates digits; `NO_REGION` if it does not.
 
     Args:
         letters: of the text.
         at: offset of a `'`.
-        known: offset up to which everything belongs to one number, so that it is not looked at again.
+        scanned: offset after the last separator of a number, so that the digits before it are not read again.
     """
-    here = at
-    while here > 0 and here != known and WORD_LETTERS[letters[here - 1]]:
-        here -= 1
-    if here == at:
+    cursor = at
+    while cursor > 0 and cursor != scanned and WORD_LETTERS[letters[cursor - 1]]:
+        cursor -= 1
+    if cursor == at:
         return NO_REGION
-    is_number = here == known or DIGITS[letters[here]]
-    return here if is_number and at + 1 < len(letters) and WORD_LETTERS[letters[at + 1]] else NO_REGION
+    is_number = cursor == scanned or DIGITS[letters[cursor]]
+    return cursor if is_number and at + 1 < len(letters) and WORD_LETTERS[letters[at + 1]] else NO_REGION
 
 
 @compiled
 def operand_expected(letters: Letters, at: int) -> bool:
-    """Whether a slash at this offset cannot divide: an opening bracket, an operator or a keyword stands before it."""
-    here = at
-    while here > 0 and letters[here - 1] <= LAYOUT and at - here < BLANKS_BEFORE_EXPRESSION:
-        here -= 1
-    if here == 0:
+    """Return True if a slash cannot be a division: an opening bracket, an operator or a keyword precedes it."""
+    cursor = at
+    while cursor > 0 and letters[cursor - 1] <= LAYOUT and at - cursor < BLANKS_BEFORE_EXPRESSION:
+        cursor -= 1
+    if cursor == 0:
         return True
-    before = letters[here - 1]
-    if BEFORE_EXPRESSION[before] or (before == GREATER and here > 1 and letters[here - 2] == EQUALS):
+    before = letters[cursor - 1]
+    if BEFORE_EXPRESSION[before] or (before == GREATER and cursor > 1 and letters[cursor - 2] == EQUALS):
         return True
-    first = here
-    while first > 0 and WORD_LETTERS[letters[first - 1]] and here - first <= LONGEST_KEYWORD:
+    first = cursor
+    while first > 0 and WORD_LETTERS[letters[first - 1]] and cursor - first <= LONGEST_KEYWORD:
         first -= 1
-    if first == here or (first > 0 and (letters[first - 1] in (DOLLAR, POINT) or WORD_LETTERS[letters[first - 1]])):
+    if first == cursor or (first > 0 and (letters[first - 1] in (DOLLAR, POINT) or WORD_LETTERS[letters[first - 1]])):
         return False
     code = 0
-    for one in range(first, here):
-        code = (code * 31 + letters[one]) & 0xFFFFFFFF
+    for offset in range(first, cursor):
+        code = (code * 31 + letters[offset]) & 0xFFFFFFFF
     return bool(np.any(code == KEYWORDS_BEFORE_EXPRESSION))
 
 
 @compiled
 def expression(letters: Letters, at: int) -> int:
-    """A regular expression of JavaScript, closed in its line, with its flags."""
+    """Return the end of a regular expression of JavaScript, closed in its line, with its flags."""
     if not operand_expected(letters, at):
         return NO_REGION
-    in_brackets, here = False, at + 1
-    while here < len(letters) and here - at <= LONGEST_EXPRESSION:
-        letter = letters[here]
-        if letter == BACKSLASH and here + 1 < len(letters):
-            here += 1
+    in_brackets, cursor = False, at + 1
+    while cursor < len(letters) and cursor - at <= LONGEST_EXPRESSION:
+        letter = letters[cursor]
+        if letter == BACKSLASH and cursor + 1 < len(letters):
+            cursor += 1
         elif letter == SLASH and not in_brackets:
-            return flags_end(letters, here + 1)
+            return flags_end(letters, cursor + 1)
         elif letter in (BRACKET, END_BRACKET):
             in_brackets = letter == BRACKET
-        if letters[here] in (LINE_FEED, RETURN):
+        if letters[cursor] in (LINE_FEED, RETURN):
             return NO_REGION
-        here += 1
+        cursor += 1
     return NO_REGION
 
 
 @compiled
 def flags_end(letters: Letters, at: int) -> int:
-    """Offset after the letters that follow a regular expression."""
+    """Return the offset after the letters that follow a regular expression."""
     while at < len(letters) and WORD_LETTERS[letters[at]] and letters[at] > ord("9") and letters[at] != WORD:
         at += 1
     return at
 
 
 Opening = tuple[int, int, int, int]
-"""Of the region that a mark opens: the offset after it, `NO_REGION` or `UNCLOSED`; its kind; what sort of mark opens it
-and how many letters that mark has."""
+"""The region that a mark opens: the offset after it, `NO_REGION` or `UNCLOSED`; its kind; the kind of its mark; the
+number of letters of the mark."""
 
-NOTHING: Opening = (NO_REGION, STRING, KINDS_OF_MARKS, 1)
+NO_OPENING: Opening = (NO_REGION, STRING, KINDS_OF_MARKS, 1)
 
 
 @compiled
-def at_double_quote(letters: Letters, at: int, marks: Marks, may_open: Booleans) -> Opening:
-    """What `"` opens."""
+def at_double_quote(letters: Letters, at: int, marks: Marks, may_open: BooleanArray) -> Opening:
+    """Return the region that `"` opens."""
     if marks.raw != Raw.NONE and may_open[PLAIN_RAW]:
         stop = NO_REGION
         if marks.raw == Raw.DELIMITED:
@@ -447,8 +449,8 @@ def at_double_quote(letters: Letters, at: int, marks: Marks, may_open: Booleans)
 
 
 @compiled
-def at_single_quote(letters: Letters, at: int, marks: Marks, may_open: Booleans) -> Opening:
-    """What `'` opens, where it is no separator in a number."""
+def at_single_quote(letters: Letters, at: int, marks: Marks, may_open: BooleanArray) -> Opening:
+    """Return the region that `'` opens if it is not a separator in a number."""
     if marks.triple_single and may_open[TRIPLE_SINGLE] and tripled(letters, at):
         return spanning(letters, at, 3), STRING, TRIPLE_SINGLE, 3
     if marks.single == SingleQuote.ONE_CHARACTER:
@@ -461,25 +463,25 @@ def at_single_quote(letters: Letters, at: int, marks: Marks, may_open: Booleans)
 
 @compiled
 def in_line(letters: Letters, at: int, fields: int) -> int:
-    """A literal that ends with its line at the latest."""
+    """Return the end of a literal that ends with its line at the latest."""
     return interpolated(letters, at) if fields and is_interpolated(letters, at) else quoted(letters, at)
 
 
 @compiled
-def at_hash(letters: Letters, at: int, marks: Marks, may_open: Booleans) -> Opening:
-    """What `#` opens."""
+def at_hash(letters: Letters, at: int, marks: Marks, may_open: BooleanArray) -> Opening:
+    """Return the region that `#` opens."""
     if marks.hashes:
         return line_end(letters, at), COMMENT, KINDS_OF_MARKS, 1
     if marks.apart:
         return comment_apart(letters, at, 1), COMMENT, KINDS_OF_MARKS, 1
     if marks.raw == Raw.HASHED and may_open[HASHED_RAW] and raw_prefix(letters, at):
         return hashed(letters, at), STRING, HASHED_RAW, 1
-    return NOTHING
+    return NO_OPENING
 
 
 @compiled
-def at_slash(letters: Letters, at: int, marks: Marks, may_open: Booleans) -> Opening:
-    """What `/` opens."""
+def at_slash(letters: Letters, at: int, marks: Marks, may_open: BooleanArray) -> Opening:
+    """Return the region that `/` opens."""
     after = letters[at + 1] if at + 1 < len(letters) else LAYOUT
     if after == SLASH and marks.slashes != Slashes.NOTHING:
         return line_comment(letters, at, marks.slashes), COMMENT, KINDS_OF_MARKS, 1
@@ -487,29 +489,29 @@ def at_slash(letters: Letters, at: int, marks: Marks, may_open: Booleans) -> Ope
         return block_comment(letters, at, marks.nesting), COMMENT, BLOCK, 2
     if after not in (SLASH, STAR) and marks.expressions:
         return expression(letters, at), REGEX, KINDS_OF_MARKS, 1
-    return NOTHING
+    return NO_OPENING
 
 
 @compiled
-def at_back_quote(letters: Letters, at: int, marks: Marks, may_open: Booleans) -> Opening:
-    """What a back-quote opens."""
+def at_back_quote(letters: Letters, at: int, marks: Marks, may_open: BooleanArray) -> Opening:
+    """Return the region that a back-quote opens."""
     if marks.back_quote == BackQuote.NOTHING or not may_open[BACK_QUOTE]:
-        return NOTHING
+        return NO_OPENING
     is_template = marks.back_quote == BackQuote.TEMPLATE
     return (template(letters, at) if is_template else back_quoted(letters, at)), STRING, BACK_QUOTE, 1
 
 
 @compiled
 def at_dash(letters: Letters, at: int, marks: Marks) -> Opening:
-    """What `-` opens."""
+    """Return the region that `-` opens."""
     if marks.apart and at + 1 < len(letters) and letters[at + 1] == DASH:
         return comment_apart(letters, at, 2), COMMENT, KINDS_OF_MARKS, 1
-    return NOTHING
+    return NO_OPENING
 
 
 @compiled
-def opening(letters: Letters, at: int, marks: Marks, may_open: Booleans) -> Opening:
-    """What the letter at this offset opens."""
+def opening(letters: Letters, at: int, marks: Marks, may_open: BooleanArray) -> Opening:
+    """Return the region that the letter at an offset opens."""
     letter = letters[at]
     if letter == DOUBLE:
         return at_double_quote(letters, at, marks, may_open)
@@ -521,12 +523,12 @@ def opening(letters: Letters, at: int, marks: Marks, may_open: Booleans) -> Open
         return at_slash(letters, at, marks, may_open)
     if letter == BACK:
         return at_back_quote(letters, at, marks, may_open)
-    return at_dash(letters, at, marks) if letter == DASH else NOTHING
+    return at_dash(letters, at, marks) if letter == DASH else NO_OPENING
 
 
 @compiled
 def shebang_end(letters: Letters) -> int:
-    """Offset after `#!…` at the top of the text; 0 where there is none. `#![` is an attribute in Rust."""
+    """Return the offset after `#!…` at the top of the text, or 0. `#![` is an attribute in Rust."""
     is_shebang = len(letters) > 1 and letters[0] == HASH and letters[1] == BANG
     is_attribute = len(letters) > 2 and letters[2] == BRACKET  # noqa: PLR2004  the third letter
     return line_end(letters, 0) if is_shebang and not is_attribute else 0
@@ -534,35 +536,36 @@ def shebang_end(letters: Letters) -> int:
 
 @compiled
 def scan(letters: Letters, marks: Marks) -> tuple[Offsets, Offsets, Letters, Offsets]:
-    """Starts, stops and kinds of the regions, and the offsets of marks that are never closed."""
+    """Return starts, stops and kinds of the regions, and the offsets of marks that are never closed."""
+    # each region has at least one letter of its own, so these arrays are long enough
     starts = np.empty(len(letters) + 1, np.int64)
     stops = np.empty(len(letters) + 1, np.int64)
     kinds = np.empty(len(letters) + 1, np.uint8)
     unclosed = np.empty(KINDS_OF_MARKS, np.int64)
     may_open = np.ones(KINDS_OF_MARKS + 1, np.bool_)
-    missing, number, here = 0, -1, shebang_end(letters)
-    found = 1 if here else 0
-    if found:
-        starts[0], stops[0], kinds[0] = 0, here, COMMENT
-    while here < len(letters):
-        letter = letters[here]
+    missing, number, cursor = 0, -1, shebang_end(letters)
+    regions = 1 if cursor else 0
+    if regions:
+        starts[0], stops[0], kinds[0] = 0, cursor, COMMENT
+    while cursor < len(letters):
+        letter = letters[cursor]
         if not MARKS[letter]:
-            here += 1
+            cursor += 1
             continue
         separates = letter == SINGLE and marks.single == SingleQuote.NOT_IN_NUMBER
-        if separates and starts_number(letters, here, number) != NO_REGION:
-            here += 1
-            number = here
+        if separates and starts_number(letters, cursor, number) != NO_REGION:
+            cursor += 1
+            number = cursor
             continue
-        stop, kind, mark, width = opening(letters, here, marks, may_open)
+        stop, kind, mark, width = opening(letters, cursor, marks, may_open)
         if stop == NO_REGION:
-            here += 1
+            cursor += 1
         elif stop == UNCLOSED:
-            unclosed[missing], may_open[mark] = here, False
+            unclosed[missing], may_open[mark] = cursor, False
             missing += 1
-            here += width
+            cursor += width
         else:
-            starts[found], stops[found], kinds[found] = here, stop, kind
-            found += 1
-            here = stop
-    return starts[:found].copy(), stops[:found].copy(), kinds[:found].copy(), unclosed[:missing].copy()
+            starts[regions], stops[regions], kinds[regions] = cursor, stop, kind
+            regions += 1
+            cursor = stop
+    return starts[:regions].copy(), stops[:regions].copy(), kinds[:regions].copy(), unclosed[:missing].copy()

@@ -15,10 +15,10 @@ Units = NDArray[np.uint8] | NDArray[np.uint32] | NDArray[np.uint64]
 
 LINE_FEED, RETURN = ord("\n"), ord("\r")
 
-# Stand-ins for what is not ASCII, chosen from bytes that ASCII leaves free.
+# Classes of characters that are not ASCII, as bytes that ASCII does not use.
 WORD = 0xFF
 SYMBOL = 0xFE
-SEPARATOR = 0xFD  # U+2028 and U+2029: layout, and the end of a line to JavaScript
+SEPARATOR = 0xFD  # U+2028 and U+2029: layout, and the end of a line in JavaScript
 LAYOUT = 0x20
 
 INVISIBLE_CATEGORIES = {"Cc", "Cf", "Zs"}
@@ -30,9 +30,9 @@ class Source:
     """One text, ready for scanning.
 
     Attributes:
-        text: as it was given.
-        code_points: [n], uint8 where all of the text is ASCII, else uint32. No Unicode normalisation.
-        letters: uint8 [n]. An ASCII character stands for itself; any other for its class: `LAYOUT`, `SEPARATOR`,
+        text: unchanged.
+        code_points: [n], uint8 if the text is ASCII, else uint32. No Unicode normalisation.
+        letters: uint8 [n]. An ASCII character is itself; any other is replaced by its class: `LAYOUT`, `SEPARATOR`,
             `WORD` or `SYMBOL`.
     """
 
@@ -42,7 +42,7 @@ class Source:
 
     @classmethod
     def of(cls, text: str) -> Self:
-        """Read a text; a lone surrogate (bytes that were not UTF-8) is a symbol like any other."""
+        """Read a text; a lone surrogate (from bytes that are not UTF-8) is a symbol."""
         if text.isascii():
             letters = np.frombuffer(text.encode("ascii"), np.uint8)
             return cls(text, letters, letters)
@@ -54,7 +54,7 @@ class Source:
 
     @cached_property
     def line_starts(self) -> Offsets:
-        r"""Offsets at which a line begins, ascending from 0. A line ends at LF, CRLF or a CR alone."""
+        r"""Offsets of the starts of lines, ascending from 0. A line ends at LF, CRLF or a CR alone."""
         ends = np.flatnonzero(self.letters == LINE_FEED)
         if "\r" in self.text:
             returns = np.flatnonzero(self.letters == RETURN)
@@ -63,13 +63,13 @@ class Source:
         return np.concatenate([[0], ends + 1])
 
     def places(self, offsets: Offsets) -> tuple[Offsets, Offsets]:
-        """The line and the column of each offset, counted from 1.
+        """Return line and column of each offset, counted from 1.
 
         Args:
             offsets: int64 [m], ascending.
 
         Returns:
-            int64 [m], twice.
+            Lines and columns, int64 [m] each.
         """
         return _places(self.line_starts, offsets)
 
@@ -89,12 +89,12 @@ def _classes(code_points: NDArray[np.uint32]) -> NDArray[np.uint8]:
     letters = code_points.astype(np.uint8)
     foreign = np.flatnonzero(code_points >= 128)  # noqa: PLR2004  where ASCII ends
     distinct, inverse = np.unique(code_points[foreign], return_inverse=True)
-    letters[foreign] = np.array([_stand_in(chr(one)) for one in distinct], np.uint8)[inverse]
-    letters.flags.writeable = False  # as those of ASCII texts are: compiled loops know one type
+    letters[foreign] = np.array([_class_of(chr(code_point)) for code_point in distinct], np.uint8)[inverse]
+    letters.flags.writeable = False  # as those of ASCII texts, so that compiled loops have one argument type
     return letters
 
 
-def _stand_in(character: str) -> int:
+def _class_of(character: str) -> int:
     category = unicodedata.category(character)
     if category in {"Zl", "Zp"}:
         return SEPARATOR

@@ -1,10 +1,9 @@
-"""The identifier-blind form: names look alike, literals look alike by kind, reserved words and operators stay."""
+"""Canonical form of tokens: names are equal, literals of a kind are equal, reserved words and operators are kept."""
 
 import string
 from functools import cache
 
 import numpy as np
-from numpy.typing import NDArray
 
 from assay.languages import LexicalRules
 from assay.retrieval.canonical import VISIBLE, Canonical, is_continuation
@@ -13,17 +12,18 @@ from assay.retrieval.hashing import Hashes, mixed
 from assay.retrieval.regions import COMMENT, Regions
 from assay.retrieval.scanning import DIGITS, HASH, POINT, WORD_LETTERS, Letters
 from assay.retrieval.source import WORD, Offsets, Source
+from assay.types import BooleanArray
 
-Booleans = NDArray[np.bool_]
-
-# What is mixed to a unit: the byte of an operator, one of these, or the letters of a reserved word, which as a number
-# are above them all.
+# The code of a token, before it is mixed: the byte of an operator, one of the codes below, or the letters of a reserved
+# word as a number, which is larger than all of these.
 NAME = np.uint64(0x100)
 NUMBER = np.uint64(0x101)
 LITERAL = np.uint64(0x102)  # + kind of the region
 
-LONGEST = 16  # letters that a reserved word may have
-EIGHT = 8
+LONGEST_RESERVED = 16
+"""Letters of a reserved word; longer words are names."""
+
+EIGHT = 8  # letters that fit 64 bits
 SECOND_HALF = np.uint64(0x9FB21C651E98DF25)
 PLUS, MINUS, SMALL = ord("+"), ord("-"), 0x20
 
@@ -34,10 +34,10 @@ POINT_IS_ACCESS_AFTER[[*b")]."]] = True
 
 
 def tokens(source: Source, regions: Regions, rules: LexicalRules) -> Canonical:
-    """Words, numbers, literals and operators outside comments.
+    """Return words, numbers, literals and operators outside comments.
 
-    An operator is one unit a character: `>>` and `> >` are the same, as they are for a formatter. A number is one unit
-    with its point and exponent, a literal one unit with its prefix and whatever is interpolated into it.
+    Each character of an operator is one unit, so `>>` and `> >` are equal. A number is one unit with its point and
+    exponent. A literal is one unit with its prefix and its interpolated fields.
     """
     codes, starts, stops = token_codes(
         source.letters,
@@ -50,8 +50,8 @@ def tokens(source: Source, regions: Regions, rules: LexicalRules) -> Canonical:
 
 
 @cache
-def word_table(marks: str) -> Booleans:
-    """Of each letter, whether it may stand in a word."""
+def word_table(marks: str) -> BooleanArray:
+    """Return for each letter whether a word may contain it, bool [256]."""
     table = np.zeros(256, np.bool_)
     table[[*(string.ascii_letters + string.digits + "_" + marks).encode(), WORD]] = True
     return table
@@ -59,15 +59,15 @@ def word_table(marks: str) -> Booleans:
 
 @cache
 def spellings(words: frozenset[str]) -> Hashes:
-    """The spelling of each of these words, ascending."""
-    letters = [np.frombuffer(word.encode(), np.uint8) for word in words]
-    return np.array(sorted(spelling(one, 0, len(one)) for one in letters), np.uint64)
+    """Return the spelling of each of these words, ascending."""
+    encoded = [np.frombuffer(word.encode(), np.uint8) for word in words]
+    return np.array(sorted(spelling(letters, 0, len(letters)) for letters in encoded), np.uint64)
 
 
 @compiled
 def spelling(letters: Letters, start: int, stop: int) -> np.uint64:
-    """The letters of a word as one number, exact for at most 8 letters; 0 for a word of more than 16."""
-    if stop - start > LONGEST:
+    """Return the letters of a word as one number, unique for at most 8 letters; 0 for a word of more than 16."""
+    if stop - start > LONGEST_RESERVED:
         return np.uint64(0)
     first, second = np.uint64(0), np.uint64(0)
     for at in range(start, min(stop, start + EIGHT)):
@@ -78,26 +78,26 @@ def spelling(letters: Letters, start: int, stop: int) -> np.uint64:
 
 
 @compiled
-def is_among(one: np.uint64, known: Hashes) -> bool:
-    """Whether the spelling is one of these, ascending."""
-    at = np.searchsorted(known, one)
-    return bool(at < len(known) and known[at] == one)
+def is_among(code: np.uint64, spelt: Hashes) -> bool:
+    """Return True if the spelling is one of these, which ascend."""
+    at = np.searchsorted(spelt, code)
+    return bool(at < len(spelt) and spelt[at] == code)
 
 
 @compiled
 def letter_at(letters: Letters, at: int) -> int:
-    """The letter at an offset; 0 outside the text."""
+    """Return the letter at an offset; 0 outside the text."""
     return letters[at] if 0 <= at < len(letters) else 0
 
 
 @compiled
 def joins(letters: Letters, at: int, head: int) -> bool:
-    """Whether a point or a sign belongs to a number: `1.5e-3`, `.5`, `1.f`; not `0..9`, `1.max(2)`, `t.0`.
+    """Return True if a point or a sign belongs to a number: `1.5e-3`, `.5`, `1.f`; not `0..9`, `1.max(2)`, `t.0`.
 
     Args:
         letters: of the text.
         at: offset of the point or sign.
-        head: where the word begins that ends here; `at` itself where none does.
+        head: start of the word that ends at `at`; `at` itself if there is none.
     """
     before, after, further = letter_at(letters, at - 1), letter_at(letters, at + 1), letter_at(letters, at + 2)
     after_number = head < at and DIGITS[letters[head]]
@@ -113,67 +113,67 @@ def joins(letters: Letters, at: int, head: int) -> bool:
 
 
 @compiled
-def word_end(letters: Letters, start: int, bound: int, word_letters: Booleans) -> int:
-    """Offset after the word or number that begins at `start`; `start` itself where none does."""
-    here, head = start, start
-    while here < bound:
-        letter = letters[here]
+def word_end(letters: Letters, start: int, bound: int, word_letters: BooleanArray) -> int:
+    """Return the offset after the word or number that begins at `start`; `start` itself if there is none."""
+    cursor, head = start, start
+    while cursor < bound:
+        letter = letters[cursor]
         if word_letters[letter]:
-            here += 1
-        elif letter in (POINT, PLUS, MINUS) and joins(letters, here, head):
-            here += 1
-            head = here
+            cursor += 1
+        elif letter in (POINT, PLUS, MINUS) and joins(letters, cursor, head):
+            cursor += 1
+            head = cursor
         else:
             break
-    return here
+    return cursor
 
 
 @compiled
 def token_codes(
     letters: Letters,
     regions: tuple[Offsets, Offsets, Letters],
-    word_letters: Booleans,
+    word_letters: BooleanArray,
     spelt: tuple[Hashes, Hashes],
     prefix: int,
 ) -> tuple[Hashes, Offsets, Offsets]:
-    """Code, start and stop of every token."""
+    """Return code, start and stop of every token."""
     region_starts, region_stops, kinds = regions
     reserved, directives = spelt
     codes = np.empty(len(letters) + 1, np.uint64)
     starts = np.empty(len(letters) + 1, np.int64)
     stops = np.empty(len(letters) + 1, np.int64)
-    found, here = 0, 0
+    count, cursor = 0, 0
     for region in range(len(region_starts) + 1):
         bound = region_starts[region] if region < len(region_starts) else len(letters)
-        while here < bound:
-            letter = letters[here]
+        while cursor < bound:
+            letter = letters[cursor]
             if not VISIBLE[letter]:
-                here += 1
+                cursor += 1
                 continue
-            stop = word_end(letters, here, bound, word_letters)
-            if stop > here:
-                code = spelling(letters, here, stop)
-                after_mark = found > 0 and codes[found - 1] == HASH
+            stop = word_end(letters, cursor, bound, word_letters)
+            if stop > cursor:
+                code = spelling(letters, cursor, stop)
+                after_mark = count > 0 and codes[count - 1] == HASH
                 if not (is_among(code, reserved) or (after_mark and is_among(code, directives))):
                     code = NUMBER if DIGITS[letter] or letter == POINT else NAME
-            elif is_continuation(letters, here):
-                here += 1
+            elif is_continuation(letters, cursor):
+                cursor += 1
                 continue
             else:
-                code, stop = np.uint64(letter), here + 1
-            codes[found], starts[found], stops[found] = code, here, stop
-            found += 1
-            here = stop
+                code, stop = np.uint64(letter), cursor + 1
+            codes[count], starts[count], stops[count] = code, cursor, stop
+            count += 1
+            cursor = stop
         if region < len(region_starts):
-            here = region_stops[region]
+            cursor = region_stops[region]
             if kinds[region] == COMMENT:
                 continue
             start = bound
-            # a short name that touches an opening quote is the prefix of that literal: rb"…", u8R"…"
-            touches = found > 0 and stops[found - 1] == bound and codes[found - 1] == NAME
-            if touches and bound - starts[found - 1] <= prefix:
-                found -= 1
-                start = starts[found]
-            codes[found], starts[found], stops[found] = LITERAL + np.uint64(kinds[region]), start, here
-            found += 1
-    return codes[:found].copy(), starts[:found].copy(), stops[:found].copy()
+            # a short name directly before an opening quote is the prefix of the literal: rb"…", u8R"…"
+            touches = count > 0 and stops[count - 1] == bound and codes[count - 1] == NAME
+            if touches and bound - starts[count - 1] <= prefix:
+                count -= 1
+                start = starts[count]
+            codes[count], starts[count], stops[count] = LITERAL + np.uint64(kinds[region]), start, cursor
+            count += 1
+    return codes[:count].copy(), starts[:count].copy(), stops[:count].copy()

@@ -1,4 +1,4 @@
-"""Winnowing: of every window of k-gram hashes, the smallest.
+"""Winnowing: selection of the smallest k-gram hash of every window.
 
 Schleimer, Wilkerson, Aiken: Winnowing: Local Algorithms for Document Fingerprinting, SIGMOD 2003,
 DOI 10.1145/872757.872770.
@@ -15,21 +15,21 @@ LONGEST_WINDOW = CHUNK
 
 
 def winnow(units: Units, *, k: int, w: int, gram_hash: GramHash, chunk: int = CHUNK) -> tuple[Hashes, Offsets]:
-    """Fingerprints of a sequence: the hashes that are the minimum of some window of w, the rightmost one on ties.
+    """Return the fingerprints of a sequence: the minimum of every window of w hashes, the rightmost of equal ones.
 
-    Two sequences that share a run of w + k - 1 units share a fingerprint; neighbouring fingerprints are at most w
-    apart; of random units about 2 in w + 1 become one. A sequence of fewer than w grams is one window, so every
-    sequence of at least k units has a fingerprint.
+    Two sequences that share a run of w + k - 1 units share a fingerprint. Neighbouring fingerprints are at most w
+    apart. About 2 of w + 1 grams of random units become fingerprints. A sequence of fewer than w grams is one window,
+    so every sequence of at least k units has a fingerprint.
 
-    What is chosen depends on nothing outside the window. Works through the grams in chunks: beside the answer it needs
-    the memory of one chunk.
+    The selection depends only on the window. The grams are processed in chunks, so that the memory beside the result is
+    that of one chunk.
 
     Args:
         units: [n], n >= k.
         k: units in a gram, at least 1.
         w: grams in a window, 1 to `LONGEST_WINDOW`.
         gram_hash: the hash of a gram.
-        chunk: windows at a time; no result depends on it.
+        chunk: windows at a time; the result does not depend on it.
 
     Returns:
         Hashes, uint64 [m], and positions of their first units, int64 [m], ascending; m >= 1.
@@ -47,15 +47,16 @@ def winnow(units: Units, *, k: int, w: int, gram_hash: GramHash, chunk: int = CH
         return parts[0]
     hashes = np.concatenate([part for part, _ in parts])
     positions = np.concatenate([part for _, part in parts])
-    new = np.diff(positions, prepend=-1) > 0  # the last window of a chunk and the first of the next may agree
+    # the last window of a chunk and the first of the next may have the same minimum
+    new = np.diff(positions, prepend=-1) > 0
     return hashes[new], positions[new]
 
 
 @compiled
 def window_minima(hashes: Hashes, w: int) -> Offsets:
-    """Positions of the distinct window minima.
+    """Return the positions of the distinct window minima.
 
-    A window is looked through anew only where its minimum has just left it: of hashes once in (w + 1) / 2 windows.
+    A window is searched again only after its minimum has left it: for random hashes once in (w + 1) / 2 windows.
     """
     chosen = np.empty(len(hashes) - w + 1, np.int64)
     best = 0
@@ -63,7 +64,7 @@ def window_minima(hashes: Hashes, w: int) -> Offsets:
         if hashes[at] <= hashes[best]:
             best = at
     chosen[0], lowest = best, hashes[best]
-    found = 1
+    count = 1
     for at in range(w, len(hashes)):
         if hashes[at] <= lowest:
             best, lowest = at, hashes[at]
@@ -74,6 +75,6 @@ def window_minima(hashes: Hashes, w: int) -> Offsets:
                     best, lowest = other, hashes[other]
         else:
             continue
-        chosen[found] = best
-        found += 1
-    return chosen[:found].copy()
+        chosen[count] = best
+        count += 1
+    return chosen[:count].copy()

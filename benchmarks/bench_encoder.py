@@ -41,9 +41,9 @@ from assay.evaluation.near_duplicates import ShingleIndex
 from assay.provenance.adaptation import adapt
 from assay.provenance.clones import TokenizedText, bare, edited, renamed
 from assay.retrieval.encoding import BagEncoder, open_encoder
-from assay.retrieval.encoding.bag import WEIGHT_BITS, places
-from assay.retrieval.encoding.features import HASH_BITS, Features, features
-from assay.retrieval.encoding.open import BUILTIN, WEIGHTS
+from assay.retrieval.encoding.bag import WEIGHT_BITS, parameter_indices
+from assay.retrieval.encoding.features import HASH_BITS, Features, hashed_features
+from assay.retrieval.encoding.open import BAG_WEIGHTS, BUILTIN_ENCODERS
 from assay.testbed.library_functions import LibraryFunction, library_functions, library_paths, library_root
 
 WINDOWS = (15, 30, 60, 120)
@@ -76,7 +76,7 @@ def main() -> None:
         {
             "way": "speed",
             "functions": len(texts),
-            "weights_bytes": (BUILTIN / "fragments" / WEIGHTS).stat().st_size,
+            "weights_bytes": (BUILTIN_ENCODERS / "fragments" / BAG_WEIGHTS).stat().st_size,
             "dimensions": encoder.dimensions,
             "per_second": speed(encoder, functions, options.repeats or (2 if options.smoke else 5)),
         }
@@ -119,7 +119,7 @@ def fragments_of(functions: Sequence[LibraryFunction], window: int, queries: int
 def similarities(texts: Sequence[str], encoder: BagEncoder) -> dict[str, Similarities]:
     """What is compared, each ready to be asked."""
     whole = batched(texts)
-    seen = np.bincount(places(whole, 1).weights, minlength=1 << WEIGHT_BITS)
+    seen = np.bincount(parameter_indices(whole, 1).weights, minlength=1 << WEIGHT_BITS)
     rarity = np.log((1 + len(texts)) / (1 + seen)).astype(np.float32)
     untrained = BagEncoder("untrained", "", encoder.learned * 0, rarity, rarity * 0)
     characters = TfidfVectorizer(
@@ -129,7 +129,7 @@ def similarities(texts: Sequence[str], encoder: BagEncoder) -> dict[str, Similar
     def sparse(asked: Sequence[str]) -> csr_array:
         found = batched(asked)
         columns = (found.hashes >> np.uint64(HASH_BITS - 24)).astype(np.int32)
-        values = rarity[places(found, 1).weights]
+        values = rarity[parameter_indices(found, 1).weights]
         return csr_array(normalize(csr_array((values, columns, found.starts), shape=(len(asked), 1 << 24))))
 
     def against(encode: Callable[[Sequence[str]], Any]) -> Similarities:
@@ -151,7 +151,7 @@ def similarities(texts: Sequence[str], encoder: BagEncoder) -> dict[str, Similar
 
 def batched(texts: Sequence[str], at_once: int = 256) -> Features:
     """The features of many texts."""
-    parts = [features(texts[start : start + at_once]) for start in range(0, len(texts), at_once)]
+    parts = [hashed_features(texts[start : start + at_once]) for start in range(0, len(texts), at_once)]
     sizes = np.concatenate([np.diff(part.starts) for part in parts])
     return Features(np.concatenate([[0], np.cumsum(sizes)]), np.concatenate([part.hashes for part in parts]))
 

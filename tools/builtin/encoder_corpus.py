@@ -16,8 +16,8 @@ from numpy.typing import NDArray
 
 from assay.errors import DataError
 from assay.evaluation.near_duplicates import SHINGLE, ShingleIndex
-from assay.retrieval.encoding.bag import WEIGHT_BITS, places
-from assay.retrieval.encoding.features import Features, features
+from assay.retrieval.encoding.bag import WEIGHT_BITS, parameter_indices
+from assay.retrieval.encoding.features import Features, hashed_features
 from assay.testbed.library_functions import functions_of, library_functions, library_paths, library_root
 from assay.testbed.manifest import PACKAGE_FILE, Manifest, ManifestEntry, write_manifest
 from assay.testbed.package_files import ROOTS, PackageFile, package_sources
@@ -116,7 +116,7 @@ def read_encoder_corpus(folder: Path) -> EncoderCorpus:
 
 def all_features(texts: Sequence[str], *, at_once: int = 256) -> Features:
     """The features of many texts."""
-    parts = [features(texts[start : start + at_once]) for start in range(0, len(texts), at_once)]
+    parts = [hashed_features(texts[start : start + at_once]) for start in range(0, len(texts), at_once)]
     sizes = np.concatenate([np.diff(part.starts) for part in parts])
     return Features(np.concatenate([[0], np.cumsum(sizes)]), np.concatenate([part.hashes for part in parts]))
 
@@ -150,7 +150,7 @@ def _build(folder: Path, recipe: EncoderCorpusRecipe) -> None:
         )
     whole = all_features([snippet.text for snippet in snippets])
     trained = len(snippets) - held_out
-    features_trained = places(whole, 1).weights[: whole.starts[trained]]
+    features_trained = parameter_indices(whole, 1).weights[: whole.starts[trained]]
     np.save(folder / SEEN, np.bincount(features_trained, minlength=1 << WEIGHT_BITS))
     np.save(folder / STARTS, whole.starts)
     np.save(folder / HASHES, whole.hashes)

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 from safetensors.numpy import save_file
 
-from assay.retrieval.encoding.open import WEIGHTS, open_bag
+from assay.retrieval.encoding.open import BAG_WEIGHTS, open_bag
 from assay.testbed.manifest import manifest_digest, read_manifest
 from assay.training.resuming import LOG
 from builtin import encoder_corpus
@@ -78,7 +78,7 @@ def export_encoder(out: Path, folder: Path, recipe: EncoderRecipe, *, hardware: 
     """
     model, corpus, step, seconds = load_trained(out, recipe)
     folder.mkdir(parents=True, exist_ok=True)
-    weights = folder / WEIGHTS
+    weights = folder / BAG_WEIGHTS
     save_file(_rounded(model), weights)
     shutil.copyfile(out / CORPUS / MANIFEST, folder / MANIFEST)
     log = [json.loads(line) for line in (out / LOG).read_text().splitlines()]

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from torch import nn
 
 from assay.errors import DataError
-from assay.retrieval.encoding.bag import BagEncoder, places, sign_rows
+from assay.retrieval.encoding.bag import BagEncoder, parameter_indices, sign_rows
 from assay.retrieval.encoding.features import Features
 from assay.testbed.manifest import manifest_digest
 from assay.training import Batches, RunFolder, Training, train, trapezoid
@@ -130,7 +130,7 @@ class BagModel(nn.Module):
     def forward(self, texts: Features) -> torch.Tensor:
         """Return vectors [texts, d], not yet scaled to length 1."""
         device = self.learned.device
-        at = places(texts, self.row_bits)
+        at = parameter_indices(texts, self.row_bits)
         starts = torch.from_numpy(at.starts[:-1].astype(np.int32)).to(device)
         kinds = torch.from_numpy(at.weights).to(device)
         halves = (

@@ -2,6 +2,7 @@ from .batches import fingerprint_hashes as fingerprint_hashes
 from .canonical import Canonical as Canonical
 from .canonical import Form as Form
 from .canonical import characters as characters
+from .encoding import EncoderSettings as EncoderSettings
 from .encoding import for_queries as for_queries
 from .encoding import open_encoder as open_encoder
 from .encoding.open import BUILTIN_PREFIX as BUILTIN_PREFIX

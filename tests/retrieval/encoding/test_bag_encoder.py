@@ -12,9 +12,9 @@ from assay.errors import ModelError
 from assay.provenance.clones import renamed
 from assay.retrieval.encoding import BagEncoder, bag, for_queries, open_encoder
 from assay.retrieval.encoding import open as opening
-from assay.retrieval.encoding.bag import SIGN_BITS, places, sign_rows
-from assay.retrieval.encoding.features import Features, features
-from assay.retrieval.encoding.lexemes import RESERVED, read_lexemes
+from assay.retrieval.encoding.bag import SIGN_BITS, parameter_indices, sign_rows
+from assay.retrieval.encoding.features import Features, hashed_features
+from assay.retrieval.encoding.lexemes import KEPT_WORDS, read_lexemes
 from assay.types import Encoder
 
 GOLDEN = (58, 13482528297198)
@@ -56,7 +56,7 @@ def tiny(dimensions=8, row_bits=4, seed=0):
 
 def only(*some):
     """The features of one text."""
-    return set(features(["".join(some)]).hashes.tolist())
+    return set(hashed_features(["".join(some)]).hashes.tolist())
 
 
 def lexeme_count(text):
@@ -125,17 +125,17 @@ def test_shapes_tell_which_names_are_the_same():
 
 @given(st.text(alphabet="ab_if (){}=+\n", max_size=60))
 def test_a_renaming_changes_no_shape(text):
-    before, after = read_lexemes([text]), read_lexemes([renamed(text, "python", seed=1, spare=RESERVED)])
+    before, after = read_lexemes([text]), read_lexemes([renamed(text, "python", seed=1, spare=KEPT_WORDS)])
     assert before.shape.tolist() == after.shape.tolist()
     assert before.since.tolist() == after.since.tolist()
 
 
 @given(st.lists(texts, max_size=6))
 def test_features_of_a_text_do_not_depend_on_the_others(some):
-    together = features(some)
+    together = hashed_features(some)
     for at, text in enumerate(some):
         start, stop = together.starts[at : at + 2]
-        assert together.hashes[start:stop].tolist() == features([text]).hashes.tolist()
+        assert together.hashes[start:stop].tolist() == hashed_features([text]).hashes.tolist()
 
 
 @given(st.lists(texts, min_size=1, max_size=6))
@@ -156,8 +156,8 @@ def test_portions_change_nothing(monkeypatch):
 
 def test_a_vector_is_the_weighted_sum_of_its_rows():
     encoder, text = tiny(), "for x in rows: x.save()"
-    found = features([text])
-    at = places(found, 4)
+    found = hashed_features([text])
+    at = parameter_indices(found, 4)
     signs = sign_rows(8)
     wanted = sum(
         encoder.sign_weights[w] * signs[s] + encoder.learned_weights[w] * encoder.learned[r]
@@ -186,14 +186,14 @@ def test_sign_rows_are_half_plus_half_minus_and_nearly_orthogonal():
 
 def test_features_and_random_rows_are_what_the_weights_were_trained_for():
     """Whoever changes a feature has to train anew and to raise FEATURES_VERSION: an index remembers the digest."""
-    found = features(["def mean(values):\n    # all\n    return sum(values) / 2\n"])
+    found = hashed_features(["def mean(values):\n    # all\n    return sum(values) / 2\n"])
     assert (len(found.hashes), int(np.bitwise_xor.reduce(found.hashes))) == GOLDEN
     assert np.packbits(sign_rows(384)[:2, :16] > 0).tolist() == GOLDEN_SIGNS
 
 
 def test_places_take_different_bits():
     found = Features(np.array([0, 1]), np.array([(5 << 26) | (3 << 4) | 9], np.uint64))
-    at = places(found, 4)
+    at = parameter_indices(found, 4)
     assert (at.rows.tolist(), at.signs.tolist(), at.weights.tolist()) == ([9], [3], [5])
 
 
@@ -218,7 +218,7 @@ def test_the_shipped_encoder_is_an_encoder_of_at_most_5_megabytes():
     assert isinstance(encoder, Encoder)
     assert len(encoder.digest) == 64
     assert encoder.encode(["x"]).shape == (1, encoder.dimensions)
-    files = list((opening.BUILTIN / "fragments").iterdir())
+    files = list((opening.BUILTIN_ENCODERS / "fragments").iterdir())
     assert sum(file.stat().st_size for file in files) <= 5_000_000
 
 
@@ -239,6 +239,6 @@ def test_an_option_that_says_nothing_to_it_is_refused():
 
 @pytest.mark.parametrize("content", [b"", b"no tensors"])
 def test_a_damaged_file_is_told(tmp_path, content):
-    (tmp_path / opening.WEIGHTS).write_bytes(content)
+    (tmp_path / opening.BAG_WEIGHTS).write_bytes(content)
     with pytest.raises(ModelError, match="expected the rows, scales and weights of an encoder"):
         open_encoder(str(tmp_path))

@@ -101,7 +101,7 @@ def test_a_field_of_the_models_own_output_is_a_vector(tmp_path):
 
 
 def test_a_field_that_is_not_there_is_told_with_those_that_are(folder):
-    with pytest.raises(ModelError, match="gives no vector 'projected': expected one of last_hidden_state"):
+    with pytest.raises(ModelError, match="returns no vector 'projected': expected one of last_hidden_state"):
         open_encoder(str(folder), pooling="output:projected", device="cpu")
 
 
@@ -130,15 +130,15 @@ def test_what_stands_behind_a_text_survives_the_cut(tmp_path):
 
 def test_the_smallest_stated_length_counts(tmp_path):
     tiny_encoder(tmp_path, length=20)
-    assert open_encoder(str(tmp_path), device="cpu").reading.max_length == 20
-    assert open_encoder(str(tmp_path), max_length=9, device="cpu").reading.max_length == 9
-    assert open_encoder(str(tmp_path), max_length=90, device="cpu").reading.max_length == 20
+    assert open_encoder(str(tmp_path), device="cpu").steps.max_length == 20
+    assert open_encoder(str(tmp_path), max_length=9, device="cpu").steps.max_length == 9
+    assert open_encoder(str(tmp_path), max_length=90, device="cpu").steps.max_length == 20
 
 
 def test_positions_that_begin_behind_the_paddings_are_not_counted(tmp_path):
     """RoBERTa's first position is padding + 1: of 64 positions 61 are left."""
     tiny_encoder(tmp_path, "roberta")
-    assert open_encoder(str(tmp_path), device="cpu").reading.max_length == CONTEXT - 3
+    assert open_encoder(str(tmp_path), device="cpu").steps.max_length == CONTEXT - 3
 
 
 def test_small_batches_give_the_same(folder):
@@ -158,7 +158,7 @@ def test_a_folder_of_sentence_transformers_says_how_to_pool(tmp_path):
     encoder = open_encoder(str(tmp_path), device="cpu")
     of = hidden(model, encoder.tokenizer("return x")["input_ids"])
     np.testing.assert_allclose(encoder.encode(["return x"])[0], unit(np.concatenate([of[0], of.mean(0)])), atol=1e-5)
-    assert encoder.reading.max_length == 32
+    assert encoder.steps.max_length == 32
 
 
 def test_its_dense_layer_its_prompts_and_its_lower_case_count(tmp_path):
@@ -175,7 +175,7 @@ def test_its_dense_layer_its_prompts_and_its_lower_case_count(tmp_path):
     pooled = hidden(model, ids).mean(0)
     wanted = np.tanh(weights["linear.weight"].numpy() @ pooled + weights["linear.bias"].numpy())
     np.testing.assert_allclose(encoder.encode(["Return X"])[0], unit(wanted), atol=1e-5)
-    assert encoder.reading.query_template == "Q {text}"
+    assert encoder.steps.query_template == "Q {text}"
 
 
 def test_a_transformer_in_a_folder_of_its_own_is_found(tmp_path):
@@ -195,7 +195,7 @@ def test_a_transformer_in_a_folder_of_its_own_is_found(tmp_path):
         (lambda f: write(f / "1_Pooling" / "config.json", {"pooling_mode": "odd"}), "expected some of"),
         (lambda f: write(f / "modules.json", [{"type": "x.WordWeights", "path": ""}]), "module 'WordWeights'"),
         (lambda f: write(f / "modules.json", [{"type": "x.Transformer", "path": ""}]), "names no pooling"),
-        (lambda f: (f / "modules.json").write_text("{"), "modules.json is no JSON"),
+        (lambda f: (f / "modules.json").write_text("{"), "modules.json is not a JSON file"),
         (lambda f: (f / "2_Dense" / "model.safetensors").unlink(), "2_Dense has no model.safetensors"),
         (lambda f: write(f / "2_Dense" / "config.json", {"activation_function": "x.Odd"}), "activation 'Odd'"),
         (

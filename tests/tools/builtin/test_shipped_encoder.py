@@ -7,13 +7,13 @@ from pathlib import Path
 
 import pytest
 
-from assay.retrieval.encoding.open import BUILTIN, WEIGHTS
+from assay.retrieval.encoding.open import BAG_WEIGHTS, BUILTIN_ENCODERS
 from assay.testbed.licences import is_permissive
 from assay.testbed.manifest import manifest_digest, read_manifest
 from builtin.export_encoder import corpus_counts
 from builtin.train_encoder import EncoderRecipe
 
-FOLDER = BUILTIN / "fragments"
+FOLDER = BUILTIN_ENCODERS / "fragments"
 PAGE = Path(__file__).resolve().parents[3] / "docs" / "encoder.md"
 
 
@@ -28,9 +28,9 @@ def page():
 
 
 def test_the_files_are_those_of_the_record(record):
-    assert hashlib.sha256((FOLDER / WEIGHTS).read_bytes()).hexdigest() == record["weights_sha256"]
+    assert hashlib.sha256((FOLDER / BAG_WEIGHTS).read_bytes()).hexdigest() == record["weights_sha256"]
     assert manifest_digest(FOLDER / "manifest.jsonl.gz") == record["manifest_sha256"]
-    assert (FOLDER / WEIGHTS).stat().st_size == record["bytes"]
+    assert (FOLDER / BAG_WEIGHTS).stat().st_size == record["bytes"]
     assert corpus_counts(FOLDER / "manifest.jsonl.gz") == record["corpus"]
 
 

@@ -10,7 +10,7 @@ import torch
 
 from assay.errors import DataError
 from assay.retrieval.encoding import open_encoder
-from assay.retrieval.encoding.features import features
+from assay.retrieval.encoding.features import hashed_features
 from assay.testbed.manifest import read_manifest
 from assay.training.resuming import LOG, STATE
 from builtin import encoder_corpus
@@ -77,7 +77,7 @@ def test_the_corpus_holds_functions_with_their_features_and_its_record(encoder_f
     header = read_manifest(encoder_folder / "manifest.jsonl.gz").header
     assert header["functions_trained"] == corpus.trained < len(corpus.snippets)
     for at in (0, len(corpus.snippets) - 1):
-        wanted = features([corpus.snippets[at].text]).hashes
+        wanted = hashed_features([corpus.snippets[at].text]).hashes
         assert corpus.features([at]).hashes.tolist() == wanted.tolist()
     assert corpus.seen.sum() == corpus.starts[corpus.trained]
 

@@ -2,5 +2,6 @@
 
 from assay.retrieval.encoding.bag import BagEncoder
 from assay.retrieval.encoding.open import for_queries, open_encoder
+from assay.retrieval.encoding.settings import EncoderSettings
 
-__all__ = ["BagEncoder", "for_queries", "open_encoder"]
+__all__ = ["BagEncoder", "EncoderSettings", "for_queries", "open_encoder"]

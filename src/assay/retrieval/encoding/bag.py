@@ -1,4 +1,4 @@
-"""The built-in encoder: a weighted sum of rows that a text's features hash to, random ones and learned ones."""
+"""The built-in encoder: a weighted sum of the random and the learned rows that the features of a text hash to."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
-from assay.retrieval.encoding.features import HASH_BITS, Features, features
+from assay.retrieval.encoding.features import HASH_BITS, Features, hashed_features
 from assay.retrieval.hashing import BASE, mixed
 from assay.types import Float32Array
 
@@ -19,14 +19,14 @@ CHARACTERS_AT_ONCE = 1 << 19
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Places:
-    """Where the parameters of features lie, from different bits of their hashes.
+class ParameterIndices:
+    """Indices of the parameters of features, from different bits of their hashes.
 
     Attributes:
-        starts: int64 [texts + 1], where the features of each text begin.
-        signs: int32 [n], their row among the random ones.
-        rows: int32 [n], their row among the learned ones.
-        weights: int32 [n], their entry among the weights.
+        starts: int64 [texts + 1], start of the features of each text.
+        signs: int32 [n], random row of each feature.
+        rows: int32 [n], learned row of each feature.
+        weights: int32 [n], weight of each feature.
     """
 
     starts: NDArray[np.int64]
@@ -35,19 +35,19 @@ class Places:
     weights: NDArray[np.int32]
 
 
-def places(found: Features, row_bits: int) -> Places:
-    """Where the parameters of these features lie, with 2^row_bits learned rows."""
+def parameter_indices(hashed: Features, row_bits: int) -> ParameterIndices:
+    """Return the indices of the parameters of these features, with 2^row_bits learned rows."""
 
     def bits(count: int, above: int) -> NDArray[np.int32]:
-        return ((found.hashes >> np.uint64(above)) & np.uint64((1 << count) - 1)).astype(np.int32)
+        return ((hashed.hashes >> np.uint64(above)) & np.uint64((1 << count) - 1)).astype(np.int32)
 
-    return Places(
-        found.starts, bits(SIGN_BITS, row_bits), bits(row_bits, 0), bits(WEIGHT_BITS, HASH_BITS - WEIGHT_BITS)
+    return ParameterIndices(
+        hashed.starts, bits(SIGN_BITS, row_bits), bits(row_bits, 0), bits(WEIGHT_BITS, HASH_BITS - WEIGHT_BITS)
     )
 
 
 def sign_rows(dimensions: int) -> Float32Array:
-    """The random rows, float32 [2^13, d]: every entry ±1 / √d, by hash, so that nothing of them has to be stored."""
+    """Return the random rows, float32 [2^13, d]: entries ±1 / √d from hashes, so that they need not be stored."""
     words = -(-dimensions // 64)
     numbers = np.arange(1, (words << SIGN_BITS) + 1, dtype=np.uint64) * np.uint64(BASE)
     bits = np.unpackbits(mixed(mixed(numbers)).astype("<u8").view(np.uint8)).reshape(1 << SIGN_BITS, -1)
@@ -58,15 +58,15 @@ def sign_rows(dimensions: int) -> Float32Array:
 class BagEncoder:
     """vector(text) = Σ_f u(f) · sign row(f) + w(f) · learned row(f) over its distinct features f, scaled to length 1.
 
-    The first half alone is a random projection: rare features, which no training has seen, stay nearly orthogonal. The
-    second half is what training knows of frequent ones.
+    The first term alone is a random projection: rare features, absent from the training set, stay nearly orthogonal.
+    The second term has learned vectors of frequent features.
 
-    A text without any token has the first axis for a vector. The sum runs in the order of the features' hashes, so a
-    text has the same vector, bit for bit, alone and in a batch.
+    The vector of a text without any token is the first axis. The sum runs in the order of the hashes of the features,
+    so the vector of a text is the same, bit for bit, alone and in a batch.
 
     Attributes:
         name: what the user called it.
-        digest: of parameters and features.
+        digest: of the parameters and the version of the features.
         learned: float32 [2^b, d].
         sign_weights: float32 [2^18], u.
         learned_weights: float32 [2^18], w.
@@ -88,7 +88,7 @@ class BagEncoder:
         return np.concatenate([sign_rows(self.dimensions), self.learned])
 
     def encode(self, texts: Sequence[str]) -> Float32Array:
-        """float32 [texts, d], rows of length 1, in the order of `texts`."""
+        """Return float32 [texts, d], rows of length 1, in the order of `texts`."""
         vectors = np.empty((len(texts), self.dimensions), np.float32)
         for start, stop in _portions(texts):
             vectors[start:stop] = self._sums(texts[start:stop])
@@ -97,7 +97,7 @@ class BagEncoder:
         return vectors / norms
 
     def _sums(self, texts: Sequence[str]) -> Float32Array:
-        at = places(features(texts), len(self.learned).bit_length() - 1)
+        at = parameter_indices(hashed_features(texts), len(self.learned).bit_length() - 1)
         columns = np.stack([at.signs, at.rows + (1 << SIGN_BITS)], axis=1).ravel()
         values = np.stack([self.sign_weights[at.weights], self.learned_weights[at.weights]], axis=1).ravel()
         sums: Float32Array = (
@@ -107,7 +107,7 @@ class BagEncoder:
 
 
 def _portions(texts: Sequence[str]) -> Iterator[tuple[int, int]]:
-    """Where to cut, so that memory stays bounded; one text is never cut."""
+    """Yield the bounds of portions of texts, so that the memory is bounded; a text is never divided."""
     start = characters = 0
     for at, text in enumerate(texts):
         if at > start and (at - start == TEXTS_AT_ONCE or characters + len(text) > CHARACTERS_AT_ONCE):

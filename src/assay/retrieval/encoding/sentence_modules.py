@@ -1,7 +1,7 @@
-"""What a sentence-transformers model adds to a transformers model: modules.json and the folders it names.
+"""The modules that a sentence-transformers model adds to a transformers model: modules.json and the folders it names.
 
-Read by ourselves: four small files, and no further package needed. A module that is none of these four kinds is refused
-rather than left out.
+The files are few and small, so they are read without the package. A module of another kind than these four is refused,
+not ignored.
 """
 
 import json
@@ -17,7 +17,7 @@ from torch import nn
 from assay.errors import ModelError
 
 Find = Callable[[str], Path | None]
-"""A file of the model by its path within it, or None where there is none."""
+"""Path within a model to the file, or None if there is none."""
 
 MODES = {
     "pooling_mode_cls_token": "cls",
@@ -27,23 +27,23 @@ MODES = {
     "pooling_mode_weightedmean_tokens": "weighted_mean",
     "pooling_mode_lasttoken": "last",
 }
-"""Switches of a pooling configuration, in the order in which several are joined."""
+"""Switches of a pooling configuration, in the order in which several are concatenated."""
 
 SPELLINGS = {"lasttoken": "last", "weightedmean": "weighted_mean", "mean_sqrt_len_tokens": "mean_sqrt"}
-"""What newer configurations call a mode, where it is not our name."""
+"""Names of modes in newer configurations that differ from ours."""
 
 
 @dataclass(frozen=True, slots=True)
 class SentenceModules:
-    """How a sentence-transformers model goes on after its transformer.
+    """Modules of a sentence-transformers model after its transformer.
 
     Attributes:
         folder: of the transformer within the model; "" for the model itself.
-        poolings: names of poolings, whose results are joined.
+        poolings: names of poolings, whose results are concatenated.
         dense: layers after pooling.
         max_length: in tokens, if stated.
         lower_case: texts are lower-cased first.
-        prompts: what stands before a text, by "query" and "document".
+        prompts: text before a text, by "query" and "document".
         files: all files that were read, for the digest.
     """
 
@@ -57,7 +57,7 @@ class SentenceModules:
 
 
 def read_modules(name: str, find: Find) -> SentenceModules | None:
-    """The modules of a model; None where it is no sentence-transformers model.
+    """Return the modules of a model; None if it is not a sentence-transformers model.
 
     Raises:
         ModelError: a module of another kind, or a file that is missing or damaged.
@@ -66,7 +66,9 @@ def read_modules(name: str, find: Find) -> SentenceModules | None:
     listing = reader.path("modules.json")
     if listing is None:
         return None
-    modules = [(str(one["type"]).rpartition(".")[2], str(one["path"]).rstrip("/")) for one in reader.json(listing)]
+    modules = [
+        (str(module["type"]).rpartition(".")[2], str(module["path"]).rstrip("/")) for module in reader.json(listing)
+    ]
     for kind, _ in modules:
         if kind not in ("Transformer", "Pooling", "Dense", "Normalize"):
             raise ModelError(
@@ -94,35 +96,35 @@ def read_modules(name: str, find: Find) -> SentenceModules | None:
 
 @dataclass(frozen=True, slots=True)
 class _Reader:
-    """Reads files of one model, and remembers which."""
+    """Reader of the files of one model; it records their paths."""
 
     name: str
     find: Find
     files: list[Path]
 
     def path(self, path: str) -> Path | None:
-        """Where a file is, if there is one."""
+        """Return the path of a file, or None if there is none."""
         file = self.find(path)
         if file is not None:
             self.files.append(file)
         return file
 
     def settings(self, path: str) -> dict[str, Any]:
-        """A JSON object; empty where there is no such file."""
+        """Return a JSON object; empty if there is no such file."""
         file = self.path(path)
         content = self.json(file) if file else {}
         return content if isinstance(content, dict) else {}
 
-    def json(self, file: Path) -> Any:  # noqa: ANN401  whatever stands there; the caller looks
-        """What stands in a JSON file."""
+    def json(self, file: Path) -> Any:  # noqa: ANN401  any JSON value; the caller checks it
+        """Return the content of a JSON file."""
         try:
             return json.loads(file.read_text("utf-8"))
         except ValueError as error:
-            raise ModelError(f"{self.name}: {file.name} is no JSON: {error}") from error
+            raise ModelError(f"{self.name}: {file.name} is not a JSON file: {error}") from error
 
 
 PROMPTS = {"query": "query", "document": "passage"}
-"""The two roles, and another word that models use for the same."""
+"""The two roles, and the other name of each that models use."""
 
 
 def _poolings(name: str, settings: Mapping[str, Any]) -> tuple[str, ...]:
@@ -147,7 +149,7 @@ def _dense(reader: _Reader, path: str) -> nn.Module:
         raise ModelError(f"{reader.name}: activation {activation!r} of a dense layer; expected a common one")
     state = {key.rpartition(".")[2]: value.float() for key, value in load_file(weights).items()}
     if "weight" not in state:
-        raise ModelError(f"{weights}: expected linear.weight, found {', '.join(state)}")
+        raise ModelError(f"{weights}: expected linear.weight, received {', '.join(state)}")
     rows, columns = state["weight"].shape
     layer = nn.Linear(columns, rows, bias="bias" in state)
     layer.load_state_dict(state)
@@ -155,7 +157,7 @@ def _dense(reader: _Reader, path: str) -> nn.Module:
 
 
 def apply_dense(layers: tuple[nn.Module, ...], pooled: torch.Tensor) -> torch.Tensor:
-    """The pooled vectors after every dense layer."""
+    """Return the pooled vectors after every dense layer."""
     for layer in layers:
         pooled = layer.to(pooled.device)(pooled)
     return pooled

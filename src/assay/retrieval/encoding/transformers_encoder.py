@@ -1,4 +1,4 @@
-"""Any encoder of transformers, or of sentence-transformers' folders, as an `Encoder`."""
+"""Models of transformers and of sentence-transformers as an `Encoder`."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass, field, replace
@@ -34,25 +34,26 @@ from assay.models import (
 )
 from assay.retrieval.encoding.pooling import POOLINGS
 from assay.retrieval.encoding.sentence_modules import SentenceModules, apply_dense, read_modules
+from assay.retrieval.encoding.settings import EncoderSettings
 from assay.types import Float32Array
 
-OUTPUT = "output:"
+OUTPUT_PREFIX = "output:"
 UNBOUNDED = 1 << 20
-"""Tokenizers without a limit state an absurd one."""
+"""Length from which a limit is none: tokenizers without one state a very large number."""
 
 DEFAULT_LENGTH = 512
 BATCH_TOKENS = {"cpu": 4096, "cuda": 65536}
 
 
 @dataclass(frozen=True, slots=True)
-class Reading:
-    """How a text becomes one vector.
+class EncodingSteps:
+    """Steps from a text to its vector. The digest of an encoder covers the fields.
 
     Attributes:
-        poolings: names of `POOLINGS`, joined; or one `output:FIELD` of the model's own output.
-        template: "{text}" with what stands around it.
+        poolings: names of `POOLINGS`, whose results are concatenated; or one `output:FIELD` of the output of the model.
+        template: "{text}" with the text around it.
         query_template: the same for queries.
-        max_length: in tokens, special tokens included; longer texts are cut there.
+        max_length: in tokens, special tokens included; longer texts are truncated.
         lower_case: texts are lower-cased first.
     """
 
@@ -75,18 +76,18 @@ class _Piece:
 
 @dataclass(frozen=True, eq=False)
 class TransformersEncoder:
-    """A transformer, its pooling, and what stands around a text.
+    """A transformer, its pooling, and its templates.
 
-    `encode` is for documents; `for_queries` gives the same encoder with the queries' template.
+    `encode` is for documents; `for_queries` returns the same encoder with the template of queries.
 
     Attributes:
         name: what the user called it.
-        digest: of weights, tokenizer, reading and dtype.
+        digest: of weights, tokenizer, steps and dtype.
         dimensions: d, the length of a vector.
         model: in evaluation mode, on its device.
         tokenizer: its tokenizer.
         dense: layers after pooling.
-        reading: how a text becomes one vector.
+        steps: from a text to its vector.
         budget: padded tokens in a batch.
     """
 
@@ -96,49 +97,50 @@ class TransformersEncoder:
     model: Any
     tokenizer: PreTrainedTokenizerBase
     dense: tuple[nn.Module, ...]
-    reading: Reading
+    steps: EncodingSteps
     budget: TokenBudget = field(repr=False)
 
     def for_queries(self) -> "TransformersEncoder":
-        """The same encoder for the other side of a search."""
-        return replace(self, reading=replace(self.reading, template=self.reading.query_template))
+        """Return the same encoder with the template of queries."""
+        return replace(self, steps=replace(self.steps, template=self.steps.query_template))
 
     def encode(self, texts: Sequence[str]) -> Float32Array:
-        """float32 [texts, d], rows of length 1, in the order of `texts`.
+        """Return float32 [texts, d], rows of length 1, in the order of `texts`.
 
         Raises:
             ModelError: out of memory on a single text.
         """
         pieces = [_Piece(index, ids) for index, ids in enumerate(self._ids(texts))]
         vectors: list[Float32Array] = [np.zeros(0, np.float32)] * len(texts)
-        for batch, found in self.budget.run(pieces, self._batch):
-            for piece, vector in zip(batch, found, strict=True):
+        for batch, batch_vectors in self.budget.run(pieces, self._batch):
+            for piece, vector in zip(batch, batch_vectors, strict=True):
                 vectors[piece.index] = vector
         return np.stack(vectors) if vectors else np.zeros((0, self.dimensions), np.float32)
 
     def _ids(self, texts: Sequence[str]) -> list[list[int]]:
         if not texts:
             return []
-        how = self.reading
-        around = [how.template.replace("{text}", text) for text in texts]
-        around = [text.lower() for text in around] if how.lower_case else around
-        around = [text.encode("utf-8", "replace").decode("utf-8") for text in around]  # no tokenizer takes surrogates
+        steps = self.steps
+        prompts = [steps.template.replace("{text}", text) for text in texts]
+        prompts = [prompt.lower() for prompt in prompts] if steps.lower_case else prompts
+        # no tokenizer accepts lone surrogates
+        prompts = [prompt.encode("utf-8", "replace").decode("utf-8") for prompt in prompts]
         with quiet():
-            ids: list[list[int]] = self.tokenizer(around)["input_ids"]
-        ids = [self._cut(one) for one in ids]
-        if how.poolings == ("eos",):
+            ids: list[list[int]] = self.tokenizer(prompts)["input_ids"]
+        ids = [self._truncated(row) for row in ids]
+        if steps.poolings == ("eos",):
             end = self.tokenizer.eos_token_id
-            ids = [one if one[-1:] == [end] else [*one[: how.max_length - 1], end] for one in ids]
-        known = [self.tokenizer.bos_token_id, self.tokenizer.eos_token_id, self.tokenizer.unk_token_id, 0]
-        filler = next(one for one in known if one is not None)
-        return [one or [filler] for one in ids]  # nothing to encode still has a vector
+            ids = [row if row[-1:] == [end] else [*row[: steps.max_length - 1], end] for row in ids]
+        special = [self.tokenizer.bos_token_id, self.tokenizer.eos_token_id, self.tokenizer.unk_token_id, 0]
+        filler = next(token for token in special if token is not None)
+        return [row or [filler] for row in ids]  # an empty text has a vector too
 
-    def _cut(self, ids: list[int]) -> list[int]:
-        """At most `max_length` tokens: what stands behind the text stays, the end of the text goes."""
-        most = self.reading.max_length
+    def _truncated(self, ids: list[int]) -> list[int]:
+        """Return at most `max_length` tokens: the end of the text is removed, the template after it is kept."""
+        most = self.steps.max_length
         if len(ids) <= most:
             return ids
-        behind = self.reading.template.rpartition("{text}")[2]
+        behind = self.steps.template.rpartition("{text}")[2]
         kept = len(self.tokenizer.encode(behind, add_special_tokens=False)) if behind else 0
         kept = min(kept + self.tokenizer.num_special_tokens_to_add(), most - 1)
         return [*ids[: most - kept], *ids[len(ids) - kept :]]
@@ -156,36 +158,25 @@ class TransformersEncoder:
         return batch, pooled.cpu().numpy()
 
     def _pooled(self, output: Any, mask: torch.Tensor) -> torch.Tensor:  # noqa: ANN401  models bring their own classes
-        if self.reading.poolings[0].startswith(OUTPUT):
-            wanted = self.reading.poolings[0].removeprefix(OUTPUT)
-            found = getattr(output, wanted, None)
-            while isinstance(found, tuple | list) and found:
-                found = found[-1]  # several exits: the last
-            if not isinstance(found, torch.Tensor) or found.ndim != 2:  # noqa: PLR2004  texts × dimensions
-                raise ModelError(f"{self.name} gives no vector {wanted!r}: expected one of {', '.join(output.keys())}")
-            return found.float()
+        if self.steps.poolings[0].startswith(OUTPUT_PREFIX):
+            field_name = self.steps.poolings[0].removeprefix(OUTPUT_PREFIX)
+            pooled = getattr(output, field_name, None)
+            while isinstance(pooled, tuple | list) and pooled:
+                pooled = pooled[-1]  # a model with several exits: the last
+            if not isinstance(pooled, torch.Tensor) or pooled.ndim != 2:  # noqa: PLR2004  texts × dimensions
+                fields = ", ".join(output.keys())
+                raise ModelError(f"{self.name} returns no vector {field_name!r}: expected one of {fields}")
+            return pooled.float()
         hidden = output.last_hidden_state.float()
-        return torch.cat([POOLINGS[one](hidden, mask) for one in self.reading.poolings], dim=1)
+        return torch.cat([POOLINGS[name](hidden, mask) for name in self.steps.poolings], dim=1)
 
 
-def load_encoder(
-    name: str,
-    *,
-    pooling: str | None,
-    query_prefix: str | None,
-    document_prefix: str | None,
-    max_length: int | None,
-    batch_tokens: int | None,
-    device: str,
-    dtype: str,
-    revision: str | None,
-    trust_remote_code: bool,
-) -> TransformersEncoder:
-    """See `open_encoder`."""
-    place = resolve_device(device)
-    if dtype != "auto" and dtype not in DTYPES:
-        raise ModelError(f"dtype {dtype!r}: expected auto, {', '.join(DTYPES)}")
-    common = _common(name, revision, trust_remote_code=trust_remote_code)
+def load_encoder(name: str, settings: EncoderSettings) -> TransformersEncoder:
+    """Load an encoder of transformers or sentence-transformers; arguments and errors as `open_encoder`."""
+    place = resolve_device(settings.device)
+    if settings.dtype != "auto" and settings.dtype not in DTYPES:
+        raise ModelError(f"dtype {settings.dtype!r}: expected auto, {', '.join(DTYPES)}")
+    common = _common(name, settings)
     with quiet(), one_line(name):
         modules = read_modules(name, _finder(name, common))
         inner = modules.folder if modules else ""
@@ -196,43 +187,45 @@ def load_encoder(
             common["subfolder"] = inner
         source = str(Path(name, inner)) if Path(name).is_dir() else name
         tokenizer = AutoTokenizer.from_pretrained(source, **common)
-        model = _load_model(name, source, common, DTYPES.get(dtype, torch.float32 if place.type == "cpu" else "auto"))
-    reading = Reading(
-        poolings=_poolings(name, pooling, modules, tokenizer),
-        template=_template(document_prefix, modules, "document"),
-        query_template=_template(query_prefix, modules, "query"),
-        max_length=_longest(model, modules, tokenizer, max_length),
+        automatic = torch.float32 if place.type == "cpu" else "auto"
+        model = _load_model(name, source, common, DTYPES.get(settings.dtype, automatic))
+    steps = EncodingSteps(
+        poolings=_poolings(name, settings.pooling, modules, tokenizer),
+        template=_template(settings.document_prefix, modules, "document"),
+        query_template=_template(settings.query_prefix, modules, "query"),
+        max_length=_longest(model, modules, tokenizer, settings.max_length),
         lower_case=bool(modules and modules.lower_case),
     )
     folder = Path(source) if Path(source).is_dir() else Path(str(cached_file(name, "config.json", **common))).parent
     beside = sorted({file.parent for file in modules.files}) if modules else []
-    of = [files_digest([folder]), files_digest(beside), tokenizer_digest(tokenizer), asdict(reading), str(model.dtype)]
+    parts = [files_digest([folder]), files_digest(beside), tokenizer_digest(tokenizer), asdict(steps), str(model.dtype)]
     encoder = TransformersEncoder(
         name=name,
-        digest=combined(of),
+        digest=combined(parts),
         dimensions=0,
         model=model.to(place).eval(),
         tokenizer=tokenizer,
         dense=modules.dense if modules else (),
-        reading=reading,
-        budget=TokenBudget(batch_tokens or BATCH_TOKENS.get(place.type, 16384)),
+        steps=steps,
+        budget=TokenBudget(settings.batch_tokens or BATCH_TOKENS.get(place.type, 16384)),
     )
     with one_line(name):
         return replace(encoder, dimensions=encoder.encode(["x"]).shape[1])
 
 
-def _common(name: str, revision: str | None, *, trust_remote_code: bool) -> dict[str, Any]:
+def _common(name: str, settings: EncoderSettings) -> dict[str, Any]:
+    """Return the arguments that every loader of transformers takes."""
     local = Path(name).is_dir()
-    common: dict[str, Any] = {"trust_remote_code": trust_remote_code, "local_files_only": local}
-    if revision is not None and not local:
-        common["revision"] = revision
+    common: dict[str, Any] = {"trust_remote_code": settings.trust_remote_code, "local_files_only": local}
+    if settings.revision is not None and not local:
+        common["revision"] = settings.revision
     return common
 
 
 def _finder(name: str, common: dict[str, Any]) -> Callable[[str], Path | None]:
     def find(path: str) -> Path | None:
         if Path(name).is_dir():
-            return found if (found := Path(name, path)).is_file() else None
+            return file if (file := Path(name, path)).is_file() else None
         cached = cached_file(name, path, revision=common.get("revision"), _raise_exceptions_for_missing_entries=False)
         return Path(cached) if cached else None
 
@@ -241,13 +234,12 @@ def _finder(name: str, common: dict[str, Any]) -> Callable[[str], Path | None]:
 
 def _load_model(name: str, source: str, common: dict[str, Any], dtype: object) -> Any:  # noqa: ANN401  any architecture
     config = AutoConfig.from_pretrained(source, **common)
-    alone = (
-        type(config) in MODEL_FOR_TEXT_ENCODING_MAPPING
-    )  # the encoder of T5 and its like; most families as AutoModel
+    # the encoder of T5 and similar models; AutoModel for most families
+    alone = type(config) in MODEL_FOR_TEXT_ENCODING_MAPPING
     kind: Any = AutoModelForTextEncoding if alone else AutoModel
     arguments = {DTYPE_ARGUMENT: dtype}
     model, report = kind.from_pretrained(source, config=config, output_loading_info=True, **common, **arguments)
-    # heads that pooling passes by: many checkpoints were saved without them
+    # pooling does not use the pooler, and many checkpoints were saved without it
     missing = sorted(key for key in report["missing_keys"] if "pooler" not in key)
     if missing:
         raise ModelError(f"{name}: {len(missing)} weights are missing from the files ({', '.join(missing[:3])}, …)")
@@ -255,33 +247,35 @@ def _load_model(name: str, source: str, common: dict[str, Any], dtype: object) -
 
 
 def _poolings(
-    name: str, asked: str | None, modules: SentenceModules | None, tokenizer: PreTrainedTokenizerBase
+    name: str, pooling: str | None, modules: SentenceModules | None, tokenizer: PreTrainedTokenizerBase
 ) -> tuple[str, ...]:
-    if asked and asked not in POOLINGS and not asked.startswith(OUTPUT):
-        raise ModelError(f"pooling {asked!r}: expected {', '.join(POOLINGS)} or {OUTPUT}FIELD of the model's output")
-    if asked == "eos" and tokenizer.eos_token_id is None:
+    if pooling and pooling not in POOLINGS and not pooling.startswith(OUTPUT_PREFIX):
+        names = ", ".join(POOLINGS)
+        raise ModelError(f"pooling {pooling!r}: expected {names} or {OUTPUT_PREFIX}FIELD of the model's output")
+    if pooling == "eos" and tokenizer.eos_token_id is None:
         raise ModelError(f"{name}: pooling 'eos' of a tokenizer without an end-of-sequence token; expected one")
-    return (asked,) if asked else modules.poolings if modules else ("mean",)
+    return (pooling,) if pooling else modules.poolings if modules else ("mean",)
 
 
 def _longest(
     model: Any,  # noqa: ANN401  any architecture
     modules: SentenceModules | None,
     tokenizer: PreTrainedTokenizerBase,
-    asked: int | None,
+    requested: int | None,
 ) -> int:
-    """The smallest of what is asked for and what model, modules and tokenizer state."""
-    if asked is not None and asked < 1:
-        raise ModelError(f"max_length {asked}: expected at least 1")
+    """Return the smallest of the requested length and those that model, modules and tokenizer state."""
+    if requested is not None and requested < 1:
+        raise ModelError(f"max_length {requested}: expected at least 1")
     positions = getattr(model.config, "max_position_embeddings", None)
     table = getattr(getattr(model, "embeddings", None), "position_embeddings", None)
     if positions and isinstance(table, nn.Embedding) and table.padding_idx is not None:
-        positions -= table.padding_idx + 1  # RoBERTa and its like count positions from behind the padding's
+        # the positions of RoBERTa and similar models begin after that of the padding
+        positions -= table.padding_idx + 1
     stated = [positions, modules.max_length if modules else None, tokenizer.model_max_length]
-    known = [one for one in stated if one and 0 < one < UNBOUNDED]
-    return min([*known, asked or (UNBOUNDED if known else DEFAULT_LENGTH)])
+    limits = [limit for limit in stated if limit and 0 < limit < UNBOUNDED]
+    return min([*limits, requested or (UNBOUNDED if limits else DEFAULT_LENGTH)])
 
 
 def _template(prefix: str | None, modules: SentenceModules | None, role: str) -> str:
-    given = prefix if prefix is not None else modules.prompts[role] if modules else ""
-    return given if "{text}" in given else given + "{text}"
+    around = prefix if prefix is not None else modules.prompts[role] if modules else ""
+    return around if "{text}" in around else around + "{text}"

@@ -167,7 +167,7 @@ Variants = Annotated[
 
 @dataclass(frozen=True, slots=True)
 class ScoreOptions:
-    """Which scores are computed, and what they compare with."""
+    """The scores that are computed, and what they compare with."""
 
     scores: Annotated[
         str | None,

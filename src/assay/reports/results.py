@@ -1,4 +1,4 @@
-"""What every result of the Python API can do: become a table, a report, or a picture in a notebook."""
+"""Results of the Python API as tables, reports and notebook pages."""
 
 import io
 from pathlib import Path

@@ -22,7 +22,7 @@ from assay.provenance.confidence import IndexCalibration, binned, shipped_calibr
 from assay.provenance.qdrant import QdrantIndex
 from assay.provenance.qdrant import index as qdrant_index
 from assay.provenance.qdrant.connection import KEY, PATIENCE, Calls, address_of, client_of
-from assay.provenance.qdrant.points import first_number, indices_of, packed, unpacked
+from assay.provenance.qdrant.points import first_number, indices_of, pack_hashes, unpack_hashes
 from assay.provenance.reading import IndexSettings
 from assay.provenance.removal import remove
 from assay.provenance.sources.open import CorpusOptions, open_sources
@@ -180,8 +180,8 @@ def test_sparse_indices_of_winnowed_hashes_are_spread_evenly():
 
 def test_hashes_come_back_whole():
     hashes = np.array([2**64 - 1, 5, 2**63, 5], np.uint64)
-    assert unpacked(packed(hashes)).tolist() == [5, 2**63, 2**64 - 1]
-    assert unpacked("").tolist() == []
+    assert unpack_hashes(pack_hashes(hashes)).tolist() == [5, 2**63, 2**64 - 1]
+    assert unpack_hashes("").tolist() == []
     assert first_number("f" * 64) == 2**53 - 1
 
 
@@ -283,7 +283,9 @@ def test_a_server_that_acknowledges_and_does_nothing_is_told_instead_of_asked_fo
     index.add([document(text_of(number), f"{number}.py") for number in range(5)])
     index.add([document(text_of(0), "copy.py", "elsewhere")])
     monkeypatch.setattr(type(index._documents), forgotten, lambda _, what: asked.append(what))
-    with pytest.raises(CorpusIndexError, match=r"acknowledged 3 times that \d documents have 'here'"):
+    with pytest.raises(
+        CorpusIndexError, match=r"acknowledged 3 times that \d documents no longer have the origin 'here'"
+    ):
         index.remove(source="here")
     assert len([one for one in asked if one]) == 3
 
@@ -376,7 +378,7 @@ def test_what_is_no_index_is_told(client, encoder):
     with pytest.raises(CorpusIndexError, match="no index here: expected a collection 'corpus'"):
         QdrantIndex.open(ADDRESS, client=client)
     QdrantIndex.create(ADDRESS, client=client)
-    with pytest.raises(CorpusIndexError, match="'corpus-files' holds something already"):
+    with pytest.raises(CorpusIndexError, match="'corpus-files' is not empty"):
         QdrantIndex.create(ADDRESS, client=client)
     other = type("Other", (), {"digest": "0" * 64, "name": "other", "dimensions": encoder.dimensions})()
     QdrantIndex.create("http://localhost/second", encoder=encoder, client=client)
@@ -442,8 +444,8 @@ def server():
     [
         (401, b"Must provide an API key", f"refused .HTTP 401.: expected an API key in {KEY}"),
         (400, b'{"status": {"error": "Wrong input: too\\nmany"}}', "HTTP 400: Wrong input: too many$"),
-        (200, b"<html>hello</html>", "answers, but not as Qdrant does"),
-        (200, b'{"result": 3}', "answers, but not as Qdrant does"),
+        (200, b"<html>hello</html>", "the reply is not one of a Qdrant server"),
+        (200, b'{"result": 3}', "the reply is not one of a Qdrant server"),
     ],
 )
 def test_a_server_that_refuses_is_one_line(server, monkeypatch, status, body, told):

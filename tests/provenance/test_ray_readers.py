@@ -180,5 +180,5 @@ def test_the_command_reads_by_ray(cluster, tmp_path):
 def test_without_the_extra_the_missing_package_is_named(tmp_path, monkeypatch):
     monkeypatch.delitem(sys.modules, "assay.provenance.ray_readers")
     monkeypatch.setitem(sys.modules, "ray", None)
-    with CodeIndex.create(tmp_path / "index") as index, pytest.raises(MissingExtra, match=r"assay\[ray\]"):
+    with CodeIndex.create(tmp_path / "index") as index, pytest.raises(MissingExtra, match=r"assay-code\[ray\]"):
         build([], index, IndexSettings(), ray="local")

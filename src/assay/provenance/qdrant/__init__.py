@@ -1,4 +1,4 @@
-"""The distributed road: the same index in a Qdrant cluster. Needs the extra `qdrant`."""
+"""The distributed backend: an index in a Qdrant cluster. Needs the extra `qdrant`."""
 
 from assay.provenance.qdrant.index import QdrantIndex
 

@@ -1,4 +1,4 @@
-"""An address → a client, and calls that are repeated while the server is busy and end in one clear line."""
+"""Addresses of servers, clients, and requests that are repeated while a server is busy and fail in one line."""
 
 import os
 import re
@@ -20,10 +20,10 @@ from assay.errors import CorpusIndexError
 from assay.retrying import Busy, Patience, with_retries
 
 KEY = "QDRANT_API_KEY"
-"""The environment variable of the API key; it is never stored, nor shown."""
+"""The environment variable of the API key; it is never stored or shown."""
 
 LOOPBACK = {"localhost", "127.0.0.1", "::1"}
-"""A key that is sent there in clear stays on this machine."""
+"""Hosts to which a key may be sent unencrypted, because it stays on this machine."""
 
 COLLECTION = "assay"
 PORT = 6333
@@ -40,15 +40,15 @@ T = TypeVar("T")
 
 @dataclass(frozen=True, slots=True)
 class Address:
-    """Where a collection is: http[s]://HOST[:PORT][/PREFIX…][/COLLECTION][?shards=N&replicas=N].
+    """Address of a collection: http[s]://HOST[:PORT][/PREFIX…][/COLLECTION][?shards=N&replicas=N].
 
     Attributes:
-        text: as it was given.
+        text: of the address, unchanged.
         server: scheme, host and port.
         prefix: path before the collection, of servers behind a proxy.
         collection: name; "assay" where the address has none.
-        shards: of a collection that is made; None: as the server chooses.
-        replicas: of each shard, the same way.
+        shards: of a new collection; None: the server's default.
+        replicas: of each shard of a new collection; None: the server's default.
     """
 
     text: str
@@ -63,7 +63,7 @@ def address_of(text: str) -> Address:
     """Read an address.
 
     Raises:
-        CorpusIndexError: it is none, holds a password, or options that mean nothing.
+        CorpusIndexError: it is not an address, contains a password, or has unknown options.
     """
     expected = "expected http[s]://HOST[:PORT][/COLLECTION][?shards=N&replicas=N]"
     try:
@@ -73,12 +73,12 @@ def address_of(text: str) -> Address:
     except ValueError as error:
         raise CorpusIndexError(f"--index {text}: {error}: {expected}") from error
     if parts.username or parts.password:
-        raise CorpusIndexError(f"--index: the address holds a name or password: put the API key into {KEY}")
+        raise CorpusIndexError(f"--index: the address contains a user name or password; expected the API key in {KEY}")
     *before, name = [part for part in parts.path.split("/") if part] or [COLLECTION]
-    known = set(options) <= {"shards", "replicas"} and all(
+    valid = set(options) <= {"shards", "replicas"} and all(
         value.isdecimal() and int(value) for value in options.values()
     )
-    if not _is_server(parts) or not re.fullmatch(r"[\w.-]+", name) or not known:
+    if not _is_server(parts) or not re.fullmatch(r"[\w.-]+", name) or not valid:
         raise CorpusIndexError(f"--index {text}: {expected}")
     host = f"[{parts.hostname}]" if ":" in (parts.hostname or "") else parts.hostname
     numbers = {key: int(value) for key, value in options.items()}
@@ -97,7 +97,7 @@ def _is_server(parts: SplitResult) -> bool:
 
 
 def client_of(address: Address) -> QdrantClient:
-    """A client for the server of an address; nothing is sent yet."""
+    """Return a client for the server of an address; nothing is sent yet."""
     with warnings.catch_warnings():
         if urlsplit(address.server).hostname in LOOPBACK:
             warnings.filterwarnings("ignore", message="Api key is used with an insecure", category=UserWarning)
@@ -106,14 +106,14 @@ def client_of(address: Address) -> QdrantClient:
             prefix=address.prefix,
             api_key=os.environ.get(KEY) or None,
             timeout=TIMEOUT,
-            check_compatibility=False,  # it would ask the server while it is made, and print what it does not find
+            check_compatibility=False,  # it would send a request in the constructor, and print a warning if that fails
         )
 
 
 class Calls:
-    """Requests to one server, repeated with growing pauses while it is busy or away.
+    """Requests to one server, repeated with growing pauses while it is busy or unreachable.
 
-    All requests of an index can be repeated without harm: points have their numbers from what they hold.
+    All requests of an index can be repeated without harm: the number of a point follows from its content.
     """
 
     def __init__(
@@ -125,13 +125,13 @@ class Calls:
         patience: Patience = PATIENCE,
         sleep: Callable[[float], None] = time.sleep,
     ) -> None:
-        """Requests through a client.
+        """Store the client and the patience.
 
         Args:
             client: the connection.
             name: of the server, for errors.
             owned: `close` closes the client.
-            patience: with a server that is busy or away.
+            patience: with a server that is busy or unreachable.
             sleep: waits the given number of seconds.
         """
         self.client = client
@@ -142,13 +142,13 @@ class Calls:
         self._sleep = sleep
 
     def close(self) -> None:
-        """Close what was opened here."""
+        """Close the client if it is owned."""
         if self._owned:
             self.client.close()
 
     @contextmanager
-    def kept_if_whole(self) -> Iterator[None]:
-        """Close, if this block ends in an error."""
+    def closed_on_error(self) -> Iterator[None]:
+        """Close the client if the block ends in an error."""
         try:
             yield
         except BaseException:
@@ -156,10 +156,10 @@ class Calls:
             raise
 
     def __call__(self, request: Callable[[QdrantClient], T]) -> T:
-        """Return what the request returns.
+        """Return the result of a request.
 
         Raises:
-            CorpusIndexError: the server is not there, refuses, or does not take the request.
+            CorpusIndexError: the server does not answer, or refuses the request.
         """
         try:
             return with_retries(lambda: self._attempt(request), self._patience, sleep=self._sleep)
@@ -178,14 +178,16 @@ class Calls:
             raise CorpusIndexError(self._error_line(error)) from error
         except ResponseHandlingException as error:
             if not isinstance(error.source, httpx.TransportError):
-                raise CorpusIndexError(f"{self.name}: answers, but not as Qdrant does") from error
+                raise CorpusIndexError(f"{self.name}: the reply is not one of a Qdrant server") from error
             reason = str(error.source) or type(error.source).__name__
             line = f"{self.name}: no Qdrant server answers there: {reason}"
-            if not self._answered:  # a server that never answered: a typing error in the address need not wait
+            if (
+                not self._answered
+            ):  # a server that never answered is probably a typing error in the address: do not wait
                 raise CorpusIndexError(line) from error
             raise Busy(line) from error
         except JSONDecodeError as error:
-            raise CorpusIndexError(f"{self.name}: answers, but not as Qdrant does") from error
+            raise CorpusIndexError(f"{self.name}: the reply is not one of a Qdrant server") from error
         self._answered = True
         return reply
 

@@ -1,4 +1,4 @@
-"""The second collection: what the index was made with, and the files that were read or skipped."""
+"""The second collection: the description of the index, its calibration, and the files that were read or skipped."""
 
 from collections.abc import Iterable
 from dataclasses import asdict
@@ -12,21 +12,22 @@ from assay.provenance.qdrant.collection import Collection, equal
 from assay.provenance.stored import SeenFile, storable
 
 DESCRIPTION, CALIBRATION = 0, 1
-"""Numbers of the points that say what the index was made with and what was measured on it; files have UUIDs."""
+"""Numbers of the points of description and calibration; files have UUIDs."""
 
-FACTS = ("size", "modified", "digest", "skipped")
-"""Of a file, beside its path; null where not known."""
-BATCH = 500
+_FACTS = ("size", "modified", "digest", "skipped")
+"""Fields of a file besides its path; null if unknown."""
+
+_BATCH = 500
 
 
 class Files:
-    """A point a file: source, path and what else `SeenFile` has."""
+    """Points with one file each: source, path and the other fields of `SeenFile`."""
 
     def __init__(self, collection: Collection) -> None:
         self.collection = collection
 
     def description(self) -> Any:  # noqa: ANN401  JSON, checked by its reader
-        """What `describe` wrote; None where there is no index."""
+        """Return the content that `describe` stored; None if there is no index."""
         if not self.collection.exists():
             return None
         for _, payload in self.collection.retrieve([DESCRIPTION], ["description"]):
@@ -34,49 +35,49 @@ class Files:
         return None
 
     def describe(self, content: dict[str, Any]) -> None:
-        """Write down what the index was made with; this comes last, and makes it one."""
+        """Store the description of a new index, as the last step: without it there is no index."""
         self.collection.upsert([models.PointStruct(id=DESCRIPTION, vector={}, payload={"description": content})])
 
     def calibration(self) -> Any:  # noqa: ANN401  JSON, checked by its reader
-        """What `calibrate` wrote; None where nothing was measured on this index."""
+        """Return the content that `calibrate` stored, or None."""
         for _, payload in self.collection.retrieve([CALIBRATION], ["calibration"]):
             return payload.get("calibration")
         return None
 
     def calibrate(self, content: dict[str, Any]) -> None:
-        """Keep what was measured on this index."""
+        """Store a calibration of this index."""
         self.collection.upsert([models.PointStruct(id=CALIBRATION, vector={}, payload={"calibration": content})])
 
     def mark(self, source: str, files: Iterable[SeenFile]) -> None:
-        """Remember files; the last word on a path counts."""
-        rows = {storable(one.path): one for one in files}
+        """Record files; a later row of the same path replaces an earlier one."""
+        rows = {storable(file.path): file for file in files}
         points = [
             models.PointStruct(
                 id=_number(storable(source), path),
                 vector={},
-                payload={**asdict(one), "path": path, "source": storable(source)},
+                payload={**asdict(file), "path": path, "source": storable(source)},
             )
-            for path, one in rows.items()
+            for path, file in rows.items()
         ]
-        for start in range(0, len(points), BATCH):
-            self.collection.upsert(points[start : start + BATCH])
+        for start in range(0, len(points), _BATCH):
+            self.collection.upsert(points[start : start + _BATCH])
 
     def seen(self, source: str) -> dict[str, SeenFile]:
-        """The files of a source, by path."""
-        rows = (payload for _, payload in self.collection.scroll(_of(source, None), ("path", *FACTS)))
-        found = {row["path"]: SeenFile(row["path"], *map(row.get, FACTS)) for row in rows}
-        return dict(sorted(found.items()))
+        """Return the recorded files of a source, by path."""
+        rows = (payload for _, payload in self.collection.scroll(_of(source, None), ("path", *_FACTS)))
+        files = {row["path"]: SeenFile(row["path"], *map(row.get, _FACTS)) for row in rows}
+        return dict(sorted(files.items()))
 
     def doubt(self, source: str, path: str | None) -> None:
-        """Remember files as not read."""
+        """Mark files as not read."""
         self.collection.set_fields_where(_of(source, path), {"digest": None})
 
     def forget(self, source: str, path: str | None) -> None:
-        """Remember files no more."""
+        """Remove the rows of files."""
         self.collection.delete(_of(source, path))
 
     def counts(self) -> tuple[int, dict[str, int]]:
-        """Files, and how many of them were skipped by reason. An empty path stands for a source itself."""
+        """Return the number of files, and of skipped ones by reason; rows of whole sources are excluded."""
         files = self.collection.count(models.Filter(must=[_HAS_SOURCE], must_not=[equal("path", "")]))
         return files, self.collection.facet("skipped")
 

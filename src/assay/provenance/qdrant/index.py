@@ -1,8 +1,9 @@
-"""The index of a corpus in a Qdrant cluster: what `CodeIndex` is in a folder.
+"""The index of a corpus in a Qdrant cluster, with the same methods as `CodeIndex` in a folder.
 
-Two collections: NAME has a point a document, NAME-files what was read and what the index was made with. There are no
-transactions: a request is durable when it is answered, and every one can be repeated. Documents are stored before their
-file is remembered, so what a killed writer was at is read again. One process writes at a time; nothing enforces it.
+There are two collections: NAME has a point for each document, NAME-files the files that were read and the description
+of the index. There are no transactions: a request is durable when it is answered, and each can be repeated. Documents
+are stored before the row of their file, so the last files of a killed writer are read again. Only one process may write
+at a time; nothing enforces it.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -22,8 +23,8 @@ from assay.provenance.index_folder import Description, description_content, desc
 from assay.provenance.qdrant.collection import Collection
 from assay.provenance.qdrant.connection import Address, Calls, address_of, client_of
 from assay.provenance.qdrant.files import Files
-from assay.provenance.qdrant.layout import FILES, found_in, make_collections
-from assay.provenance.qdrant.lists import Lists
+from assay.provenance.qdrant.layout import FILES, make_collections, originating_in
+from assay.provenance.qdrant.lists import FingerprintLists
 from assay.provenance.qdrant.points import (
     VECTOR,
     document_in,
@@ -47,20 +48,20 @@ from assay.retrieval import (
 )
 from assay.types import Encoder, Float32Array
 
-BATCH = 256
-"""Documents that are looked for, fingerprinted and stored together."""
+_BATCH = 256
+"""Documents that are looked up, fingerprinted and stored together."""
 
 LARGEST_REQUEST = 8_000_000
-"""Bytes; a Qdrant server takes 32 MB."""
+"""Bytes; a Qdrant server accepts 32 MB."""
 
-ATTEMPTS = 3
-"""Times in a row that the same documents are removed: a replica may lag behind, a server that forgets will not mend."""
+_ATTEMPTS = 3
+"""Times in a row that the same documents are removed: a replica may lag behind, but not for ever."""
 
-DOCUMENT = ("text", "language", "kind", "name", "origins")
+_DOCUMENT = ("text", "language", "kind", "name", "origins")
 
 
 class QdrantIndex:
-    """Documents of a corpus in a Qdrant collection, found by fingerprints or vectors.
+    """Documents of a corpus in a Qdrant collection, searched by fingerprints or vectors.
 
     Several threads may use one. An index is closed by `close` or at the end of a `with`.
     """
@@ -74,12 +75,12 @@ class QdrantIndex:
         self._files = Files(Collection(calls, address.collection + FILES))
         content = self._files.description()
         if content is None:
-            made = f"expected a collection {address.collection!r} made by `assay index build`"
-            raise CorpusIndexError(f"{address.text}: no index here: {made}")
+            expected = f"expected a collection {address.collection!r} made by `assay index build`"
+            raise CorpusIndexError(f"{address.text}: no index here: {expected}")
         self._described = description_of(content, address.text)
         self.profile = self._described.profile
         self._encoder = fitting_encoder(address.text, self._described, encoder, writable=writable)
-        self._lists = Lists(self._documents, self.profile)
+        self._lists = FingerprintLists(self._documents, self.profile)
 
     @classmethod
     def create(
@@ -90,21 +91,21 @@ class QdrantIndex:
         encoder: Encoder | None = None,
         client: QdrantClient | None = None,
     ) -> Self:
-        """Make an empty index, and open it for writing.
+        """Create an empty index, and open it for writing.
 
         Args:
-            address: http[s]://HOST[:PORT][/COLLECTION][?shards=N&replicas=N]; the API key is that of QDRANT_API_KEY.
+            address: http[s]://HOST[:PORT][/COLLECTION][?shards=N&replicas=N]; the API key comes from QDRANT_API_KEY.
             profile: of the fingerprints.
             encoder: of the vectors; None: none.
-            client: the connection, where there is one already; else the address is connected to.
+            client: an existing connection; None: connect to the address.
 
         Raises:
-            CorpusIndexError: the server is not there or refuses, or has such a collection already.
+            CorpusIndexError: the server does not answer or refuses, or has such a collection already.
         """
         chosen = profile_named(profile) if isinstance(profile, str) else profile
         where, calls = _connected(address, client)
         documents, files = Collection(calls, where.collection), Collection(calls, where.collection + FILES)
-        with calls.kept_if_whole():
+        with calls.closed_on_error():
             make_collections(documents, files, where, chosen, encoder)
             Files(files).describe(description_content(chosen, encoder))
             return cls(calls, where, writable=True, encoder=encoder)
@@ -117,25 +118,24 @@ class QdrantIndex:
 
         Args:
             address: see `create`.
-            writable: to add and remove.
-            encoder: the one that it was made with. Without it nothing can be added to an index with vectors, nor found
-                by vector.
+            writable: allow changes.
+            encoder: of the index. Without it an index with vectors cannot be changed or searched by vector.
             client: see `create`.
 
         Raises:
-            CorpusIndexError: the server is not there or refuses, has no such index, or one of another version or
-                another encoder.
+            CorpusIndexError: the server does not answer or refuses, has no such index, or one of another format
+                version or encoder.
         """
         where, calls = _connected(address, client)
-        with calls.kept_if_whole():
+        with calls.closed_on_error():
             return cls(calls, where, writable=writable, encoder=encoder)
 
     @staticmethod
     def described(address: str, *, client: QdrantClient | None = None) -> Description | None:
-        """What the index at an address was made with; None where there is none yet.
+        """Return profile and encoder of the index at an address; None if there is no index yet.
 
         Raises:
-            CorpusIndexError: the server is not there or refuses, or has an index of another version.
+            CorpusIndexError: the server does not answer or refuses, or has an index of another format version.
         """
         where, calls = _connected(address, client)
         try:
@@ -154,12 +154,12 @@ class QdrantIndex:
         return self._lists.count()
 
     def close(self) -> None:
-        """Let go of the connection."""
+        """Close the connection."""
         self._calls.close()
 
     @contextmanager
     def snapshot(self) -> Iterator[Self]:
-        """Inside this block a thread asks the server nothing twice. What others write meanwhile may show."""
+        """Keep answers within the block, so that a thread sends no request twice. Changes by others may be visible."""
         with self._lists.remembered():
             yield self
 
@@ -171,7 +171,7 @@ class QdrantIndex:
         return IndexCalibration.of(content, self.profile, self.address)
 
     def keep_calibration(self, calibration: IndexCalibration) -> str:
-        """Let what was measured on this index stand in place of what is shipped; gives where it is."""
+        """Store rates that were measured on this index, to be used instead of the shipped ones; return their place."""
         self._files.calibrate(calibration.content())
         return self.address
 
@@ -182,47 +182,50 @@ class QdrantIndex:
         hashes: Iterable[Mapping[Form, Hashes]] | None = None,
         vectors: Iterable[Float32Array] | None = None,
     ) -> AddCounts:
-        """Add documents; a text that is there gets only its further origins. See `CodeIndex.add`.
+        """Add documents; a text that the index has already gets only its further origins. See `CodeIndex.add`.
 
         Raises:
-            CorpusIndexError: the server does not take them, or the index was opened for reading.
+            CorpusIndexError: the server refuses them, or the index was opened for reading.
         """
         self._check_writable()
-        return sum((self._add(*batch) for batch in batches(documents, hashes, vectors, size=BATCH)), AddCounts())
+        return sum((self._add(*batch) for batch in batches(documents, hashes, vectors, size=_BATCH)), AddCounts())
 
     def remove(self, *, source: str, path: str | None = None) -> int:
-        """Remove the origins in one file of a source, or in all of it, and documents that were found nowhere else.
+        """Remove the origins in one file of a source, or in all of it, and documents without any other origin.
 
-        The files are then no longer remembered as seen.
+        The rows of the files are removed too.
 
         Returns:
-            How many documents are gone.
+            Number of removed documents.
 
         Raises:
-            CorpusIndexError: the server does not do it, or says that it did and still has the documents.
+            CorpusIndexError: the server refuses, or confirms the removal and still returns the documents.
         """
         self._check_writable()
         name, of_file = storable(source), storable(path)
-        # a writer that is killed here leaves files that count as never read to their end
+        # first: if the writer is killed after this, the files count as unread, and the next build completes the removal
         self._files.doubt(source, path)
         gone: set[int] = set()
         dealt_with: set[int] = set()
         attempts = 0
-        while page := self._documents.page(found_in(name, of_file), ["origins"]):
+        while page := self._documents.page(originating_in(name, of_file), ["origins"]):
             left = {
-                number: [one for one in origins_in(payload) if one.source != name or of_file not in {None, one.path}]
+                number: [
+                    origin
+                    for origin in origins_in(payload)
+                    if origin.source != name or of_file not in {None, origin.path}
+                ]
                 for number, payload in page
             }
             attempts = attempts + 1 if dealt_with.issuperset(left) else 0
-            if attempts == ATTEMPTS:
+            if attempts == _ATTEMPTS:
                 raise CorpusIndexError(
-                    f"{self.address}: the server acknowledged {ATTEMPTS} times that {len(left)} documents have "
-                    f"{source!r} as an origin no more, and still finds them under it: expected a server that changes "
-                    "what it is told to change"
+                    f"{self.address}: the server acknowledged {_ATTEMPTS} times that {len(left)} documents no "
+                    f"longer have the origin {source!r}, but it still returns them for this origin"
                 )
             dealt_with.update(left)
-            self._documents.set_fields({number: of_origins(some) for number, some in left.items() if some})
-            orphans = [number for number, some in left.items() if not some]
+            self._documents.set_fields({number: of_origins(origins) for number, origins in left.items() if origins})
+            orphans = [number for number, origins in left.items() if not origins]
             if orphans:
                 self._documents.delete(orphans)
             gone.update(orphans)
@@ -230,7 +233,7 @@ class QdrantIndex:
         return len(gone)
 
     def remove_documents(self, ids: Iterable[int]) -> int:
-        """Remove documents with all their origins; gives how many there were."""
+        """Remove documents with all their origins, and return how many there were."""
         self._check_writable()
         numbers = [number for number, _ in self._documents.retrieve(list(ids), [])]
         if numbers:
@@ -238,30 +241,30 @@ class QdrantIndex:
         return len(numbers)
 
     def commit(self) -> None:
-        """Nothing is left to do: what the server answered is durable."""
+        """Check that the index may be changed; answered requests are durable already."""
         self._check_writable()
 
     def document(self, number: int) -> StoredDocument:
-        """The document of that number.
+        """Return the document of that number.
 
         Raises:
-            CorpusIndexError: there is none.
+            CorpusIndexError: there is no such document.
         """
-        for found in self.documents([number]):
-            return found
+        for document in self.documents([number]):
+            return document
         raise CorpusIndexError(f"{self.address}: no document {number}")
 
     def documents(self, ids: Sequence[int]) -> list[StoredDocument]:
-        """The documents of these numbers in that order; those that are not there are left out."""
-        found = dict(self._documents.retrieve([int(one) for one in ids], DOCUMENT))
-        return [document_in(int(number), found[number]) for number in ids if number in found]
+        """Return the documents of these numbers in that order; absent ones are left out."""
+        payloads = dict(self._documents.retrieve([int(number) for number in ids], _DOCUMENT))
+        return [document_in(int(number), payloads[number]) for number in ids if number in payloads]
 
     def ids(self) -> list[int]:
-        """The numbers of all documents, ascending."""
+        """Return the numbers of all documents, ascending."""
         return sorted(number for number, _ in self._documents.scroll(None, []))
 
     def overlap(self, form: Form, hashes: Hashes, *, candidates: int = CANDIDATES) -> Overlap:
-        """Documents that share these fingerprints, in text order; look-ups as the profile has them.
+        """Return documents that share these fingerprints, which are in text order; look-ups as the profile has them.
 
         `found` counts no more than the candidates.
         """
@@ -269,70 +272,72 @@ class QdrantIndex:
             return self._lists.overlap(form, hashes, candidates)
 
     def shared(self, form: Form, hashes: Hashes, documents: Ids) -> NDArray[np.int32]:
-        """|Q ∩ D|, [documents]: how many distinct ones of these hashes each document has, however common they are."""
+        """Return |Q ∩ D|, [documents]: the number of distinct ones of these hashes in each document."""
         return self._lists.shared(form, hashes, documents)
 
     def sizes(self, form: Form, documents: Ids) -> NDArray[np.int32]:
-        """|D|, [documents]: how many distinct fingerprints each document has; 0 for one that is not there."""
+        """Return |D|, [documents]: the number of distinct fingerprints of each document; 0 for an absent one."""
         return self._lists.sizes(form, documents)
 
     def frequencies(self, form: Form, hashes: Hashes) -> NDArray[np.int64]:
-        """In how many documents each of these hashes stands, as the server's statistics have it: an estimate."""
+        """Return the number of documents that contain each of these hashes, estimated by the server's statistics."""
         return self._lists.frequencies(form, hashes)
 
     @property
     def encoder_digest(self) -> str | None:
-        """Digest of the encoder that it was made with; None without vectors."""
+        """Digest of the encoder of the index; None without vectors."""
         return self._described.encoder_digest
 
     @property
     def finds_by_vector(self) -> bool:
-        """Whether `candidates_by_vector` can answer: the index has vectors and was opened with its encoder."""
+        """True if the index has vectors and was opened with its encoder, so that `candidates_by_vector` works."""
         return self._encoder is not None
 
     def candidates_by_vector(self, text: str, n: int = CANDIDATES) -> tuple[Ids, Float32Array]:
-        """The n documents whose vectors are nearest to that of a text: numbers and cosine similarities, nearest first.
+        """Return the n documents with the nearest vectors: numbers and cosine similarities, nearest first.
 
         Raises:
             CorpusIndexError: the index has no vectors, or was opened without its encoder.
         """
         if self._encoder is None:
             name = self._described.encoder
-            had = f"was opened without its encoder {name}" if name else "has no vectors"
-            raise CorpusIndexError(f"{self.address}: {had}: nothing can be found by vector")
-        found = self._documents.query(for_queries(self._encoder).encode([text])[0].tolist(), VECTOR, n)
-        return np.array([one.id for one in found], np.int64), np.array([one.score for one in found], np.float32)
+            reason = f"was opened without its encoder {name}" if name else "has no vectors"
+            raise CorpusIndexError(f"{self.address}: {reason}: it cannot be searched by vector")
+        points = self._documents.query(for_queries(self._encoder).encode([text])[0].tolist(), VECTOR, n)
+        numbers = np.array([point.id for point in points], np.int64)
+        return numbers, np.array([point.score for point in points], np.float32)
 
     def mark_seen(self, source: str, files: Iterable[SeenFile]) -> None:
-        """Remember files of a source, read or skipped; the last word on a path counts."""
+        """Record files of a source, read or skipped; a later row of the same path replaces an earlier one."""
         self._check_writable()
         self._files.mark(source, files)
 
     def seen(self, source: str) -> dict[str, SeenFile]:
-        """The files of a source that are remembered, by path."""
+        """Return the recorded files of a source, by path."""
         return self._files.seen(source)
 
     def paths(self, source: str) -> list[str]:
-        """The files of a source that documents were found in, ascending."""
+        """Return the files of a source that have documents, ascending."""
         name = storable(source)
-        found = self._documents.scroll(found_in(name, None), ["origins"])
-        return sorted({one.path for _, payload in found for one in origins_in(payload) if one.source == name})
+        points = self._documents.scroll(originating_in(name, None), ["origins"])
+        origins = (origin for _, payload in points for origin in origins_in(payload))
+        return sorted({origin.path for origin in origins if origin.source == name})
 
     def languages(self) -> dict[str | None, int]:
-        """Documents by language, the most frequent first; None where it is not known."""
+        """Return the documents by language, the most frequent first; None is an unknown language."""
         named: dict[str | None, int] = self._documents.facet("language")
         if unnamed := len(self) - sum(named.values()):
             named[None] = unnamed
         return dict(sorted(named.items(), key=lambda pair: -pair[1]))
 
     def licences(self) -> dict[str, int]:
-        """Documents (a folder counts files) by licence, the most frequent first."""
+        """Return the documents (a folder counts files) by licence, the most frequent first."""
         return self._documents.facet("origins[].licence")
 
     def info(self) -> IndexInfo:
-        """What the index holds; of its size the server tells nothing."""
+        """Return counts of the index; the server does not report its size in bytes."""
         documents = self._documents.count()
-        postings = sum(_total(self._documents.facet(f"sizes.{one.form}")) for one in self.profile.channels)
+        postings = sum(_total(self._documents.facet(f"sizes.{channel.form}")) for channel in self.profile.channels)
         status = self._calls(lambda client: client.get_collection(self._documents.name))
         seen, skipped = self._files.counts()
         return IndexInfo(
@@ -354,7 +359,7 @@ class QdrantIndex:
 
     def _check_writable(self) -> None:
         if not self.writable:
-            raise CorpusIndexError(f"{self.address}: was opened for reading; open it with writable=True to change it")
+            raise CorpusIndexError(f"{self.address}: opened for reading only; expected writable=True")
 
     def _add(
         self,
@@ -364,30 +369,30 @@ class QdrantIndex:
     ) -> AddCounts:
         first: dict[str, int] = {}
         origins: dict[str, list[Origin]] = {}
-        for at, one in enumerate(batch):
-            first.setdefault(one.digest, at)
-            origins.setdefault(one.digest, []).extend(one.origins)
+        for at, document in enumerate(batch):
+            first.setdefault(document.digest, at)
+            origins.setdefault(document.digest, []).extend(document.origins)
         placed = self._placed(list(first))
         merged = {
-            digest: origins_in(of_origins([*(placed[digest][1] or ()), *found])) for digest, found in origins.items()
+            digest: origins_in(of_origins([*(placed[digest][1] or ()), *added])) for digest, added in origins.items()
         }
-        new = [digest for digest, (_, held) in placed.items() if held is None]
+        new = [digest for digest, (_, stored) in placed.items() if stored is None]
         chosen = [replace(batch[first[digest]], origins=merged[digest]) for digest in new]
-        texts = [one.text for one in chosen]
+        texts = [document.text for document in chosen]
         if hashes is None:
-            of_new = list(fingerprint_hashes(texts, [one.language for one in chosen], self.profile))
+            of_new = list(fingerprint_hashes(texts, [document.language for document in chosen], self.profile))
         else:
             of_new = [hashes[first[digest]] for digest in new]
         rows: Sequence[Float32Array | None] = [None] * len(new)
         if self._encoder is not None and new:
             rows = list(self._encoder.encode(texts)) if vectors is None else [vectors[first[digest]] for digest in new]
         points = [
-            point_of(placed[digest][0], one, digest, mine, row)
-            for digest, one, mine, row in zip(new, chosen, of_new, rows, strict=True)
+            point_of(placed[digest][0], document, digest, of_document, row)
+            for digest, document, of_document, row in zip(new, chosen, of_new, rows, strict=True)
         ]
         for group in requests_of(points, LARGEST_REQUEST):
             self._documents.upsert(group)
-        further = {digest: len(merged[digest]) - len(held or ()) for digest, (_, held) in placed.items()}
+        further = {digest: len(merged[digest]) - len(stored or ()) for digest, (_, stored) in placed.items()}
         self._documents.set_fields(
             {
                 placed[digest][0]: of_origins(merged[digest])
@@ -398,19 +403,22 @@ class QdrantIndex:
         return AddCounts(len(new), len(batch) - len(new), sum(further.values()))
 
     def _placed(self, digests: Sequence[str]) -> dict[str, tuple[int, tuple[Origin, ...] | None]]:
-        """The number of each text, and the origins that it has there; None where it is new."""
+        """Return the number of each text and its stored origins; None if the text is new.
+
+        A number is a part of the digest. If another text has it already, the next number is tried.
+        """
         placed: dict[str, tuple[int, tuple[Origin, ...] | None]] = {}
-        taken: set[int] = set()
+        used: set[int] = set()
         waiting = {digest: first_number(digest) for digest in digests}
         while waiting:
-            held = dict(self._documents.retrieve(sorted(set(waiting.values())), ["digest", "origins"]))
+            stored = dict(self._documents.retrieve(sorted(set(waiting.values())), ["digest", "origins"]))
             for digest, number in list(waiting.items()):
-                there = held.get(number)
-                if number in taken or (there is not None and there["digest"] != digest):
+                payload = stored.get(number)
+                if number in used or (payload is not None and payload["digest"] != digest):
                     waiting[digest] = number + 1
                 else:
-                    placed[digest] = (number, None if there is None else origins_in(there))
-                    taken.add(number)
+                    placed[digest] = (number, None if payload is None else origins_in(payload))
+                    used.add(number)
                     del waiting[digest]
         return {digest: placed[digest] for digest in digests}
 

@@ -1,4 +1,4 @@
-"""The two collections of an index: how they are made, and how documents and files are asked for."""
+"""The two collections of an index: their creation, and filters for documents."""
 
 from qdrant_client import models
 
@@ -10,24 +10,24 @@ from assay.retrieval import Profile
 from assay.types import Encoder
 
 FILES = "-files"
-"""What the name of the second collection ends with."""
+"""Suffix of the name of the second collection."""
 
-KEYWORD = models.KeywordIndexParams(type=models.KeywordIndexType.KEYWORD, on_disk=True)
-NUMBER = models.IntegerIndexParams(type=models.IntegerIndexType.INTEGER, lookup=True, range=False)
+_KEYWORD = models.KeywordIndexParams(type=models.KeywordIndexType.KEYWORD, on_disk=True)
+_NUMBER = models.IntegerIndexParams(type=models.IntegerIndexType.INTEGER, lookup=True, range=False)
 
 
 def make_collections(
     documents: Collection, files: Collection, address: Address, profile: Profile, encoder: Encoder | None
 ) -> None:
-    """Two empty collections; those that a killed `build` left half-made are finished.
+    """Create two empty collections, or complete those that a killed process left empty.
 
     Raises:
-        CorpusIndexError: the server has collections of these names that hold something.
+        CorpusIndexError: the server has collections of these names that are not empty.
     """
-    for one in (documents, files):
-        if one.exists() and one.count():
+    for collection in (documents, files):
+        if collection.exists() and collection.count():
             raise CorpusIndexError(
-                f"{address.text}: collection {one.name!r} holds something already: an index is made in a new one"
+                f"{address.text}: collection {collection.name!r} is not empty; expected a new name for an index"
             )
     forms = [channel.form for channel in profile.channels]
     dense = {}
@@ -60,17 +60,17 @@ def make_collections(
         )
     words = ("language", "origins[].source", "origins[].path", "origins[].licence", "origins[].repository")
     numbers = ("places", *(f"sizes.{form}" for form in forms))
-    documents.index_fields([*((word, KEYWORD) for word in words), *((number, NUMBER) for number in numbers)])
-    files.index_fields([("source", KEYWORD), ("path", KEYWORD), ("skipped", KEYWORD)])
+    documents.index_fields([*((word, _KEYWORD) for word in words), *((number, _NUMBER) for number in numbers)])
+    files.index_fields([("source", _KEYWORD), ("path", _KEYWORD), ("skipped", _KEYWORD)])
 
 
 def has_form(form: str) -> models.Filter:
-    """Documents long enough for a channel."""
+    """Return the filter for documents that are long enough for a channel."""
     return models.Filter(must=[models.HasVectorCondition(has_vector=form)])
 
 
-def found_in(source: str, path: str | None) -> models.Filter:
-    """Documents with an origin in a source, or in one file of it."""
+def originating_in(source: str, path: str | None) -> models.Filter:
+    """Return the filter for documents with an origin in a source, or in one file of it."""
     conditions = [equal("source", source), *([] if path is None else [equal("path", path)])]
     return models.Filter(
         must=[models.NestedCondition(nested=models.Nested(key="origins", filter=models.Filter(must=list(conditions))))]

@@ -1,4 +1,4 @@
-"""Fingerprints of a query against a collection: which are looked up, who has them, and exactly how many."""
+"""Look-up of a query's fingerprints in a collection: their choice, the documents that share them, and exact counts."""
 
 import threading
 from collections.abc import Callable, Iterator, Mapping
@@ -11,32 +11,32 @@ from numpy.typing import NDArray
 
 from assay.provenance.qdrant.collection import Collection
 from assay.provenance.qdrant.layout import has_form
-from assay.provenance.qdrant.points import sparse, unpacked
+from assay.provenance.qdrant.points import sparse, unpack_hashes
 from assay.retrieval import MOST_DOCUMENTS, READING, Form, Hashes, Ids, Overlap, Profile, choose, keys_of
 
-T = TypeVar("T")
+_T = TypeVar("_T")
 
-QUERIES = 500
+_QUERIES = 500
 """Frequencies that one request asks for."""
 
 
 @dataclass(slots=True)
 class Answers:
-    """What the server said already."""
+    """Answers of the server within one block of `remembered`."""
 
     values: dict[str, Any] = field(default_factory=dict)
     frequencies: dict[tuple[str, int], int] = field(default_factory=dict)
     hashes: dict[int, Mapping[Form, Hashes]] = field(default_factory=dict)
 
-    def once(self, name: str, ask: Callable[[], T]) -> T:
-        """What was asked for under a name, asked for once."""
+    def once(self, name: str, ask: Callable[[], _T]) -> _T:
+        """Return the answer of that name, from the server only the first time."""
         if name not in self.values:
             self.values[name] = ask()
-        found: T = self.values[name]
-        return found
+        answer: _T = self.values[name]
+        return answer
 
 
-class Lists:
+class FingerprintLists:
     """The fingerprints of a collection's documents."""
 
     def __init__(self, documents: Collection, profile: Profile) -> None:
@@ -46,7 +46,7 @@ class Lists:
 
     @contextmanager
     def remembered(self) -> Iterator[None]:
-        """Inside this block a thread asks nothing twice."""
+        """Keep the answers within the block, so that this thread sends no request twice."""
         if getattr(self._thread, "answers", None) is not None:
             yield
             return
@@ -57,17 +57,17 @@ class Lists:
             self._thread.answers = None
 
     def count(self) -> int:
-        """Documents."""
+        """Return the number of documents."""
         return self.once("documents", self._documents.count)
 
-    def once(self, name: str, ask: Callable[[], T]) -> T:
-        """What else the server is asked for, once in a block."""
+    def once(self, name: str, ask: Callable[[], _T]) -> _T:
+        """Return another answer of the server, which is requested once in a block."""
         return self._answers().once(name, ask)
 
     def overlap(self, form: Form, hashes: Hashes, candidates: int) -> Overlap:
-        """See `Postings.overlap`: the same rule chooses what is looked up.
+        """Return documents that share fingerprints, by the same rule as `Postings.overlap`.
 
-        Of more than `candidates` documents the server keeps those that share most, rare fingerprints counting more.
+        Of more than `candidates` documents the server keeps those that share most; rare fingerprints count more.
         """
         _, first = np.unique(hashes, return_index=True)
         query = hashes[np.sort(first)]
@@ -77,11 +77,11 @@ class Lists:
         chosen = choose(frequencies, keys_of(query), most=most, budget=search.budget, reading=READING)
         documents = self._sharing(form, query[chosen], candidates)
         counts = self.shared(form, query[chosen], documents)
-        # an index of 32 bits may stand for another fingerprint
+        # two fingerprints may have the same index of 31 bits: drop documents that share none of the full hashes
         documents, counts = documents[counts > 0], counts[counts > 0]
         sizes = self.sizes(form, documents)
         order = np.lexsort((documents, sizes, -counts))
-        looked_up, absent, too_common = (int(one.sum()) for one in (chosen, frequencies == 0, frequencies > most))
+        looked_up, absent, too_common = (int(mask.sum()) for mask in (chosen, frequencies == 0, frequencies > most))
         return Overlap(
             documents=documents[order],
             shared=self.shared(form, query, documents[order]),
@@ -95,56 +95,59 @@ class Lists:
         )
 
     def shared(self, form: Form, hashes: Hashes, documents: Ids) -> NDArray[np.int32]:
-        """|Q ∩ D|, [documents]; exact, of all 64 bits."""
-        held = self._held(documents)
+        """Return |Q ∩ D|, [documents]; exact, of all 64 bits."""
+        hashes_by_document = self._hashes_of(documents)
         query = np.unique(hashes)
-        shared = [len(np.intersect1d(query, held[one][form], assume_unique=True)) for one in documents.tolist()]
+        shared = [
+            len(np.intersect1d(query, hashes_by_document[number][form], assume_unique=True))
+            for number in documents.tolist()
+        ]
         return np.array(shared, np.int32)
 
     def sizes(self, form: Form, documents: Ids) -> NDArray[np.int32]:
-        """|D|, [documents]; 0 for one that is not there."""
-        held = self._held(documents)
-        return np.array([len(held[one][form]) for one in documents.tolist()], np.int32)
+        """Return |D|, [documents]; 0 for an absent document."""
+        hashes_by_document = self._hashes_of(documents)
+        return np.array([len(hashes_by_document[number][form]) for number in documents.tolist()], np.int32)
 
     def frequencies(self, form: Form, hashes: Hashes) -> NDArray[np.int64]:
-        """In how many documents each of these hashes stands, as the server's statistics have it.
+        """Return the number of documents that contain each of these hashes, by the server's statistics.
 
-        From the weight that Qdrant gives a sparse index, idf = ln((n - df + 1/2) / (df + 1/2) + 1), of n documents that
-        have the channel. Of several shards the weight is that of the one where it is rarest.
+        It follows from the weight that Qdrant gives a sparse index, idf = ln((n - df + 1/2) / (df + 1/2) + 1), of n
+        documents that have the channel. With several shards the weight is that of the shard in which it is rarest.
         """
         answers = self._answers()
-        known = answers.frequencies
-        unknown = [one for one in np.unique(hashes) if (form, int(one)) not in known]
-        for start in range(0, len(unknown), QUERIES):
-            some = unknown[start : start + QUERIES]
-            # the best document has 1 at that index, so its score is the weight itself
-            scores = self._documents.best_scores([sparse(np.array([one], np.uint64)) for one in some], form)
+        frequencies = answers.frequencies
+        unknown = [value for value in np.unique(hashes) if (form, int(value)) not in frequencies]
+        for start in range(0, len(unknown), _QUERIES):
+            batch = unknown[start : start + _QUERIES]
+            # a vector with a single 1: the best document has 1 at that index too, so its score is the weight itself
+            scores = self._documents.best_scores([sparse(np.array([value], np.uint64)) for value in batch], form)
             n = answers.once(form, lambda: self._documents.count(has_form(form), exact=False))
-            for one, score in zip(some, scores, strict=True):
-                known[form, int(one)] = 0 if score is None else max(1, round(np.exp(-score) * (n + 1) - 0.5))
-        return np.array([known[form, one] for one in hashes.tolist()], np.int64)
+            for value, score in zip(batch, scores, strict=True):
+                frequencies[form, int(value)] = 0 if score is None else max(1, round(np.exp(-score) * (n + 1) - 0.5))
+        return np.array([frequencies[form, value] for value in hashes.tolist()], np.int64)
 
     def _answers(self) -> Answers:
         remembered: Answers | None = getattr(self._thread, "answers", None)
         return Answers() if remembered is None else remembered
 
     def _sharing(self, form: Form, hashes: Hashes, most: int) -> Ids:
-        """Documents with at least one of these fingerprints, as the server ranks them."""
+        """Return documents with at least one of these fingerprints, as the server ranks them."""
         if not len(hashes):
             return np.zeros(0, np.int64)
-        found = self._documents.query(sparse(hashes), form, most, ["hashes"])
-        held = self._answers().hashes
-        for one in found:
-            held[int(one.id)] = self._unpacked(one.payload or {})
-        return np.array([one.id for one in found], np.int64)
+        points = self._documents.query(sparse(hashes), form, most, ["hashes"])
+        by_document = self._answers().hashes
+        for point in points:
+            by_document[int(point.id)] = self._unpacked(point.payload or {})
+        return np.array([point.id for point in points], np.int64)
 
-    def _held(self, documents: Ids) -> Mapping[int, Mapping[Form, Hashes]]:
-        held = self._answers().hashes
-        unknown = [one for one in documents.tolist() if one not in held]
-        found = dict(self._documents.retrieve(unknown, ["hashes"])) if unknown else {}
-        held.update({one: self._unpacked(found.get(one, {})) for one in unknown})
-        return held
+    def _hashes_of(self, documents: Ids) -> Mapping[int, Mapping[Form, Hashes]]:
+        by_document = self._answers().hashes
+        unknown = [number for number in documents.tolist() if number not in by_document]
+        payloads = dict(self._documents.retrieve(unknown, ["hashes"])) if unknown else {}
+        by_document.update({number: self._unpacked(payloads.get(number, {})) for number in unknown})
+        return by_document
 
     def _unpacked(self, payload: Mapping[str, Any]) -> dict[Form, Hashes]:
         forms = [channel.form for channel in self._profile.channels]
-        return {form: unpacked(payload.get("hashes", {}).get(form, "")) for form in forms}
+        return {form: unpack_hashes(payload.get("hashes", {}).get(form, "")) for form in forms}

@@ -246,7 +246,7 @@ def test_another_encoder_is_refused(folder, letter_encoder):
     other.digest = "fedcba9876543210"
     with pytest.raises(CorpusIndexError, match=r"letters.*0123456789ab.*fedcba987654"):
         CodeIndex.open(folder, encoder=other)
-    with pytest.raises(CorpusIndexError, match="expected that encoder"):
+    with pytest.raises(CorpusIndexError, match="adding documents needs that encoder"):
         CodeIndex.open(folder, writable=True)
     with CodeIndex.open(folder) as reader, pytest.raises(CorpusIndexError, match="opened without its encoder"):
         reader.candidates_by_vector("x")

@@ -369,7 +369,7 @@ def test_an_index_is_opened_again_as_it_was_made(client, encoder):
         without.candidates_by_vector("text")
     with pytest.raises(CorpusIndexError, match="opened for reading"):
         without.add([document(text_of(1))])
-    with pytest.raises(CorpusIndexError, match="adding needs that encoder"):
+    with pytest.raises(CorpusIndexError, match="adding documents needs that encoder"):
         QdrantIndex.open(ADDRESS, writable=True, client=client)
 
 

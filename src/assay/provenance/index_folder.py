@@ -124,7 +124,9 @@ def fitting_encoder(
         return None
     if encoder is None:
         if writable:
-            raise CorpusIndexError(f"{place}: contains vectors of {described.encoder}; expected that encoder")
+            raise CorpusIndexError(
+                f"{place}: contains vectors of {described.encoder}; adding documents needs that encoder"
+            )
         return None
     if encoder.digest != described.encoder_digest:
         raise CorpusIndexError(

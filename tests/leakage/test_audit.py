@@ -2,6 +2,7 @@
 
 import json
 import random
+from dataclasses import replace
 from functools import partial
 
 import numpy as np
@@ -9,13 +10,14 @@ import pytest
 
 from assay import leakage
 from assay.errors import AssayError, DataError
-from assay.leakage import UnseenScores
+from assay.leakage import ComparisonData, DecisionSettings, UnseenScores
 from assay.models.table import TableModel
 from assay.scores import requests
 from assay.scoring import plan
 from assay.types import Sample
 
-audit = partial(leakage.audit, resamples=100)
+FEW_RESAMPLES = DecisionSettings(resamples=100)
+audit = partial(leakage.audit, decision=FEW_RESAMPLES)
 WORDS = [f"w{i}" for i in range(300)]
 
 
@@ -35,6 +37,7 @@ def samples(first, count, label=None, dose=None):
 SEEN = samples(0, 60, "member", 1)
 UNSEEN = samples(100, 60, "nonmember", 0)
 FRESH = samples(200, 120)
+WITH_FRESH = ComparisonData(unseen=FRESH, unseen_source="other words")
 
 
 @pytest.fixture(scope="module")
@@ -45,7 +48,7 @@ def todo():
 
 @pytest.fixture(scope="module")
 def labelled(todo):
-    return audit([*SEEN, *UNSEEN], todo, benchmark="words", unseen=FRESH, unseen_source="other words")
+    return audit([*SEEN, *UNSEEN], todo, benchmark="words", comparison=WITH_FRESH)
 
 
 def test_a_model_that_memorised_is_found_out(labelled):
@@ -54,7 +57,7 @@ def test_a_model_that_memorised_is_found_out(labelled):
 
 def test_the_primary_score_is_declared_not_chosen_by_result(labelled, todo):
     assert labelled.primary == "mid_pit"
-    assert audit(SEEN, todo, benchmark="words", primary="lrr").primary == "lrr"
+    assert audit(SEEN, todo, benchmark="words", decision=replace(FEW_RESAMPLES, primary="lrr")).primary == "lrr"
 
 
 def test_calibrated_decisions_find_members_and_spare_the_rest(labelled):
@@ -90,14 +93,14 @@ def test_classes_that_differ_in_their_words_are_called_confounded(todo):
 
 def test_without_labels_the_baseline_compares_benchmark_and_unseen_text(todo):
     bare = [Sample(s.id, f"{s.text} copyright", group=s.group) for s in SEEN]
-    found = audit(bare, todo, benchmark="words", unseen=FRESH)
+    found = audit(bare, todo, benchmark="words", comparison=WITH_FRESH)
     assert found.blind_compares == "this benchmark and the unseen text"
     assert found.blind.separates
 
 
 def test_without_labels_the_benchmark_as_a_whole_is_tested_by_the_primary_score(todo):
     bare = [Sample(s.id, s.text, group=s.group) for s in SEEN]
-    found = audit(bare, todo, benchmark="words", unseen=FRESH)
+    found = audit(bare, todo, benchmark="words", comparison=WITH_FRESH)
     whole = {summary.score: summary.calibration.whole for summary in found.summaries}
     assert [name for name, one in whole.items() if one is not None] == [found.primary]
     assert (whole[found.primary].samples, whole[found.primary].unseen) == (len(SEEN), len(FRESH))
@@ -106,7 +109,14 @@ def test_without_labels_the_benchmark_as_a_whole_is_tested_by_the_primary_score(
 def test_a_verdict_on_the_whole_that_rests_on_a_raw_likelihood_has_a_note(todo):
     unlabelled = samples(0, 60)
     raw, declared = (
-        audit(unlabelled, todo, benchmark="words", unseen=FRESH, primary=primary) for primary in ("loss", "mid_pit")
+        audit(
+            unlabelled,
+            todo,
+            benchmark="words",
+            comparison=WITH_FRESH,
+            decision=replace(FEW_RESAMPLES, primary=primary),
+        )
+        for primary in ("loss", "mid_pit")
     )
     assert [note for note in raw.notes if note.startswith("loss: the p-value of the benchmark as a whole rests on")]
     assert not [note for note in declared.notes if "declared to carry a verdict" in note]
@@ -139,24 +149,24 @@ def test_samples_without_a_label_are_scored_but_not_ranked(todo):
 
 
 def test_unseen_text_that_stands_in_the_benchmark_calibrates_nothing(todo):
-    found = audit(SEEN, todo, benchmark="words", unseen=[*SEEN[:10], *FRESH])
+    found = audit(SEEN, todo, benchmark="words", comparison=ComparisonData(unseen=[*SEEN[:10], *FRESH]))
     assert found.summary("loss").calibration.unseen == 120
     assert any("10 of 130 unseen texts" in note for note in found.notes)
     with pytest.raises(DataError, match="all 60 unseen texts are in the audited benchmark"):
-        audit(SEEN, todo, benchmark="words", unseen=SEEN)
+        audit(SEEN, todo, benchmark="words", comparison=ComparisonData(unseen=SEEN))
 
 
 def test_a_small_calibration_set_is_warned_of_and_a_tiny_one_refused(todo):
-    found = audit(SEEN, todo, benchmark="words", unseen=FRESH[:50])
+    found = audit(SEEN, todo, benchmark="words", comparison=ComparisonData(unseen=FRESH[:50]))
     assert any("50 unseen samples" in note for note in found.notes)
     with pytest.raises(AssayError, match="19"):
-        audit(SEEN, todo, benchmark="words", unseen=FRESH[:19])
+        audit(SEEN, todo, benchmark="words", comparison=ComparisonData(unseen=FRESH[:19]))
 
 
 @pytest.mark.parametrize("alpha", [0, 1, -1, 7])
 def test_an_impossible_rate_is_refused(todo, alpha):
     with pytest.raises(DataError, match="alpha"):
-        audit(SEEN, todo, benchmark="words", alpha=alpha)
+        audit(SEEN, todo, benchmark="words", decision=replace(FEW_RESAMPLES, alpha=alpha))
 
 
 def test_an_empty_benchmark_is_refused(todo):
@@ -179,8 +189,8 @@ class TestCalibrationFile:
         UnseenScores.measure(tuple(FRESH), todo, source="other words").save(tmp_path / "fresh.json")
         known = UnseenScores.load(tmp_path / "fresh.json")
         known.check(todo, tmp_path / "fresh.json")
-        from_file = audit(SEEN, todo, benchmark="words", calibration=known)
-        from_text = audit(SEEN, todo, benchmark="words", unseen=FRESH)
+        from_file = audit(SEEN, todo, benchmark="words", comparison=ComparisonData(calibration=known))
+        from_text = audit(SEEN, todo, benchmark="words", comparison=WITH_FRESH)
         for name in from_file.values:
             p_values = from_file.summary(name).calibration.p_values
             assert np.array_equal(p_values, from_text.summary(name).calibration.p_values, equal_nan=True)
@@ -231,7 +241,11 @@ def test_the_papers_own_rule_stands_beside_what_it_calls_leaked_where_nothing_le
     fresh = [Sample(f"f{i}", FUNCTION.replace("start", f"start{i}")) for i in range(20)]
     model = TableModel.trained([sample.text for sample in seen], order=3)
     todo = plan(requests("sr_gray:n=4"), {"target": model})
-    (note,) = [note for note in audit([*seen, *other], todo, benchmark="b", unseen=fresh).notes if "rule" in note]
+    (note,) = [
+        note
+        for note in audit([*seen, *other], todo, benchmark="b", comparison=ComparisonData(unseen=fresh)).notes
+        if "rule" in note
+    ]
     assert "of 20 members" in note
     assert "of 20 non-members" in note
     assert "of 20 unseen texts" in note

@@ -3,7 +3,7 @@
 import pytest
 
 from assay.errors import DataError
-from assay.leakage import audit, rule
+from assay.leakage import DecisionSettings, audit, rule
 from assay.models.table import TableModel
 from assay.scores import requests
 from assay.scoring import plan
@@ -25,7 +25,7 @@ def few_groups():
         for label in ("member", "nonmember")
         for i in range(6)
     ]
-    return audit(samples, todo, benchmark="few", resamples=20)
+    return audit(samples, todo, benchmark="few", decision=DecisionSettings(resamples=20))
 
 
 @pytest.mark.parametrize(

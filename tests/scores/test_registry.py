@@ -101,7 +101,7 @@ def test_a_score_without_a_docstring_or_with_an_unknown_need_is_refused():
         def silent(target: LogProbs) -> float:
             return 0.0
 
-    with pytest.raises(ScoreError, match="parameter text has type <class 'str'>, no known need"):
+    with pytest.raises(ScoreError, match="parameter text has type <class 'str'>, expected one such as LogProbs"):
 
         @score(title="x", formula="x", reference="x")
         def wrong(text: str) -> float:

@@ -12,7 +12,7 @@ from assay.api.selection import ScoreSelection, Tier
 from assay.datasets import Dataset, read_dataset
 from assay.errors import DataError
 from assay.evaluation import unseen_note
-from assay.leakage import Audit, Ties, UnseenScores, fit_all, write_run
+from assay.leakage import Audit, ComparisonData, DecisionSettings, Ties, UnseenScores, fit_all, write_run
 from assay.leakage import audit as audit_samples
 from assay.models import ModelSettings
 from assay.reports import write_html
@@ -82,6 +82,7 @@ def audit(
         raise DataError("both --unseen and --calibration were given; expected one of them")
     if labelled is not None and access != "black":
         raise DataError("--labelled is for detectors that are fitted on generated text: expected --access black")
+    decision = DecisionSettings(alpha=alpha, primary=primary, ties=ties, seed=seed)
     selection = ScoreSelection(scores, access, variants, variant_engine, variant_kinds, reference, frequencies)
     selection.specification()  # a misspelt score is reported before anything is loaded
     dataset, fresh, lessons = _dataset(benchmark), _optional(unseen), _optional(labelled)
@@ -99,14 +100,13 @@ def audit(
             dataset.samples,
             plan,
             benchmark=dataset.name,
-            unseen=fresh.samples if fresh else (),
-            unseen_source=fresh.source if fresh else "",
-            calibration=unseen_scores,
-            learned=learned,
-            alpha=alpha,
-            primary=primary,
-            ties=ties,
-            seed=seed,
+            comparison=ComparisonData(
+                unseen=fresh.samples if fresh else (),
+                unseen_source=fresh.source if fresh else "",
+                calibration=unseen_scores,
+                learned=learned,
+            ),
+            decision=decision,
             notes=(*dataset.notes, *(fresh.notes if fresh else ()), *notes),
             progress=report,
         )

@@ -1,3 +1,5 @@
+from .auditing import ComparisonData as ComparisonData
+from .auditing import DecisionSettings as DecisionSettings
 from .auditing import Ties as Ties
 from .auditing import audit as audit
 from .calibration_file import UnseenScores as UnseenScores

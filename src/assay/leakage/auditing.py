@@ -2,8 +2,7 @@
 
 import math
 from collections.abc import Hashable, Iterable, Mapping, Sequence
-from dataclasses import replace
-from types import MappingProxyType
+from dataclasses import dataclass, field, replace
 from typing import Literal, TypedDict
 
 import numpy as np
@@ -56,60 +55,89 @@ class Draws(TypedDict):
     resamples: int
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ComparisonData:
+    """Texts, or scores of texts, that the benchmark is compared with.
+
+    Attributes:
+        unseen: text of the same kind that the model has certainly not seen; it calibrates every score.
+        unseen_source: source of that text, for the report.
+        calibration: instead of `unseen`: scores of such text, from a file.
+        learned: name → a detector that was fitted on other texts of known membership, see `assay.leakage.supervised`.
+    """
+
+    unseen: Sequence[Sample] = ()
+    unseen_source: str = ""
+    calibration: UnseenScores | None = None
+    learned: Mapping[str, Fitted] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DecisionSettings:
+    """Settings of decisions and intervals.
+
+    Attributes:
+        alpha: nominal false-positive rate of the calibrated decisions.
+        primary: score of the headline; None for the declared one, see `headline_of`.
+        ties: "inclusive" if a paper's own rule calls a sample leaked that only equals its best variant: SrDetection's
+            equations are strict, its Algorithm 1 is inclusive.
+        seed: of every resampling.
+        resamples: number behind each interval.
+
+    Raises:
+        DataError: alpha outside (0, 1).
+    """
+
+    alpha: float = 0.05
+    primary: str | None = None
+    ties: Ties = "strict"
+    seed: int = 0
+    resamples: int = RESAMPLES
+
+    def __post_init__(self) -> None:
+        if not 0 < self.alpha < 1:
+            raise DataError(f"alpha = {self.alpha}: expected a rate between 0 and 1")
+
+
 def audit(
     samples: Sequence[Sample],
     plan: Plan,
     *,
     benchmark: str,
-    unseen: Sequence[Sample] = (),
-    unseen_source: str = "",
-    calibration: UnseenScores | None = None,
-    learned: Mapping[str, Fitted] = MappingProxyType({}),
-    alpha: float = 0.05,
-    primary: str | None = None,
-    ties: Ties = "strict",
+    comparison: ComparisonData | None = None,
+    decision: DecisionSettings | None = None,
     kind: Literal["audit", "demo"] = "audit",
-    seed: int = 0,
-    resamples: int = RESAMPLES,
     notes: Sequence[str] = (),
     progress: Progress | None = None,
 ) -> Audit:
     """Score a benchmark, calibrate the scores, and summarise them.
 
     Args:
-        samples: what is audited. Labels "member" / "nonmember" give rankings; a whole number `dose` in every
-            sample's metadata gives dose-response curves.
+        samples: the benchmark. Labels "member" / "nonmember" give rankings; a whole number `dose` in every sample's
+            metadata gives dose-response curves.
         plan: scores and models, see `assay.scoring.planning`.
         benchmark: its name, for the report.
-        unseen: text of the same kind that the model has certainly not seen; it calibrates every score.
-        unseen_source: where that came from, in words.
-        calibration: instead of `unseen`: scores of such text, from a file.
-        learned: name → a detector that was fitted on other texts of known membership, see `assay.leakage.supervised`.
-        alpha: nominal false-positive rate of the calibrated decisions.
-        primary: score of the headline; see `headline_of`.
-        ties: "inclusive" if a paper's own rule calls a sample leaked that only equals its best variant: SrDetection's
-            equations are strict, its Algorithm 1 is inclusive.
+        comparison: what it is compared with; None for nothing.
+        decision: settings of decisions and intervals; None for the defaults.
         kind: "demo" for the built-in experiment.
-        seed: of every resampling.
-        resamples: number behind each interval.
         notes: sentences on the data that a reader needs.
         progress: called after every batch, see `assay.scoring.run`.
 
     Raises:
-        DataError: nothing to audit, alpha outside (0, 1), all unseen texts are in the benchmark, or a detector was
-            fitted on a text that is to be judged, or on one of its group.
+        DataError: nothing to audit, all unseen texts are in the benchmark, or a detector was fitted on a text that is
+            judged, or on one of its group.
         AssayError: too few unseen texts, see `assay.evaluation.calibration`.
         ModelError: when the model cannot be run.
     """
     if not samples:
         raise DataError(f"{benchmark}: no samples; expected at least one")
-    if not 0 < alpha < 1:
-        raise DataError(f"alpha = {alpha}: expected a rate between 0 and 1")
+    comparison, decision = comparison or ComparisonData(), decision or DecisionSettings()
+    calibration, learned = comparison.calibration, comparison.learned
     names = [request.name for request in plan.requests]
-    primary = primary or headline_of(plan.requests)
-    draws = Draws(seed=seed, resamples=resamples)
+    primary = decision.primary or headline_of(plan.requests)
+    draws = Draws(seed=decision.seed, resamples=decision.resamples)
     audited = tuple(samples)
-    fresh, overlap = without(unseen, audited)
+    fresh, overlap = without(comparison.unseen, audited)
     keeper = TokenKeeper(audited)
     table = score_samples([*audited, *fresh], plan, progress=progress, observe=keeper)
     table = with_learned(table, learned, [*audited, *fresh])
@@ -121,11 +149,13 @@ def audit(
         references = {name: calibration.values[name] for name in names if name in calibration.values}
     else:
         references = {}
-    source = calibration.source if calibration else unseen_source
-    calibrated = {name: calibration_of(values[name], references[name], audited, alpha, source) for name in references}
+    source = calibration.source if calibration else comparison.unseen_source
+    calibrated = {
+        name: calibration_of(values[name], references[name], audited, decision.alpha, source) for name in references
+    }
     whole = None
     if fresh and all(sample.label not in LABELLED for sample in audited):
-        whole = whole_benchmark(DatasetInputs(audited, values[primary], fresh, references[primary], seed))
+        whole = whole_benchmark(DatasetInputs(audited, values[primary], fresh, references[primary], decision.seed))
         calibrated[primary] = replace(calibrated[primary], whole=whole)
     blind, compares = blind_check(audited, fresh, draws)
     return Audit(
@@ -146,7 +176,7 @@ def audit(
             *tier_notes(plan),
             *(f"{name} {LEARNED.format(count=detector.labels)}" for name, detector in learned.items()),
             *(verdict_notes(plan, primary) if whole else ()),
-            *rule_notes(plan, audited, values, references, ties=ties, fresh=fresh),
+            *rule_notes(plan, audited, values, references, ties=decision.ties, fresh=fresh),
             *overlap,
             *calibration_notes(len(references[primary]) if references else 0, calibration),
         ),

@@ -7,20 +7,20 @@
 `lowercased: LowercasedLogProbs` for those of its lower-cased form, `reference: ReferenceLogProbs` for those of a second
 model, `variants: Variants` for those of the first n semantics-preserving rewritings, n being a parameter of the score;
 `text: Text` and `frequencies: FrequencyTable` ask for the text and for a token-frequency table.
-`own: Continuations` asks a model that only generates text for its continuation where the text is cut,
-`variants: VariantContinuations` the same of the rewritings; `cut` says where that is. Keyword-only parameters are the
+`own: Continuations` asks a model that only generates text for its continuation at the cut of the text,
+`variants: VariantContinuations` the same for the rewritings; `cut` sets the place. Keyword-only parameters are the
 score's own, with the paper's defaults. Nothing else has to be declared anywhere.
 """
 
 import inspect
 import math
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Annotated, Any, Literal, TypeVar, get_args, get_origin, get_type_hints
+from typing import Annotated, Any, Literal, TypeVar, Unpack, get_args, get_origin, get_type_hints
 
 from assay.errors import ScoreError, Unscorable
 from assay.scores.continuation import Continuation, Cut
-from assay.scores.detector import Access, Detector, DetectorKind, Flag, Preset
+from assay.scores.detector import Access, Detector, DetectorKind, DetectorOptions
 from assay.scores.frequency import FrequencyTable
 from assay.types import TokenLogProbs, TokenStatistics, Unread
 
@@ -55,7 +55,7 @@ _Reply = TypeVar("_Reply")
 
 @dataclass(frozen=True, slots=True)
 class SampleInputs:
-    """Everything that a score may ask for, of one sample.
+    """All inputs that a score of one sample may use.
 
     Attributes:
         text: of the sample.
@@ -82,10 +82,10 @@ class ScoreDefinition(Detector):
     Attributes:
         function: the pure function; the first line of its documentation is `summary`.
         views: parameter name → view it asks for.
-        needs_full_statistics: whether log-probabilities alone are too little (ranks, entropy …).
-        needs_text: whether the function takes the text.
-        needs_frequencies: whether the function takes a token-frequency table.
-        needs_variants: whether the function takes rewritings of the text; then `n` says how many.
+        needs_full_statistics: True if log-probabilities alone are not enough (ranks, entropy …).
+        needs_text: True if the function takes the text.
+        needs_frequencies: True if the function takes a token-frequency table.
+        needs_variants: True if the function takes rewritings of the text; `n` is their number.
         cutting: for a score of generated text: parameters → where the text is cut; else None.
         defaults: hyper-parameter → the paper's default.
         counts: description → function of the target's statistics that counts something worth reporting.
@@ -109,7 +109,7 @@ class ScoreDefinition(Detector):
     @property
     def summary(self) -> str:
         """The first line of the function's documentation."""
-        return inspect.getdoc(self.function).splitlines()[0]  # type: ignore[union-attr]  # `score` insists on it
+        return inspect.getdoc(self.function).splitlines()[0]  # type: ignore[union-attr]  # `score` requires it
 
     @property
     def passes(self) -> int:
@@ -136,7 +136,7 @@ class ScoreDefinition(Detector):
         if self.needs_frequencies:
             parts.append("token-frequency table")
         if self.cutting:
-            parts.append("what the target model writes where the text is cut")
+            parts.append("the target model's continuation at the cut of the text")
         if self.needs_variants:
             parts.append("n rewritings of the text under the target model")
         return ", ".join(parts)
@@ -186,32 +186,22 @@ def score(
     title: str,
     formula: str,
     reference: str,
-    positive: str = "member",
-    flags: Collection[Flag] = frozenset(),
-    presets: Sequence[Preset] = (),
-    aliases: Sequence[str] = (),
-    names_in: Mapping[str, str] | None = None,
     counts: Mapping[str, Callable[[TokenStatistics], int]] | None = None,
-    rule: float | None = None,
     cut: Callable[..., Cut] | None = None,
+    **options: Unpack[DetectorOptions],
 ) -> Callable[[Callable[..., float]], ScoreDefinition]:
     """Make a pure function a score; its parameter types declare what it needs.
 
     Args:
-        title: see `Detector`, as for the next arguments.
+        title: see `Detector`, as for the next two arguments.
         formula: likewise.
         reference: likewise.
-        positive: likewise.
-        flags: likewise.
-        presets: likewise.
-        aliases: likewise.
-        names_in: likewise.
         counts: see `ScoreDefinition`.
-        rule: see `Detector`.
         cut: `ScoreDefinition.cutting`.
+        options: further fields of `Detector`: positive, flags, rule, names_in, presets, aliases.
 
     Raises:
-        ScoreError: a parameter's type declares no need that is known, or the function has no documentation.
+        ScoreError: a parameter's type is not one of the inputs of scores, or the function has no documentation.
     """
 
     def define(function: Callable[..., float]) -> ScoreDefinition:
@@ -230,19 +220,15 @@ def score(
                 views[parameter.name] = hint.__metadata__[0]
                 full = full or get_args(hint)[0] is TokenStatistics
             elif hint not in (Text, FrequencyTable, Variants, Continuations, VariantContinuations):
-                raise ScoreError(f"score {name}: parameter {parameter.name} has type {hint}, no known need")
+                raise ScoreError(
+                    f"score {name}: parameter {parameter.name} has type {hint}, expected one such as LogProbs"
+                )
         return ScoreDefinition(
             name=name,
             title=title,
             formula=formula,
             reference=reference,
             access=needed_access(views, cut),
-            positive=positive,
-            flags=frozenset(flags),
-            rule=rule,
-            names_in=dict(names_in or {}),
-            presets=tuple(presets),
-            aliases=tuple(aliases),
             function=function,
             views=views,
             needs_full_statistics=full,
@@ -252,6 +238,7 @@ def score(
             cutting=cut,
             defaults=defaults,
             counts=dict(counts or {}),
+            **options,
         )
 
     return define

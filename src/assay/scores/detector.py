@@ -1,4 +1,4 @@
-"""Detectors of every kind: what an entry of the registry states, and the decorators that make one.
+"""Detectors of every kind: the entry of the registry, and the decorators that make one.
 
 A detector is one of three kinds, and each is one function in one file:
 
@@ -6,13 +6,12 @@ A detector is one of three kinds, and each is one function in one file:
 - a fitted detector (`fitted`): samples of known label and the audited model → an object that scores other samples;
 - a dataset-level detector (`dataset_level`): a whole benchmark beside unseen text → one p-value.
 
-Everything that the rest of the program wants to know of a detector stands in its entry, so that no other module names
-a detector: lists are made of flags.
+The entry of a detector holds all facts about it, so that no other module names a detector: lists are made of flags.
 """
 
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Generic, Literal, Protocol, TypeVar
+from typing import Generic, Literal, Protocol, TypedDict, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -32,7 +31,7 @@ Flag = Literal["ours", "baseline", "contender", "headline", "verdict", "default"
 - ours: proposed by this project.
 - baseline: the detectors that contenders are compared with.
 - contender: compared with every baseline, on the same samples.
-- headline: the headline of a report, for its kind and access; the first one asked for in the registry's order.
+- headline: the headline of a report, for its kind and access; the first requested one in the registry's order.
 - verdict: may carry a verdict on a benchmark. Normalised scores and contrasts (with variants, or with a parent model)
   may; raw likelihoods may not, because they measure first of all how predictable a text is.
 - default: in the default list of its access. Scores of one forward pass are, without the flag.
@@ -47,7 +46,7 @@ class Preset:
     """Parameters under which a detector is also compared in experiments.
 
     Attributes:
-        parameters: as a request has them behind the name, `k=1.0`.
+        parameters: as in a request after the name, `k=1.0`.
         title: of the detector with these parameters.
         flags: its own; those of the detector do not hold for it.
     """
@@ -69,10 +68,10 @@ class Detector:
         access: what has to be available of the model.
         positive: the label that a high value speaks for.
         flags: see `Flag`.
-        rule: the value above which the paper itself decides for the positive label; None where it states none.
+        rule: the value above which the paper itself decides for the positive label; None if it states no such value.
         names_in: paper → the name of this detector in its tables.
         presets: parameters under which it is also compared.
-        aliases: other names that a user may ask with.
+        aliases: other names that a request may use.
     """
 
     name: str
@@ -95,6 +94,17 @@ class Detector:
     def kind(self) -> DetectorKind:
         """Its kind: it judges a sample, a sample after it was fitted, or a whole dataset."""
         raise NotImplementedError
+
+
+class DetectorOptions(TypedDict, total=False):
+    """Optional fields of an entry; see `Detector` for each."""
+
+    positive: str
+    flags: Collection[Flag]
+    rule: float
+    names_in: Mapping[str, str]
+    presets: tuple[Preset, ...]
+    aliases: tuple[str, ...]
 
 
 class Fitted(Protocol):

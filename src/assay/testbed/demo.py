@@ -1,7 +1,7 @@
 """The demonstration: an audit of the built-in model on functions of known dose."""
 
 from assay.datasets import Dataset, split_by_group
-from assay.leakage import Audit, audit
+from assay.leakage import Audit, ComparisonData, DecisionSettings, audit
 from assay.scores import flagged, one_pass
 from assay.scoring import Plan, Progress
 from assay.testbed.configuration import Configuration, EvaluationSettings, PlantSettings
@@ -56,16 +56,13 @@ def demo_audit(functions: Dataset, plan: Plan, *, alpha: float = 0.05, progress:
     parts = split_by_group(
         functions.nonmembers, {"calibration": CALIBRATION_SHARE, "judged": 1 - CALIBRATION_SHARE}, seed=SEED
     )
-    unseen = parts["calibration"]
     return audit(
         [*parts["judged"], *seen],
         plan,
         benchmark=functions.name,
-        unseen=unseen,
-        unseen_source="never-seen functions of other modules",
-        alpha=alpha,
+        comparison=ComparisonData(unseen=parts["calibration"], unseen_source="never-seen functions of other modules"),
+        decision=DecisionSettings(alpha=alpha, seed=SEED),
         kind="demo",
-        seed=SEED,
         notes=functions.notes,
         progress=progress,
     )

@@ -11,7 +11,7 @@ from assay.experiments.declaration import Experiment
 from assay.experiments.finding import Finding, ValueRow, ValueTable, over_seeds, seeds_note
 from assay.experiments.runs import epoch_heading
 from assay.experiments.srdetection.detectors import rule
-from assay.leakage import Audit, audit
+from assay.leakage import Audit, ComparisonData, DecisionSettings, audit
 from assay.models import CachedScorer, StatisticsCache
 from assay.scores import headline_score, requests
 from assay.scoring import plan
@@ -79,6 +79,8 @@ def audits_of(bench: Bench, configuration: Configuration, epoch: int, benchmarks
     folder, planted = bench.folder(configuration), bench.planted(configuration)
     sets = {name: planted.part(part) for name, part in PLANTED.items()} | {**benchmarks}
     unseen = [without_label(sample) for sample in planted.part("calibration-nonmember")]
+    comparison = ComparisonData(unseen=unseen, unseen_source="texts held out")
+    decision = DecisionSettings(seed=configuration.seed, resamples=configuration.judging.resamples)
     with StatisticsCache(bench.out / STATISTICS) as cache:
         model = CachedScorer(open_checkpoint(folder, configuration, epoch), cache)
         work = plan(requests(f"{CALIBRATED},{rule_of(configuration)}"), {"target": model})
@@ -89,10 +91,8 @@ def audits_of(bench: Bench, configuration: Configuration, epoch: int, benchmarks
                 [without_label(sample) for sample in samples],
                 work,
                 benchmark=name,
-                unseen=unseen,
-                unseen_source="texts held out",
-                seed=configuration.seed,
-                resamples=configuration.judging.resamples,
+                comparison=comparison,
+                decision=decision,
                 progress=bench.watchers.scoring,
             )
     return audits

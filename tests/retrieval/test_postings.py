@@ -148,7 +148,7 @@ class PostingsAgainstSets(RuleBasedStateMachine):
     def compare(self, form, query, **options):
         found = self.postings.overlap(form, array(query), **options)
         answer = list(zip(found.documents.tolist(), found.shared.tolist(), found.sizes.tolist(), strict=True))
-        told = (answer, found.looked_up, found.too_common, found.absent, found.found)
+        told = (answer, found.looked_up, found.too_common, found.absent, found.matched)
         assert told == expected(self.held, form, query, **options)
         assert found.query == len(set(query)) == found.looked_up + found.too_common + found.absent + found.left
 

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
 from assay.retrieval.hashing import GRAM_HASHES, mixed
-from assay.retrieval.winnowing import CHUNK, winnow
+from assay.retrieval.winnowing import AT_ONCE, winnow
 
 MIXED, SHA1 = GRAM_HASHES["mixed-64"], GRAM_HASHES["sha1-16"]
 
@@ -50,9 +50,9 @@ def test_the_chunk_never_changes_the_result(units, size, chunk):
 
 @pytest.mark.parametrize("alphabet", [2, 90])
 def test_sequences_longer_than_a_chunk_agree_with_one_chunk(alphabet):
-    units = np.random.default_rng(alphabet).integers(0, alphabet, 2 * CHUNK - 40).astype(np.uint8)
-    assert len(units) > CHUNK
-    assert pairs(units, 15, 10) == pairs(units, 15, 10, chunk=2 * CHUNK)
+    units = np.random.default_rng(alphabet).integers(0, alphabet, 2 * AT_ONCE - 40).astype(np.uint8)
+    assert len(units) > AT_ONCE
+    assert pairs(units, 15, 10) == pairs(units, 15, 10, chunk=2 * AT_ONCE)
 
 
 @settings(deadline=None, max_examples=150)

@@ -12,7 +12,7 @@ from assay.provenance.confidence import IndexCalibration
 from assay.provenance.evidence import ChannelEvidence, SearchQuery, with_lookup
 from assay.provenance.ranking import ChannelOverlap
 from assay.provenance.searchable import Searchable
-from assay.retrieval import Ids
+from assay.retrieval import DocumentIds
 from assay.types import Float64Array
 
 SearchMethod = Literal["union", "hst", "winnowing", "vector"]
@@ -35,7 +35,7 @@ class Candidates:
         evidence: counts of the query's fingerprints.
     """
 
-    documents: Ids
+    documents: DocumentIds
     cosines: Float64Array
     overlaps: tuple[ChannelOverlap, ...]
     evidence: tuple[ChannelEvidence, ...]

@@ -14,9 +14,9 @@ import numpy as np
 from assay.code import ADJECTIVES, NOUNS
 from assay.languages import LANGUAGES, lexical_rules
 from assay.provenance.adaptation import seeded_random
-from assay.retrieval import COMMENT, NAME, Canonical, Source, find_regions, mixed, tokens
+from assay.retrieval import COMMENT, NAME_TOKEN, Canonical, Source, find_regions, mixed, tokens
 
-A_NAME = mixed(np.array([NAME]))[0]
+A_NAME = mixed(np.array([NAME_TOKEN]))[0]
 RESERVED = frozenset().union(*(language.lexical.reserved for language in LANGUAGES.values() if language.lexical))
 """Reserved words of all languages: no name is replaced by them."""
 

@@ -112,5 +112,5 @@ def with_lookup(evidence: ChannelEvidence, overlap: Overlap | None) -> ChannelEv
         too_common=overlap.too_common,
         left=overlap.left,
         looked_up=overlap.looked_up,
-        documents=overlap.found,
+        documents=overlap.matched,
     )

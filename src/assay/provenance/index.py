@@ -30,9 +30,9 @@ from assay.provenance.index_folder import (
 from assay.provenance.stored import AddCounts, IndexInfo, SeenFile, StoredDocument
 from assay.retrieval import (
     CANDIDATES,
+    DocumentIds,
     Form,
     Hashes,
-    Ids,
     Overlap,
     Postings,
     Profile,
@@ -264,12 +264,12 @@ class CodeIndex:
                 form, hashes, budget=search.budget, common=search.common, candidates=candidates
             )
 
-    def shared(self, form: Form, hashes: Hashes, documents: Ids) -> NDArray[np.int32]:
+    def shared(self, form: Form, hashes: Hashes, documents: DocumentIds) -> NDArray[np.int32]:
         """Return |Q ∩ D|, [documents]: the number of distinct ones of these hashes in each document."""
         with self.snapshot():
             return self._postings.shared(form, hashes, documents)
 
-    def sizes(self, form: Form, documents: Ids) -> NDArray[np.int32]:
+    def sizes(self, form: Form, documents: DocumentIds) -> NDArray[np.int32]:
         """Return |D|, [documents]: the number of distinct fingerprints of each document; 0 for an absent one."""
         with self.snapshot():
             return self._postings.sizes(form, documents)
@@ -302,7 +302,7 @@ class CodeIndex:
         """True if the index has vectors and was opened with its encoder, so that `candidates_by_vector` works."""
         return self._encoder is not None
 
-    def candidates_by_vector(self, text: str, n: int = CANDIDATES) -> tuple[Ids, Float32Array]:
+    def candidates_by_vector(self, text: str, n: int = CANDIDATES) -> tuple[DocumentIds, Float32Array]:
         """Return the n documents with the nearest vectors: numbers and cosine similarities, nearest first.
 
         Raises:

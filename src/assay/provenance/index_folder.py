@@ -19,7 +19,7 @@ from filelock import FileLock, Timeout
 from assay.errors import AssayError, CorpusIndexError
 from assay.files import sync_folder
 from assay.provenance.catalogue import Catalogue
-from assay.retrieval import Postings, Profile, VectorIndex, writing
+from assay.retrieval import Postings, Profile, VectorIndex, durable_writer
 from assay.types import Encoder
 
 INDEX_FORMAT = 1
@@ -62,7 +62,7 @@ def make_folder(folder: Path, profile: Profile, encoder: Encoder | None) -> None
     if encoder is not None:
         VectorIndex.create(folder / VECTORS, encoder.dimensions)
     # last: a folder without it is not an index, so a killed process never leaves half of one
-    with writing(folder / DESCRIPTION) as file:
+    with durable_writer(folder / DESCRIPTION) as file:
         file.write(json.dumps(description_content(profile, encoder), indent=1).encode())
     sync_folder(folder)
 

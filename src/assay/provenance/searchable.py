@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from assay.provenance.confidence import IndexCalibration
 from assay.provenance.document import Document
 from assay.provenance.stored import AddCounts, IndexInfo, SeenFile, StoredDocument
-from assay.retrieval import CANDIDATES, Form, Hashes, Ids, Overlap, Profile
+from assay.retrieval import CANDIDATES, DocumentIds, Form, Hashes, Overlap, Profile
 from assay.types import Float32Array
 
 
@@ -54,11 +54,11 @@ class Searchable(Protocol):
         """Return documents that share these fingerprints, which are in text order."""
         ...
 
-    def shared(self, form: Form, hashes: Hashes, documents: Ids) -> NDArray[np.int32]:
+    def shared(self, form: Form, hashes: Hashes, documents: DocumentIds) -> NDArray[np.int32]:
         """Return |Q ∩ D|, [documents]: the number of distinct ones of these hashes in each document."""
         ...
 
-    def sizes(self, form: Form, documents: Ids) -> NDArray[np.int32]:
+    def sizes(self, form: Form, documents: DocumentIds) -> NDArray[np.int32]:
         """Return |D|, [documents]: the number of distinct fingerprints of each document; 0 for an absent one."""
         ...
 
@@ -66,7 +66,7 @@ class Searchable(Protocol):
         """Return the number of documents that contain each of these hashes."""
         ...
 
-    def candidates_by_vector(self, text: str, n: int = CANDIDATES) -> tuple[Ids, Float32Array]:
+    def candidates_by_vector(self, text: str, n: int = CANDIDATES) -> tuple[DocumentIds, Float32Array]:
         """Return the n documents nearest by vector: numbers and cosine similarities, nearest first."""
         ...
 

@@ -21,7 +21,7 @@ from assay.provenance.searchable import Searchable
 from assay.provenance.spans import spans
 from assay.provenance.stored import StoredDocument
 from assay.reports import Report, TabularResult
-from assay.retrieval import CANDIDATES, Fingerprints, Ids, RankBy, fingerprint
+from assay.retrieval import CANDIDATES, DocumentIds, Fingerprints, RankBy, fingerprint
 from assay.types import Float64Array, Match, Span
 
 MOST_TIED = 100
@@ -148,7 +148,7 @@ class RankedCandidates:
 
     query: SearchQuery
     candidates: Candidates
-    order: Ids
+    order: DocumentIds
     keys: tuple[Float64Array, ...]
 
 

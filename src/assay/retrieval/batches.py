@@ -6,7 +6,7 @@ from itertools import accumulate
 import numpy as np
 
 from assay.languages import LexicalRules, Marks, lexical_rules
-from assay.retrieval.canonical import Form, visible
+from assay.retrieval.canonical import Form, visible_code_points
 from assay.retrieval.compiled import compiled
 from assay.retrieval.fingerprints import Fingerprints, fingerprint
 from assay.retrieval.hashing import BASE, Hashes, mixed, mixed_grams
@@ -127,7 +127,8 @@ def _hashes(
         starts, stops, kinds, _ = scan(own_letters, marks)
         if characters[0]:
             comments = kinds == COMMENT
-            units, _ = visible(own_letters, code_points[bounds[at] : bounds[at + 1]], starts[comments], stops[comments])
+            own_points = code_points[bounds[at] : bounds[at + 1]]
+            units, _ = visible_code_points(own_letters, own_points, starts[comments], stops[comments])
             if len(units) >= characters[0]:
                 hashes = mixed_grams(units, characters[0], base)
                 for position in window_minima(hashes, min(characters[1], len(hashes))):

@@ -48,7 +48,8 @@ def characters(source: Source, regions: Regions) -> Canonical:
     are removed, also inside literals. Case and Unicode normalisation form are kept.
     """
     comments = regions.kinds == COMMENT
-    return Canonical(*visible(source.letters, source.code_points, regions.starts[comments], regions.stops[comments]))
+    starts, stops = regions.starts[comments], regions.stops[comments]
+    return Canonical(*visible_code_points(source.letters, source.code_points, starts, stops))
 
 
 @compiled
@@ -58,7 +59,7 @@ def is_continuation(letters: Letters, at: int) -> bool:
 
 
 @compiled
-def visible(letters: Letters, code_points: Units, starts: Offsets, stops: Offsets) -> tuple[Units, Offsets]:
+def visible_code_points(letters: Letters, code_points: Units, starts: Offsets, stops: Offsets) -> tuple[Units, Offsets]:
     """Return the visible code points outside the comments, and their offsets."""
     units = np.empty(len(letters) + 1, code_points.dtype)
     offsets = np.empty(len(letters) + 1, np.int64)

@@ -1,7 +1,7 @@
-"""A folder of immutable files, and numbered manifests that say which of them count.
+"""A folder of immutable files, and numbered manifests that list the valid ones.
 
-A writer puts new files beside the old ones and then publishes a manifest with the next number; files that no manifest
-names are nothing. Manifests appear whole or not at all, so a process killed at any moment leaves the last published
+A writer adds new files beside the old ones and then publishes a manifest with the next number; files that no manifest
+lists are ignored. A manifest is written atomically, so a process that is killed at any moment leaves the last published
 state, and a reader keeps the state that it opened while the next one is written.
 """
 
@@ -17,19 +17,19 @@ from typing import Any
 from assay.errors import CorpusIndexError
 from assay.files import cannot_write, durable_file
 
-MANIFEST = re.compile(r"manifest-(\d{10})\.json")
+MANIFEST_NAME = re.compile(r"manifest-(\d{10})\.json")
 
 
 def published(folder: Path) -> list[int]:
-    """Numbers of the manifests in a folder, ascending."""
-    return sorted(int(found[1]) for path in folder.iterdir() if (found := MANIFEST.fullmatch(path.name)))
+    """Return the numbers of the manifests in a folder, ascending."""
+    return sorted(int(match[1]) for path in folder.iterdir() if (match := MANIFEST_NAME.fullmatch(path.name)))
 
 
-def read_manifest(folder: Path, generation: int) -> dict[str, Any]:
+def read_generation(folder: Path, generation: int) -> dict[str, Any]:
     """Return the content of a manifest.
 
     Raises:
-        FileNotFoundError: it is not there; a writer may have replaced it.
+        FileNotFoundError: it is absent; a writer may have replaced it.
         CorpusIndexError: it is damaged.
     """
     path = _path(folder, generation)
@@ -44,7 +44,7 @@ def read_manifest(folder: Path, generation: int) -> dict[str, Any]:
 
 
 def publish(folder: Path, generation: int, manifest: Mapping[str, object]) -> None:
-    """Write a manifest: after this call it is there, and so is every file written before it, whatever happens.
+    """Write a manifest; after this call it and every file written before it survive a crash of the machine.
 
     Raises:
         CorpusIndexError: the disk is full, or the folder cannot be written.
@@ -59,17 +59,18 @@ def publish(folder: Path, generation: int, manifest: Mapping[str, object]) -> No
 
 
 def sweep(folder: Path, keep: Mapping[int, set[str]]) -> None:
-    """Delete the manifests that are not to be kept, and the files that none of the kept ones names."""
-    wanted = {_path(folder, generation).name for generation in keep}.union(*keep.values())
+    """Delete all manifests except those of `keep`, and the files that these do not list."""
+    kept = {_path(folder, generation).name for generation in keep}.union(*keep.values())
     for path in folder.iterdir():
-        if path.name not in wanted:
-            with suppress(OSError):  # held open elsewhere, on a system that does not delete such files: next time
+        if path.name not in kept:
+            # a file that another process has open cannot be deleted on some systems: it is deleted the next time
+            with suppress(OSError):
                 path.unlink()
 
 
 @contextmanager
-def writing(path: Path) -> Iterator[Any]:
-    """A new file, on disk when the block ends; nothing of it stays where the block fails.
+def durable_writer(path: Path) -> Iterator[Any]:
+    """Open a new file, which is on disk when the block ends, and deleted if the block fails.
 
     Raises:
         CorpusIndexError: the disk is full, or the file cannot be written.
@@ -87,7 +88,7 @@ def writing(path: Path) -> Iterator[Any]:
 
 def unwritable(path: Path, error: OSError) -> CorpusIndexError:
     """Return the error for a file that cannot be written."""
-    return CorpusIndexError(f"{cannot_write(path, error)}; what was committed before is untouched")
+    return CorpusIndexError(f"{cannot_write(path, error)}; the last commit is unchanged")
 
 
 def _path(folder: Path, generation: int) -> Path:

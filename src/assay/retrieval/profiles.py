@@ -14,16 +14,16 @@ RankBy = Literal["length", "containment", "jaccard"]
 
 @dataclass(frozen=True, slots=True)
 class Channel:
-    """One canonical form and how it is winnowed.
+    """Canonical form and parameters of the winnowing.
 
     Attributes:
         form: "characters" or "tokens".
-        k: units in a gram: what is shorter is never matched.
-        w: grams in a window: a shared run of w + k - 1 units is always matched.
+        k: units in a gram; shorter runs are never matched.
+        w: grams in a window; a shared run of w + k - 1 units is always matched.
         hash: "mixed-64", or "sha1-16" for characters.
 
     Raises:
-        AssayError: a form or a hash of no such name, or a k or w out of range.
+        AssayError: an unknown form or hash, or a k or w out of range.
     """
 
     form: Form

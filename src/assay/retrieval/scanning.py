@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from assay.languages import BackQuote, DoubleQuote, Marks, Raw, SingleQuote, Slashes
 from assay.retrieval.compiled import compiled
-from assay.retrieval.source import LAYOUT, LINE_FEED, RETURN, SEPARATOR, WORD, Offsets
+from assay.retrieval.source import LAYOUT, LINE_FEED, RETURN, SEPARATOR, WORD_CLASS, Offsets
 from assay.types import BooleanArray
 
 Letters = NDArray[np.uint8]
@@ -25,7 +25,7 @@ DOLLAR, COLON, POINT, EQUALS, GREATER, BANG = (ord(mark) for mark in "$:.=>!")
 
 # Kinds of marks whose region may have no end. The first such mark of a kind costs a search to the end of the text, so
 # marks of that kind are ignored after it: the time stays linear.
-BLOCK, TRIPLE_DOUBLE, TRIPLE_SINGLE, BACK_QUOTE, PLAIN_RAW, HASHED_RAW, SPANNING, KINDS_OF_MARKS = range(8)
+BLOCK_COMMENT, TRIPLE_DOUBLE, TRIPLE_SINGLE, BACK_QUOTE, PLAIN_RAW, HASHED_RAW, SPANNING, KINDS_OF_MARKS = range(8)
 
 FIELD_LEVELS = 3
 TEMPLATE_LEVELS = 32
@@ -36,7 +36,7 @@ BLANKS_BEFORE_EXPRESSION = 64
 LONGEST_KEYWORD = 10
 
 WORD_LETTERS = np.zeros(256, np.bool_)
-WORD_LETTERS[[*b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_", WORD]] = True
+WORD_LETTERS[[*b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_", WORD_CLASS]] = True
 DIGITS = np.zeros(256, np.bool_)
 DIGITS[[*b"0123456789"]] = True
 MARKS = np.zeros(256, np.bool_)
@@ -418,7 +418,7 @@ def expression(letters: Letters, at: int) -> int:
 @compiled
 def flags_end(letters: Letters, at: int) -> int:
     """Return the offset after the letters that follow a regular expression."""
-    while at < len(letters) and WORD_LETTERS[letters[at]] and letters[at] > ord("9") and letters[at] != WORD:
+    while at < len(letters) and WORD_LETTERS[letters[at]] and letters[at] > ord("9") and letters[at] != WORD_CLASS:
         at += 1
     return at
 
@@ -485,8 +485,8 @@ def at_slash(letters: Letters, at: int, marks: Marks, may_open: BooleanArray) ->
     after = letters[at + 1] if at + 1 < len(letters) else LAYOUT
     if after == SLASH and marks.slashes != Slashes.NOTHING:
         return line_comment(letters, at, marks.slashes), COMMENT, KINDS_OF_MARKS, 1
-    if after == STAR and marks.nesting > 0 and may_open[BLOCK]:
-        return block_comment(letters, at, marks.nesting), COMMENT, BLOCK, 2
+    if after == STAR and marks.nesting > 0 and may_open[BLOCK_COMMENT]:
+        return block_comment(letters, at, marks.nesting), COMMENT, BLOCK_COMMENT, 2
     if after not in (SLASH, STAR) and marks.expressions:
         return expression(letters, at), REGEX, KINDS_OF_MARKS, 1
     return NO_OPENING

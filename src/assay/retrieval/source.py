@@ -16,7 +16,7 @@ Units = NDArray[np.uint8] | NDArray[np.uint32] | NDArray[np.uint64]
 LINE_FEED, RETURN = ord("\n"), ord("\r")
 
 # Classes of characters that are not ASCII, as bytes that ASCII does not use.
-WORD = 0xFF
+WORD_CLASS = 0xFF
 SYMBOL = 0xFE
 SEPARATOR = 0xFD  # U+2028 and U+2029: layout, and the end of a line in JavaScript
 LAYOUT = 0x20
@@ -33,7 +33,7 @@ class Source:
         text: unchanged.
         code_points: [n], uint8 if the text is ASCII, else uint32. No Unicode normalisation.
         letters: uint8 [n]. An ASCII character is itself; any other is replaced by its class: `LAYOUT`, `SEPARATOR`,
-            `WORD` or `SYMBOL`.
+            `WORD_CLASS` or `SYMBOL`.
     """
 
     text: str
@@ -100,4 +100,4 @@ def _class_of(character: str) -> int:
         return SEPARATOR
     if category in INVISIBLE_CATEGORIES:
         return LAYOUT
-    return WORD if category[0] in WORD_CATEGORIES else SYMBOL
+    return WORD_CLASS if category[0] in WORD_CATEGORIES else SYMBOL

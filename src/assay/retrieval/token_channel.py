@@ -11,14 +11,14 @@ from assay.retrieval.compiled import compiled
 from assay.retrieval.hashing import Hashes, mixed
 from assay.retrieval.regions import COMMENT, Regions
 from assay.retrieval.scanning import DIGITS, HASH, POINT, WORD_LETTERS, Letters
-from assay.retrieval.source import WORD, Offsets, Source
+from assay.retrieval.source import WORD_CLASS, Offsets, Source
 from assay.types import BooleanArray
 
 # The code of a token, before it is mixed: the byte of an operator, one of the codes below, or the letters of a reserved
 # word as a number, which is larger than all of these.
-NAME = np.uint64(0x100)
-NUMBER = np.uint64(0x101)
-LITERAL = np.uint64(0x102)  # + kind of the region
+NAME_TOKEN = np.uint64(0x100)
+NUMBER_TOKEN = np.uint64(0x101)
+LITERAL_TOKENS = np.uint64(0x102)  # + kind of the region
 
 LONGEST_RESERVED = 16
 """Letters of a reserved word; longer words are names."""
@@ -27,8 +27,8 @@ EIGHT = 8  # letters that fit 64 bits
 SECOND_HALF = np.uint64(0x9FB21C651E98DF25)
 PLUS, MINUS, SMALL = ord("+"), ord("-"), 0x20
 
-LETTERS = np.zeros(256, np.bool_)
-LETTERS[[*(string.ascii_letters + "_").encode()]] = True
+NAME_LETTERS = np.zeros(256, np.bool_)
+NAME_LETTERS[[*(string.ascii_letters + "_").encode()]] = True
 POINT_IS_ACCESS_AFTER = np.zeros(256, np.bool_)
 POINT_IS_ACCESS_AFTER[[*b")]."]] = True
 
@@ -53,7 +53,7 @@ def tokens(source: Source, regions: Regions, rules: LexicalRules) -> Canonical:
 def word_table(marks: str) -> BooleanArray:
     """Return for each letter whether a word may contain it, bool [256]."""
     table = np.zeros(256, np.bool_)
-    table[[*(string.ascii_letters + string.digits + "_" + marks).encode(), WORD]] = True
+    table[[*(string.ascii_letters + string.digits + "_" + marks).encode(), WORD_CLASS]] = True
     return table
 
 
@@ -103,7 +103,7 @@ def joins(letters: Letters, at: int, head: int) -> bool:
     after_number = head < at and DIGITS[letters[head]]
     if letters[at] == POINT:
         if after_number:
-            is_suffix = not (LETTERS[after] and LETTERS[further])
+            is_suffix = not (NAME_LETTERS[after] and NAME_LETTERS[further])
             return after != POINT and is_suffix and (DIGITS[before] or DIGITS[after])
         return head == at and DIGITS[after] and not (POINT_IS_ACCESS_AFTER[before] or WORD_LETTERS[before])
     if not after_number or not DIGITS[after]:
@@ -155,7 +155,7 @@ def token_codes(
                 code = spelling(letters, cursor, stop)
                 after_mark = count > 0 and codes[count - 1] == HASH
                 if not (is_among(code, reserved) or (after_mark and is_among(code, directives))):
-                    code = NUMBER if DIGITS[letter] or letter == POINT else NAME
+                    code = NUMBER_TOKEN if DIGITS[letter] or letter == POINT else NAME_TOKEN
             elif is_continuation(letters, cursor):
                 cursor += 1
                 continue
@@ -170,10 +170,10 @@ def token_codes(
                 continue
             start = bound
             # a short name directly before an opening quote is the prefix of the literal: rb"…", u8R"…"
-            touches = count > 0 and stops[count - 1] == bound and codes[count - 1] == NAME
+            touches = count > 0 and stops[count - 1] == bound and codes[count - 1] == NAME_TOKEN
             if touches and bound - starts[count - 1] <= prefix:
                 count -= 1
                 start = starts[count]
-            codes[count], starts[count], stops[count] = LITERAL + np.uint64(kinds[region]), start, cursor
+            codes[count], starts[count], stops[count] = LITERAL_TOKENS + np.uint64(kinds[region]), start, cursor
             count += 1
     return codes[:count].copy(), starts[:count].copy(), stops[:count].copy()

@@ -10,11 +10,13 @@ from assay.retrieval.compiled import compiled
 from assay.retrieval.hashing import GramHash, Hashes
 from assay.retrieval.source import Offsets, Units
 
-CHUNK = 1 << 15
-LONGEST_WINDOW = CHUNK
+AT_ONCE = 1 << 15
+"""Windows at a time."""
+
+LONGEST_WINDOW = AT_ONCE
 
 
-def winnow(units: Units, *, k: int, w: int, gram_hash: GramHash, chunk: int = CHUNK) -> tuple[Hashes, Offsets]:
+def winnow(units: Units, *, k: int, w: int, gram_hash: GramHash, chunk: int = AT_ONCE) -> tuple[Hashes, Offsets]:
     """Return the fingerprints of a sequence: the minimum of every window of w hashes, the rightmost of equal ones.
 
     Two sequences that share a run of w + k - 1 units share a fingerprint. Neighbouring fingerprints are at most w

@@ -1,8 +1,8 @@
-"""Variants that a language model writes (000, Table 7), compared with the original as strictly as our own.
+"""Variants that a language model writes (000, Table 7), verified as strictly as our own.
 
-A version counts only where the deterministic engine could have written it: names that may change, changed at all of
-their places, to names that mean nothing else; and then the verifier must accept it. Rejected versions are counted by
-their reasons, and new ones requested within a budget.
+A version is accepted only if the deterministic engine could have written it: names that may change are changed at all
+of their places, to names that are not in use; and the verifier must accept it. Rejected versions are counted by their
+reasons, and new ones are requested within a budget.
 """
 
 import re
@@ -18,6 +18,7 @@ from assay.languages import LANGUAGES
 from assay.types import Generator, Unread
 
 ROUNDS = 3
+TEMPERATURE = 0.8
 
 NO_LIST = "the reply is not a list of strings"
 UNCHANGED = "the version is the original"
@@ -66,8 +67,6 @@ def written_variants(
     rounds: int = ROUNDS,
     kinds: Collection[Kind] = KINDS,
     keep: Collection[str] = (),
-    temperature: float = 0.8,
-    addition: str = AS_JSON,
 ) -> tuple[WrittenVariants, ...]:
     """Return at most n verified variants of each text, written by a model.
 
@@ -82,8 +81,6 @@ def written_variants(
         rounds: requests for each text at most, each for ten versions.
         kinds: "function", "variable" or both.
         keep: names to leave alone.
-        temperature: of the model.
-        addition: what follows the paper's words in the prompt.
 
     Raises:
         ValueError: n or rounds is below 1, or there are no variants in that language.
@@ -99,10 +96,10 @@ def written_variants(
         if not lacking:
             break
         prompts = [
-            (renaming_prompt(draft.text, language=title, addition=addition), VERSIONS * len(draft.text))
+            (renaming_prompt(draft.text, language=title, addition=AS_JSON), VERSIONS * len(draft.text))
             for draft in lacking
         ]
-        answers = replies(generator, prompts, temperature=temperature, seed=seed + turn)
+        answers = replies(generator, prompts, temperature=TEMPERATURE, seed=seed + turn)
         for draft, reply in zip(lacking, answers, strict=True):
             draft.read(reply)
     return tuple(draft.result() for draft in drafts)

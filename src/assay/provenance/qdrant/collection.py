@@ -7,7 +7,7 @@ from typing import Any
 from qdrant_client import QdrantClient, models
 
 from assay.provenance.qdrant.connection import Calls
-from assay.retrieval import IN_SIGHT
+from assay.retrieval import EF_SEARCH
 
 PAGE = 256
 """Points that one request reads."""
@@ -71,7 +71,7 @@ class Collection:
                 using=using,
                 limit=most,
                 with_payload=list(fields) or False,
-                search_params=models.SearchParams(hnsw_ef=IN_SIGHT) if isinstance(query, list) else None,
+                search_params=models.SearchParams(hnsw_ef=EF_SEARCH) if isinstance(query, list) else None,
             )
         ).points
 

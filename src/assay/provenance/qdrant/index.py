@@ -37,9 +37,9 @@ from assay.provenance.qdrant.points import (
 from assay.provenance.stored import AddCounts, IndexInfo, SeenFile, StoredDocument, storable
 from assay.retrieval import (
     CANDIDATES,
+    DocumentIds,
     Form,
     Hashes,
-    Ids,
     Overlap,
     Profile,
     fingerprint_hashes,
@@ -271,11 +271,11 @@ class QdrantIndex:
         with self.snapshot():
             return self._lists.overlap(form, hashes, candidates)
 
-    def shared(self, form: Form, hashes: Hashes, documents: Ids) -> NDArray[np.int32]:
+    def shared(self, form: Form, hashes: Hashes, documents: DocumentIds) -> NDArray[np.int32]:
         """Return |Q ∩ D|, [documents]: the number of distinct ones of these hashes in each document."""
         return self._lists.shared(form, hashes, documents)
 
-    def sizes(self, form: Form, documents: Ids) -> NDArray[np.int32]:
+    def sizes(self, form: Form, documents: DocumentIds) -> NDArray[np.int32]:
         """Return |D|, [documents]: the number of distinct fingerprints of each document; 0 for an absent one."""
         return self._lists.sizes(form, documents)
 
@@ -293,7 +293,7 @@ class QdrantIndex:
         """True if the index has vectors and was opened with its encoder, so that `candidates_by_vector` works."""
         return self._encoder is not None
 
-    def candidates_by_vector(self, text: str, n: int = CANDIDATES) -> tuple[Ids, Float32Array]:
+    def candidates_by_vector(self, text: str, n: int = CANDIDATES) -> tuple[DocumentIds, Float32Array]:
         """Return the n documents with the nearest vectors: numbers and cosine similarities, nearest first.
 
         Raises:

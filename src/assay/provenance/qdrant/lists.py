@@ -12,7 +12,17 @@ from numpy.typing import NDArray
 from assay.provenance.qdrant.collection import Collection
 from assay.provenance.qdrant.layout import has_form
 from assay.provenance.qdrant.points import sparse, unpack_hashes
-from assay.retrieval import MOST_DOCUMENTS, READING, Form, Hashes, Ids, Overlap, Profile, choose, keys_of
+from assay.retrieval import (
+    MOST_DOCUMENTS,
+    POSTINGS_READ,
+    DocumentIds,
+    Form,
+    Hashes,
+    Overlap,
+    Profile,
+    choose_lists,
+    keys_of,
+)
 
 _T = TypeVar("_T")
 
@@ -72,9 +82,9 @@ class FingerprintLists:
         _, first = np.unique(hashes, return_index=True)
         query = hashes[np.sort(first)]
         search = self._profile.search
-        most = min(READING, MOST_DOCUMENTS if search.common is None else int(search.common * self.count()))
+        most = min(POSTINGS_READ, MOST_DOCUMENTS if search.common is None else int(search.common * self.count()))
         frequencies = self.frequencies(form, query)
-        chosen = choose(frequencies, keys_of(query), most=most, budget=search.budget, reading=READING)
+        chosen = choose_lists(frequencies, keys_of(query), most=most, budget=search.budget, reading=POSTINGS_READ)
         documents = self._sharing(form, query[chosen], candidates)
         counts = self.shared(form, query[chosen], documents)
         # two fingerprints may have the same index of 31 bits: drop documents that share none of the full hashes
@@ -91,10 +101,10 @@ class FingerprintLists:
             too_common=too_common,
             absent=absent,
             left=len(query) - looked_up - absent - too_common,
-            found=len(documents),
+            matched=len(documents),
         )
 
-    def shared(self, form: Form, hashes: Hashes, documents: Ids) -> NDArray[np.int32]:
+    def shared(self, form: Form, hashes: Hashes, documents: DocumentIds) -> NDArray[np.int32]:
         """Return |Q ∩ D|, [documents]; exact, of all 64 bits."""
         hashes_by_document = self._hashes_of(documents)
         query = np.unique(hashes)
@@ -104,7 +114,7 @@ class FingerprintLists:
         ]
         return np.array(shared, np.int32)
 
-    def sizes(self, form: Form, documents: Ids) -> NDArray[np.int32]:
+    def sizes(self, form: Form, documents: DocumentIds) -> NDArray[np.int32]:
         """Return |D|, [documents]; 0 for an absent document."""
         hashes_by_document = self._hashes_of(documents)
         return np.array([len(hashes_by_document[number][form]) for number in documents.tolist()], np.int32)
@@ -131,7 +141,7 @@ class FingerprintLists:
         remembered: Answers | None = getattr(self._thread, "answers", None)
         return Answers() if remembered is None else remembered
 
-    def _sharing(self, form: Form, hashes: Hashes, most: int) -> Ids:
+    def _sharing(self, form: Form, hashes: Hashes, most: int) -> DocumentIds:
         """Return documents with at least one of these fingerprints, as the server ranks them."""
         if not len(hashes):
             return np.zeros(0, np.int64)
@@ -141,7 +151,7 @@ class FingerprintLists:
             by_document[int(point.id)] = self._unpacked(point.payload or {})
         return np.array([point.id for point in points], np.int64)
 
-    def _hashes_of(self, documents: Ids) -> Mapping[int, Mapping[Form, Hashes]]:
+    def _hashes_of(self, documents: DocumentIds) -> Mapping[int, Mapping[Form, Hashes]]:
         by_document = self._answers().hashes
         unknown = [number for number in documents.tolist() if number not in by_document]
         payloads = dict(self._documents.retrieve(unknown, ["hashes"])) if unknown else {}

@@ -1,4 +1,4 @@
-"""Fingerprint postings in one folder: immutable segments, what was added since, and what was removed."""
+"""Fingerprint postings in one folder: immutable segments, and the documents added and removed since."""
 
 import zlib
 from collections.abc import Mapping, Sequence
@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from assay.errors import CorpusIndexError
 from assay.retrieval.canonical import Form
-from assay.retrieval.generations import publish, published, read_manifest, sweep, writing
+from assay.retrieval.generations import durable_writer, publish, published, read_generation, sweep
 from assay.retrieval.hashing import Hashes
 from assay.retrieval.postings.keys import distinct, keys_of
 from assay.retrieval.postings.memtable import Memtable
@@ -20,19 +20,19 @@ from assay.retrieval.postings.policy import to_merge
 from assay.retrieval.postings.segment import VERSION, Segment
 from assay.retrieval.profiles import Profile
 
-READING = 6_000
-"""Postings that a query reads at most in one form: its cost does not grow with the index."""
+POSTINGS_READ = 6_000
+"""Postings of one form that a query reads at most, so that its cost does not grow with the index."""
 
 CANDIDATES = 100
 MOST_DOCUMENTS = (1 << 32) - 1
 
 
 class Postings:
-    """Documents by the fingerprints that they have.
+    """Documents by their fingerprints.
 
-    One writer and any number of readers use a folder at a time; who writes is settled by the caller. A reader sees what
-    was committed when it opened. What a writer adds is visible to itself at once, to others after `commit`, and gone if
-    the process ends before.
+    One writer and any number of readers use a folder at a time; the caller ensures that there is one writer. A reader
+    sees the last commit before it opened the index. Changes are visible to the writer at once, to others after
+    `commit`, and lost if the process ends before.
     """
 
     def __init__(self, folder: Path, profile: Profile, generation: int, segments: Sequence[Segment]) -> None:
@@ -43,14 +43,14 @@ class Postings:
         self._forms = tuple(channel.form for channel in profile.channels)
         self._memtable = Memtable(self._forms)
         self._sealed: Segment | None = None
-        self._numbers = max((_number(one.name) for one in segments), default=0)
-        self._highest = max((int(one.documents[-1]) for one in segments if len(one.documents)), default=-1)
+        self._numbers = max((_number(segment.name) for segment in segments), default=0)
+        self._highest = max((int(segment.documents[-1]) for segment in segments if len(segment.documents)), default=-1)
         self._kept: dict[int, set[str]] = {}
         self._changed = False
 
     @classmethod
     def create(cls, folder: Path, profile: Profile) -> Self:
-        """An empty index in a new folder."""
+        """Create an empty index in a new folder."""
         folder.mkdir(parents=True)
         postings = cls(folder, profile, 0, ())
         postings._publish(0)
@@ -60,22 +60,22 @@ class Postings:
     def open(
         cls, folder: Path, generation: int | None = None, *, writable: bool = False, damaged: bool = False
     ) -> Self:
-        """Open what was committed last, or as a certain generation.
+        """Open the last commit, or a given generation.
 
         Args:
-            folder: as `create` made it.
+            folder: of `create`.
             generation: number of a commit; None is the last one.
-            writable: also undo what a killed writer left after that generation.
-            damaged: leave out segments that cannot be read.
+            writable: open it for durable_writer, and delete the files of later, uncommitted changes.
+            damaged: ignore segments that cannot be read.
 
         Raises:
             CorpusIndexError: the folder, its manifest or a segment is damaged, half-written or of another version.
-            FileNotFoundError: the generation is gone: a writer has replaced it.
+            FileNotFoundError: the generation does not exist any more: a writer has replaced it.
         """
         if not folder.is_dir() or not (numbers := published(folder)):
             raise CorpusIndexError(f"{folder}: no postings here")
         generation = numbers[-1] if generation is None else generation
-        manifest = read_manifest(folder, generation)
+        manifest = read_generation(folder, generation)
         if manifest["version"] != VERSION:
             raise CorpusIndexError(
                 f"{folder}: postings of format {manifest['version']}, written by another version of assay; "
@@ -97,26 +97,26 @@ class Postings:
 
     @property
     def documents(self) -> int:
-        """Documents held."""
+        """Number of documents."""
         return sum(map(len, self._segments)) + len(self._memtable)
 
     @property
     def postings(self) -> int:
-        """Postings held, those of removed documents included until they are merged away."""
+        """Number of postings, those of removed documents included until their segments are merged."""
         return sum(segment.posting_count for segment in self._visible())
 
     @property
     def bytes(self) -> int:
-        """Size of the segments' files."""
+        """Size of the files of the segments."""
         return sum(segment.size for segment in self._segments)
 
     @property
     def segments(self) -> int:
-        """How many files the postings are in."""
+        """Number of segment files."""
         return len(self._segments)
 
     def ids(self) -> NDArray[np.int64]:
-        """All documents, ascending."""
+        """Return all documents, ascending."""
         parts = [segment.documents[segment.living] for segment in self._visible()]
         return np.sort(np.concatenate([np.zeros(0, np.uint32), *parts]).astype(np.int64))
 
@@ -125,7 +125,7 @@ class Postings:
 
         Args:
             document: 0 to 2^32 - 1.
-            hashes: of each form, in any order, repeated or not; a form that is left out has none.
+            hashes: of each form, in any order; repetitions do not matter, and a missing form has no hashes.
         """
         if not 0 <= document <= MOST_DOCUMENTS:
             raise CorpusIndexError(f"document {document}: expected a number from 0 to {MOST_DOCUMENTS}")
@@ -138,7 +138,7 @@ class Postings:
             self._spill()
 
     def remove(self, document: int) -> None:
-        """Remove a document; one that is not there stays absent."""
+        """Remove a document; an absent one is ignored."""
         if document in self._memtable:
             self._memtable.remove(document)
             self._sealed, self._changed = None, True
@@ -146,7 +146,7 @@ class Postings:
         self.remove_all(np.array([document], np.int64))
 
     def remove_all(self, documents: NDArray[np.int64]) -> None:
-        """Remove many at once."""
+        """Remove many documents at once; absent ones are ignored."""
         for document in documents.tolist() if len(self._memtable) else ():
             if document in self._memtable:
                 self._memtable.remove(document)
@@ -158,7 +158,7 @@ class Postings:
                 self._changed = True
 
     def commit(self, generation: int | None = None) -> None:
-        """Make everything since the last commit durable, and merge segments where there are many.
+        """Make all changes since the last commit durable, and merge segments if there are many.
 
         Raises:
             CorpusIndexError: the disk is full, or a segment to be merged is damaged; the last commit stands.
@@ -171,7 +171,7 @@ class Postings:
         self._publish(self.generation + 1 if generation is None else generation)
 
     def compact(self) -> None:
-        """Merge everything into as few segments as there can be; `commit` makes that durable.
+        """Merge all segments into as few as possible; `commit` makes that durable.
 
         Raises:
             CorpusIndexError: the disk is full or a segment is damaged; the last commit stands.
@@ -185,7 +185,7 @@ class Postings:
         """Read every segment in full.
 
         Raises:
-            CorpusIndexError: one is damaged; it is named.
+            CorpusIndexError: a segment is damaged; the error names it.
         """
         for segment in self._segments:
             try:
@@ -200,18 +200,18 @@ class Postings:
         *,
         budget: int | None = None,
         common: float | None = None,
-        reading: int = READING,
+        reading: int = POSTINGS_READ,
         candidates: int = CANDIDATES,
     ) -> Overlap:
-        """Documents that share fingerprints with a query.
+        """Return the documents that share fingerprints with a query.
 
         Args:
             form: of the hashes.
-            hashes: of the query, in text order; repetitions do not count.
-            budget: how many of them are looked up, rarest first within each region of the query; None: all.
-            common: those in a larger share of all documents are not looked up; None: none is too common by its share.
-            reading: how many postings are read in all.
-            candidates: how many documents are returned.
+            hashes: of the query, in text order; repetitions do not matter.
+            budget: fingerprints that are looked up at most, the rarest of each region of the query first; None: all.
+            common: share of the documents above which a fingerprint is not looked up; None: no such limit.
+            reading: postings that are read at most.
+            candidates: documents that are returned at most.
         """
         most = MOST_DOCUMENTS if common is None else int(common * self.documents)
         return overlap_of(
@@ -225,19 +225,19 @@ class Postings:
         )
 
     def shared(self, form: Form, hashes: Hashes, documents: NDArray[np.int64]) -> NDArray[np.int32]:
-        """|Q ∩ D|, how many distinct ones of these hashes each document has; exact, however common they are."""
+        """Return |Q ∩ D|: the number of distinct hashes of the query that each document has, always exact."""
         return shared_of(self._visible(), form, distinct(keys_of(hashes)), documents)
 
     def frequencies(self, form: Form, hashes: Hashes) -> NDArray[np.int64]:
-        """In how many documents each of these hashes stands."""
+        """Return the number of documents that have each of these hashes."""
         return frequencies_of(self._visible(), form, keys_of(hashes))
 
     def sizes(self, form: Form, documents: NDArray[np.int64]) -> NDArray[np.int32]:
-        """|D|, the number of distinct fingerprints of each document; 0 for one that is not there."""
+        """Return |D|: the number of distinct fingerprints of each document; 0 if it is absent."""
         return sizes_of(self._visible(), form, documents)
 
     def _visible(self) -> list[Segment]:
-        """All segments, with what is not in a file yet as the last one."""
+        """Return all segments; the documents that are not in a file yet are the last one."""
         if not len(self._memtable):
             return self._segments
         if self._sealed is None:
@@ -249,7 +249,7 @@ class Postings:
         if len(self._memtable):
             name = self._next_name()
             _, data = self._memtable.segment(name)
-            with writing(self.folder / name) as file:
+            with durable_writer(self.folder / name) as file:
                 file.write(data)
             self._segments.append(Segment.open(self.folder / name))
         self._memtable, self._sealed = Memtable(self._forms), None
@@ -258,10 +258,10 @@ class Postings:
         merged = []
         if any(len(segment) for segment in chosen):
             name = self._next_name()
-            with writing(self.folder / name) as file:
+            with durable_writer(self.folder / name) as file:
                 merge_segments(file, chosen)
             merged = [Segment.open(self.folder / name)]
-        self._segments = [one for one in self._segments if one not in chosen] + merged
+        self._segments = [segment for segment in self._segments if segment not in chosen] + merged
 
     def _next_name(self) -> str:
         self._numbers += 1
@@ -273,16 +273,17 @@ class Postings:
             entry: dict[str, Any] = {"name": segment.name}
             if len(segment.dead):
                 dead = f"{segment.name}.{generation}.dead"
-                with writing(self.folder / dead) as file:
+                with durable_writer(self.folder / dead) as file:
                     file.write(segment.dead.astype("<u4", copy=False).data)
                 entry |= {"dead": dead, "checksum": zlib.crc32(segment.dead.data)}
             entries.append(entry)
         manifest = {"version": VERSION, "profile": self.profile.content(), "segments": entries}
         publish(self.folder, generation, manifest)
         self.generation, self._changed = generation, False
-        # a reader that has just read the number of the one before still finds it
-        before = max((one for one in self._kept if one < generation), default=None)
-        self._kept = {one: self._kept[one] for one in (before,) if one is not None} | {generation: _files(manifest)}
+        # a reader that has just read the previous number can still open that generation
+        before = max((number for number in self._kept if number < generation), default=None)
+        self._kept = {} if before is None else {before: self._kept[before]}
+        self._kept[generation] = _files(manifest)
         sweep(self.folder, self._kept)
 
 

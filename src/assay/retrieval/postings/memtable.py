@@ -1,4 +1,4 @@
-"""What was added and is in no segment yet: arrays in the order of adding, sorted when they become a segment."""
+"""Documents that are not in a segment yet: arrays in the order of adding, sorted when they become a segment."""
 
 import io
 from array import array
@@ -15,11 +15,11 @@ from assay.retrieval.postings.segment import Segment
 from assay.retrieval.postings.writing import Block, write_segment
 
 SLOT_BITS = 16
-MOST_DOCUMENTS = 1 << SLOT_BITS
-"""A key and the slot of its document fit one 64-bit number, so one plain sort is all that a segment needs."""
+SLOTS = 1 << SLOT_BITS
+"""A key and the slot of its document fit one 64-bit number, so that a segment needs one sort."""
 
 MOST_FINGERPRINTS = 1 << 24
-"""128 MB a copy; sorting holds three."""
+"""A copy has 128 MB; sorting needs three copies."""
 
 
 class Memtable:
@@ -34,7 +34,7 @@ class Memtable:
         self._fingerprints = 0
 
     def __len__(self) -> int:
-        """Documents that were not removed."""
+        """Return the number of documents that were not removed."""
         return len(self._slots)
 
     def __contains__(self, document: int) -> bool:
@@ -42,11 +42,11 @@ class Memtable:
 
     @property
     def full(self) -> bool:
-        """Whether it has to become a segment before more is added."""
-        return len(self._documents) >= MOST_DOCUMENTS or self._fingerprints >= MOST_FINGERPRINTS
+        """True if it must become a segment before more is added."""
+        return len(self._documents) >= SLOTS or self._fingerprints >= MOST_FINGERPRINTS
 
     def add(self, document: int, hashes: Mapping[Form, Hashes]) -> None:
-        """Add a document that it does not hold."""
+        """Add a document that is not in it."""
         self._slots[document] = len(self._documents)
         self._documents.append(document)
         for form in self._forms:
@@ -56,22 +56,23 @@ class Memtable:
             self._fingerprints += len(keys)
 
     def remove(self, document: int) -> None:
-        """Forget a document that it holds."""
+        """Remove a document that is in it."""
         del self._slots[document]
 
     def segment(self, name: str) -> tuple[Segment, bytes]:
-        """All of it as a segment, and the bytes of its file."""
-        held = np.fromiter(self._slots.keys(), np.int64, len(self._slots))
+        """Return its content as a segment, and the bytes of its file."""
+        numbers = np.fromiter(self._slots.keys(), np.int64, len(self._slots))
         slots = np.fromiter(self._slots.values(), np.int64, len(self._slots))
-        order = np.argsort(held)
-        documents = held[order].astype(np.uint32)
+        order = np.argsort(numbers)
+        documents = numbers[order].astype(np.uint32)
+        # slots are in the order of adding; the rank of a document is its position in the ascending order of the segment
         ranks = np.full(len(self._documents), -1, np.int64)
         ranks[slots[order]] = np.arange(len(order))
         sizes: dict[Form, Documents] = {}
         blocks: dict[Form, Iterator[Block]] = {}
         for form in self._forms:
             packed = self._packed(form, ranks)
-            rank = (packed & np.uint64(MOST_DOCUMENTS - 1)).astype(np.int64)
+            rank = (packed & np.uint64(SLOTS - 1)).astype(np.int64)
             sizes[form] = np.bincount(rank, minlength=len(documents)).astype(np.uint32)
             blocks[form] = iter([(packed >> np.uint64(SLOT_BITS), documents[rank])])
         file = io.BytesIO()
@@ -80,11 +81,11 @@ class Memtable:
         return Segment.of(data, name), data
 
     def _packed(self, form: Form, ranks: NDArray[np.int64]) -> Keys:
-        """Keys in front of the ranks of their documents: ascending, each pair once."""
+        """Return pairs of key (high bits) and rank of the document (low bits): ascending, each pair once."""
         packed = np.concatenate([np.zeros(0, np.uint64), *self._keys[form]])
         packed <<= np.uint64(SLOT_BITS)
         rank = np.repeat(ranks, np.frombuffer(self._lengths[form], np.int64))
-        packed |= rank.astype(np.uint64) & np.uint64(MOST_DOCUMENTS - 1)
+        packed |= rank.astype(np.uint64) & np.uint64(SLOTS - 1)
         packed = packed[rank >= 0]
         packed.sort()
         if len(packed):

@@ -1,4 +1,4 @@
-"""Several segments as one, without what was removed: a block of buckets at a time."""
+"""Merging of segments into one, without removed documents: a block of buckets at a time."""
 
 from collections.abc import Iterator, Sequence
 from typing import BinaryIO
@@ -12,11 +12,11 @@ from assay.retrieval.postings.segment import Segment
 from assay.retrieval.postings.writing import LEAST_RADIX, Block, write_segment
 
 BLOCK_POSTINGS = 1 << 21
-"""Of one block, about: 25 MB, held three times."""
+"""Postings of one block, about 25 MB; three copies are in memory."""
 
 
 def merge_segments(file: BinaryIO, segments: Sequence[Segment]) -> None:
-    """Write one segment with all that these hold and that was not removed; no two hold the same living document.
+    """Write one segment with the living documents of these; a document is living in at most one of them.
 
     Raises:
         CorpusIndexError: one of them is damaged.
@@ -40,13 +40,13 @@ def _blocks(segments: Sequence[Segment], form: Form) -> Iterator[Block]:
     for first in range(0, buckets, width):
         runs = [_living(segment, form, first, min(first + width, buckets)) for segment in segments]
         while len(runs) > 1:
-            paired = [merge_postings(*one, *other) for one, other in zip(runs[::2], runs[1::2], strict=False)]
+            paired = [merge_postings(*left, *right) for left, right in zip(runs[::2], runs[1::2], strict=False)]
             runs = paired + runs[len(runs) - len(runs) % 2 :]
         yield runs[0]
 
 
 def _living(segment: Segment, form: Form, first: int, last: int) -> Block:
-    """Postings of a range of buckets of the coarsest directory, without removed documents."""
+    """Return the postings of a range of buckets of the coarsest directory, without removed documents."""
     postings = segment.forms[form]
     finer = KEY_BITS - LEAST_RADIX - postings.remainder_bits
     keys, documents = postings.keys_between(first << finer, last << finer)

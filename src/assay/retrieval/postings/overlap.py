@@ -1,7 +1,7 @@
-"""From the keys of a query to the documents that share them: which lists are read, and what they say.
+"""Search for the documents that share keys with a query.
 
-The answer depends on the documents that are held and on nothing else: not on the number of segments, the order of
-adding, or on what was removed before.
+The result depends only on the documents in the index: not on the number of segments, the order of adding, or documents
+that were removed before.
 """
 
 from collections.abc import Sequence
@@ -14,11 +14,10 @@ from assay.retrieval.canonical import Form
 from assay.retrieval.postings.kernels import Bounds, count_members, read_lists, tally
 from assay.retrieval.postings.keys import Keys
 from assay.retrieval.postings.segment import Segment
-
-Booleans = NDArray[np.bool_]
+from assay.types import BooleanArray
 
 REGION = 16
-"""Fingerprints of a query that compete with each other for look-ups; some 90 characters or tokens."""
+"""Fingerprints of one region of a query: about 90 characters or tokens."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -26,15 +25,16 @@ class Overlap:
     """Documents that share fingerprints with a query.
 
     Attributes:
-        documents: int64 [c], best first: most shared in what was read, then fewest fingerprints, then smallest number.
-        shared: int32 [c], how many distinct fingerprints of the query each has: exact, whatever was read.
-        sizes: int32 [c], how many distinct fingerprints each has.
-        query: distinct fingerprints of the query.
-        looked_up: of them, those whose documents were read.
-        too_common: those in more documents than `common` allows, or than may be read at all.
-        absent: those that no document has.
-        left: those that fell to the budget.
-        found: documents that share at least one of those looked up; c of them are returned.
+        documents: int64 [c], best first: most shared fingerprints in the lists that were read, then fewest
+            fingerprints, then smallest number.
+        shared: int32 [c], number of distinct fingerprints of the query that each has: exact, whichever lists were read.
+        sizes: int32 [c], number of distinct fingerprints of each.
+        query: number of distinct fingerprints of the query.
+        looked_up: how many of them were looked up.
+        too_common: how many are in more documents than `common` allows, or than may be read at all.
+        absent: how many no document has.
+        left: how many were not looked up because of the budget.
+        matched: number of documents that share a fingerprint that was looked up; c of them are returned.
     """
 
     documents: NDArray[np.int64]
@@ -45,7 +45,7 @@ class Overlap:
     too_common: int
     absent: int
     left: int
-    found: int
+    matched: int
 
     @property
     def containment(self) -> NDArray[np.float64]:
@@ -68,34 +68,35 @@ def overlap_of(
     reading: int,
     candidates: int,
 ) -> Overlap:
-    """Look up, choose, read, count.
+    """Return the documents that share keys with a query.
 
     Args:
-        segments: no document lives in two.
+        segments: a document is living in at most one.
         form: of the keys.
         keys: distinct, in text order.
         most: lists of more documents are not read.
-        budget: how many lists are read at most; None: as many as `reading` allows.
-        reading: how many postings are read at most.
-        candidates: how many documents are returned at most.
+        budget: largest number of lists that are read; None: as many as `reading` allows.
+        reading: largest number of postings that are read.
+        candidates: largest number of documents that are returned.
     """
     lists = [segment.forms[form].lists(keys) for segment in segments]
     most = min(most, reading)
     frequencies = np.zeros(len(keys), np.int64)
-    for segment, of_segment in zip(segments, lists, strict=True):
-        frequencies += segment.frequencies(form, of_segment, most)
-    chosen = choose(frequencies, keys, most=most, budget=budget, reading=reading)
+    for segment, segment_lists in zip(segments, lists, strict=True):
+        frequencies += segment.frequencies(form, segment_lists, most)
+    chosen = choose_lists(frequencies, keys, most=most, budget=budget, reading=reading)
     documents, counts = _counted(segments, form, lists, chosen)
-    found = len(documents)
+    matched = len(documents)
     documents, counts, sizes = _best(segments, form, documents, counts, candidates)
     shared = counts.copy()
+    # the lists that were not read are searched for the candidates only, which makes their counts exact
     rest = ~chosen & (frequencies > 0)
     ascending = np.argsort(documents) if rest.any() else np.zeros(0, np.int64)
     for segment, (starts, stops) in zip(segments, lists, strict=True):
-        mine = ascending[segment.holds(documents[ascending])]
-        if len(mine):
+        in_segment = ascending[segment.holds(documents[ascending])]
+        if len(in_segment):
             postings = segment.forms[form].postings
-            shared[mine] += count_members(postings, starts, stops, rest, documents[mine])
+            shared[in_segment] += count_members(postings, starts, stops, rest, documents[in_segment])
     looked_up = int(chosen.sum())
     absent, too_common = int((frequencies == 0).sum()), int((frequencies > most).sum())
     return Overlap(
@@ -107,35 +108,37 @@ def overlap_of(
         too_common=too_common,
         absent=absent,
         left=len(keys) - looked_up - absent - too_common,
-        found=found,
+        matched=matched,
     )
 
 
 def shared_of(segments: Sequence[Segment], form: Form, keys: Keys, documents: NDArray[np.int64]) -> NDArray[np.int32]:
-    """How many of these distinct keys each document has; 0 for one that no segment holds."""
+    """Return the number of these distinct keys that each document has; 0 if no segment contains it."""
     shared = np.zeros(len(documents), np.int32)
     ascending = np.argsort(documents, kind="stable")
     every = np.ones(len(keys), np.bool_)
     for segment in segments:
-        mine = ascending[segment.holds(documents[ascending])]
-        if len(mine):
-            of_form = segment.forms[form]
-            shared[mine] = count_members(of_form.postings, *of_form.lists(keys), every, documents[mine])
+        in_segment = ascending[segment.holds(documents[ascending])]
+        if len(in_segment):
+            form_postings = segment.forms[form]
+            shared[in_segment] = count_members(
+                form_postings.postings, *form_postings.lists(keys), every, documents[in_segment]
+            )
     return shared
 
 
 def frequencies_of(segments: Sequence[Segment], form: Form, keys: Keys) -> Bounds:
-    """In how many documents each key stands, int64 [n]."""
+    """Return the number of documents of each key, int64 [n]."""
     frequencies = np.zeros(len(keys), np.int64)
     for segment in segments:
         frequencies += segment.frequencies(form, segment.forms[form].lists(keys), np.iinfo(np.int64).max)
     return frequencies
 
 
-def choose(frequencies: Bounds, keys: Keys, *, most: int, budget: int | None, reading: int) -> Booleans:
-    """Which lists are read: the rarest of every region first, then the next of every region, until the budget is spent.
+def choose_lists(frequencies: Bounds, keys: Keys, *, most: int, budget: int | None, reading: int) -> BooleanArray:
+    """Choose the lists to read: the rarest of every region, then the next rarest of every region, within the budget.
 
-    So the rare fingerprints of one region cannot eat what the others need. Equally rare ones go by key.
+    So the rare fingerprints of one region do not use up the budget of the others. Equally rare ones are ordered by key.
     """
     chosen = np.zeros(len(keys), np.bool_)
     eligible = np.flatnonzero((frequencies > 0) & (frequencies <= most))
@@ -145,6 +148,7 @@ def choose(frequencies: Bounds, keys: Keys, *, most: int, budget: int | None, re
     regions = eligible // REGION
     of_region = np.lexsort((keys[eligible], frequencies[eligible], regions))
     eligible, regions = eligible[of_region], regions[of_region]
+    # the turn of a list is its rank within its region, the rarest first
     begins = np.searchsorted(regions, regions)
     turns = np.arange(len(eligible)) - begins
     order = eligible[np.lexsort((keys[eligible], frequencies[eligible], turns))]
@@ -162,16 +166,16 @@ def choose(frequencies: Bounds, keys: Keys, *, most: int, budget: int | None, re
 
 
 def _counted(
-    segments: Sequence[Segment], form: Form, lists: Sequence[tuple[Bounds, Bounds]], chosen: Booleans
+    segments: Sequence[Segment], form: Form, lists: Sequence[tuple[Bounds, Bounds]], chosen: BooleanArray
 ) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
-    """Documents in the chosen lists, ascending, and in how many each stands."""
+    """Return the documents in the chosen lists, ascending, and the number of lists that contain each."""
     parts = [
         read_lists(segment.forms[form].postings, starts, stops, chosen, segment.dead)
         for segment, (starts, stops) in zip(segments, lists, strict=True)
     ]
-    found = parts[0] if len(parts) == 1 else np.concatenate([np.zeros(0, np.uint32), *parts])
-    found.sort()
-    documents, counts = tally(found)
+    documents_read = parts[0] if len(parts) == 1 else np.concatenate([np.zeros(0, np.uint32), *parts])
+    documents_read.sort()
+    documents, counts = tally(documents_read)
     return documents, counts
 
 
@@ -182,7 +186,7 @@ def _best(
     counts: NDArray[np.int32],
     candidates: int,
 ) -> tuple[NDArray[np.int64], NDArray[np.int32], NDArray[np.int32]]:
-    """The documents with the largest counts; of equal ones the nearest by Jaccard, with the fewest fingerprints."""
+    """Return the documents with the largest counts; among equal ones those with the fewest fingerprints."""
     if len(documents) > candidates:
         least = np.partition(counts, len(counts) - candidates)[len(counts) - candidates]
         kept = counts >= least
@@ -193,7 +197,7 @@ def _best(
 
 
 def sizes_of(segments: Sequence[Segment], form: Form, documents: NDArray[np.int64]) -> NDArray[np.int32]:
-    """|D| of each document; 0 for one that no segment holds."""
+    """Return |D| of each document; 0 if no segment contains it."""
     sizes = np.zeros(len(documents), np.int32)
     for segment in segments:
         sizes += segment.sizes(form, documents)

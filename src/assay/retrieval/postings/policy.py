@@ -1,4 +1,4 @@
-"""When segments are merged: so that a query meets few of them and no posting is rewritten often."""
+"""Choice of the segments to merge, so that a query reads few of them and no posting is rewritten often."""
 
 from collections.abc import Sequence
 
@@ -6,39 +6,39 @@ from assay.retrieval.postings.segment import Segment
 from assay.retrieval.postings.writing import MOST_POSTINGS
 
 FANOUT = 4
-"""Segments of about one size that become one: a posting is rewritten log4 of the growth times."""
+"""Segments of about the same size that are merged: a posting is rewritten log4(growth) times."""
 
 DEAD_SHARE = 0.25
-"""Of a segment's documents; where more were removed it is rewritten."""
+"""Share of the documents of a segment; if more were removed, the segment is rewritten."""
 
-SMALLEST = 1 << 16
-"""Postings; segments below are of one size."""
+LEAST_TIER_POSTINGS = 1 << 16
+"""Segments of fewer postings are in one tier."""
 
 
 def to_merge(segments: Sequence[Segment], *, everything: bool = False) -> list[Segment]:
-    """The segments that should be one; empty where all is well."""
+    """Return the segments to merge next; empty if none need be."""
     if everything:
         fitting = _fitting(segments)
-        return fitting if len(fitting) > 1 or any(len(one.dead) for one in fitting) else []
+        return fitting if len(fitting) > 1 or any(len(segment.dead) for segment in fitting) else []
     for segment in segments:
         if len(segment.dead) > DEAD_SHARE * len(segment.documents):
             return [segment]
-    for tier in sorted({_tier(one) for one in segments}):
-        up_to = _fitting([one for one in segments if _tier(one) <= tier])
-        if sum(_tier(one) == tier for one in up_to) >= FANOUT:
+    for tier in sorted({_tier(segment) for segment in segments}):
+        up_to = _fitting([segment for segment in segments if _tier(segment) <= tier])
+        if sum(_tier(segment) == tier for segment in up_to) >= FANOUT:
             return up_to
     return []
 
 
 def _tier(segment: Segment) -> int:
-    return (max(segment.posting_count // SMALLEST, 1).bit_length() - 1) // 2
+    return (max(segment.posting_count // LEAST_TIER_POSTINGS, 1).bit_length() - 1) // 2
 
 
 def _fitting(segments: Sequence[Segment]) -> list[Segment]:
-    """The smallest of them, as many as fit one segment."""
+    """Return the smallest segments, as many as fit into one."""
     fitting: list[Segment] = []
     total = 0
-    for segment in sorted(segments, key=lambda one: one.posting_count):
+    for segment in sorted(segments, key=lambda segment: segment.posting_count):
         total += segment.posting_count
         if total > MOST_POSTINGS:
             break

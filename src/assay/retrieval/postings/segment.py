@@ -1,15 +1,15 @@
-"""A segment: the postings of some documents in one immutable, memory-mapped file.
+"""A segment: the postings of several documents in one immutable, memory-mapped file.
 
     documents                     uint32 [D], ascending
     of each form
         sizes                     uint32 [D], distinct fingerprints of each document
-        directory                 uint32 [2^r + 1], where the postings begin whose keys share their first r bits
-        remainders                uint32 [n], the other 48 - r bits of each posting's key, ascending in each bucket
+        directory                 uint32 [2^r + 1], start of the postings whose keys share their first r bits
+        remainders                uint32 [n], the other 48 - r bits of the key of each posting, ascending in a bucket
         postings                  uint32 [n], its document, ascending among equal keys
     contents                      JSON: name, type, offset, length and CRC-32 of each section
     tail                          length and CRC-32 of the contents, version, magic: 20 bytes
 
-Little endian; sections begin at multiples of 64. What is half-written has no tail.
+Little endian; sections begin at multiples of 64. A half-written file has no tail.
 """
 
 import json
@@ -34,11 +34,11 @@ MAGIC = b"assayseg"
 TAIL = struct.Struct("<III8s")
 ALIGNMENT = 64
 CHECKED_ON_OPENING = 1 << 26
-"""Larger sections are checked by `check` and by every merge, not whenever the segment is opened."""
+"""Bytes of a section up to which its checksum is compared on opening; `check` and merges compare all sections."""
 
 
 def no_documents() -> Documents:
-    """An empty array like those of a segment: read-only."""
+    """Return an empty array that is read-only, as those of a segment."""
     nothing = np.zeros(0, np.uint32)
     nothing.flags.writeable = False
     return nothing
@@ -46,7 +46,7 @@ def no_documents() -> Documents:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class FormPostings:
-    """The postings of one form; see the head of this file."""
+    """Postings of one form; see the head of this file."""
 
     sizes: Documents
     directory: Documents
@@ -59,13 +59,14 @@ class FormPostings:
         return KEY_BITS - (len(self.directory) - 1).bit_length() + 1
 
     def lists(self, keys: Keys) -> tuple[Bounds, Bounds]:
-        """Where the list of each key starts and stops."""
+        """Return start and stop of the list of each key."""
         starts, stops = find_lists(self.directory, self.remainders, keys, self.remainder_bits)
         return starts, stops
 
     def keys_between(self, first_bucket: int, last_bucket: int) -> tuple[Keys, Documents]:
-        """Keys and documents of the postings in a range of buckets, the last one excluded."""
+        """Return keys and documents of the postings in a range of buckets, the last one excluded."""
         start, stop = int(self.directory[first_bucket]), int(self.directory[last_bucket])
+        # the directory has the leading bits of the keys: bucket b is repeated once for each of its postings
         begins = self.directory[first_bucket : last_bucket + 1]
         counts = (begins[1:] - begins[:-1]).astype(np.int64)
         keys = np.repeat(np.arange(first_bucket, last_bucket, dtype=np.uint64), counts)
@@ -76,11 +77,11 @@ class FormPostings:
 
 @dataclass(frozen=True, eq=False)
 class Segment:
-    """One segment, and which of its documents were removed since.
+    """One segment, and those of its documents that were removed since.
 
     Attributes:
         name: of the file.
-        documents: all that it holds, removed or not.
+        documents: all documents, removed or not.
         forms: their postings.
         dead: removed documents, ascending, read-only.
         size: bytes of the file.
@@ -114,10 +115,11 @@ class Segment:
 
     @classmethod
     def of(cls, data: mmap.mmap | bytes, name: str) -> Self:
-        """Read the bytes of a segment; nothing is copied."""
+        """Read the bytes of a segment, without copying them."""
         contents = _contents(data)
         sections = {
-            one: np.frombuffer(data, np.dtype("<u4"), length, offset) for one, (offset, length, _) in contents.items()
+            section: np.frombuffer(data, np.dtype("<u4"), length, offset)
+            for section, (offset, length, _) in contents.items()
         }
         names: tuple[Form, ...] = ("characters", "tokens")
         forms = {
@@ -127,31 +129,31 @@ class Segment:
             for form in names
             if f"{form}.sizes" in sections
         }
-        checksums = tuple((one, sections[one], contents[one][2]) for one in sections)
+        checksums = tuple((section, array, contents[section][2]) for section, array in sections.items())
         return cls(name, sections["documents"], forms, no_documents(), len(data), checksums)
 
     def __len__(self) -> int:
-        """Documents that were not removed."""
+        """Return the number of documents that were not removed."""
         return len(self.documents) - len(self.dead)
 
     @cached_property
     def posting_count(self) -> int:
-        """Postings of all forms, those of removed documents included."""
-        return sum(len(one.postings) for one in self.forms.values())
+        """Number of postings of all forms, those of removed documents included."""
+        return sum(len(form.postings) for form in self.forms.values())
 
     @cached_property
     def living(self) -> NDArray[np.bool_]:
-        """Of each document, whether it was not removed."""
+        """Mask of the documents that were not removed."""
         return ~np.isin(self.documents, self.dead, assume_unique=True)
 
     def without(self, dead: Documents) -> "Segment":
-        """The same segment with these documents, ascending, as the removed ones."""
+        """Return the same segment with these documents, ascending, as the removed ones."""
         dead = dead.astype(np.uint32)
         dead.flags.writeable = False
         return Segment(self.name, self.documents, self.forms, dead, self.size, self._checksums)
 
     def places(self, documents: NDArray[np.int64]) -> NDArray[np.int64]:
-        """Where each of these documents stands among its own; -1 for one that it does not hold, or no more."""
+        """Return the position of each document in `documents` of the segment; -1 if it is absent or removed."""
         documents = np.ascontiguousarray(documents)
         places = places_in(self.documents, documents)
         if len(self.dead):
@@ -159,20 +161,20 @@ class Segment:
         return places
 
     def holds(self, documents: NDArray[np.int64]) -> NDArray[np.bool_]:
-        """Which of these documents it holds and were not removed."""
-        held: NDArray[np.bool_] = self.places(documents) >= 0
-        return held
+        """Return for each document whether it is in the segment and was not removed, bool [n]."""
+        present: NDArray[np.bool_] = self.places(documents) >= 0
+        return present
 
     def sizes(self, form: Form, documents: NDArray[np.int64]) -> NDArray[np.int32]:
-        """|D| of each document; 0 for one that it does not hold."""
+        """Return |D| of each document; 0 if it is not in the segment."""
         places = self.places(documents)
-        held = places >= 0
+        present = places >= 0
         sizes = np.zeros(len(documents), np.int32)
-        sizes[held] = self.forms[form].sizes[places[held]]
+        sizes[present] = self.forms[form].sizes[places[present]]
         return sizes
 
     def frequencies(self, form: Form, lists: tuple[Bounds, Bounds], limit: int) -> Bounds:
-        """Of each list how many documents were not removed; above `limit` only that they are more."""
+        """Return the number of living documents of each list; above `limit` only some number above it."""
         frequencies: Bounds = count_living(self.forms[form].postings, *lists, self.dead, limit)
         return frequencies
 

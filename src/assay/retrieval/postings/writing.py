@@ -1,4 +1,4 @@
-"""Writing a segment as its postings come, in the order of their keys; the memory of one block is enough."""
+"""Writing of a segment from blocks of postings in the order of their keys, in the memory of one block."""
 
 import json
 import zlib
@@ -14,17 +14,17 @@ from assay.retrieval.postings.segment import ALIGNMENT, MAGIC, TAIL, VERSION
 
 LEAST_RADIX, LARGEST_RADIX = 16, 26
 IN_A_BUCKET = 64
-"""Postings to a bucket, on average: a bucket is then one or two cache lines, the directory .06 bytes a posting."""
+"""Average postings of a bucket: a bucket is one or two cache lines, the directory .06 bytes a posting."""
 
 Block = tuple[Keys, Documents]
 """Postings ascending by key and document."""
 
 MOST_POSTINGS = 1 << 31
-"""Of one form in one segment: a directory counts with 32 bits."""
+"""Largest number of one form in one segment: a directory has 32-bit numbers."""
 
 
 def radix_of(postings: int) -> int:
-    """The r for that many postings."""
+    """Return the number r of leading bits of a key that number its bucket."""
     return min(max((postings // IN_A_BUCKET).bit_length(), LEAST_RADIX), LARGEST_RADIX)
 
 
@@ -48,24 +48,24 @@ def write_segment(
         return aligned(offset + section.nbytes)
 
     end = put("documents", documents, 0)
-    for form, of_form in sizes.items():
-        end = put(f"{form}.sizes", of_form, end)
-        postings = int(of_form.sum(dtype=np.int64))
+    for form, form_sizes in sizes.items():
+        end = put(f"{form}.sizes", form_sizes, end)
+        postings = int(form_sizes.sum(dtype=np.int64))
         radix = radix_of(postings)
         directory_at = end
         remainders_at = aligned(directory_at + 4 * ((1 << radix) + 1))
         postings_at = aligned(remainders_at + 4 * postings)
         counts = np.zeros(1 << radix, np.uint32)
         written = remainders_checksum = postings_checksum = 0
-        for remainders, found in _split(blocks[form], KEY_BITS - radix, counts):
+        for remainders, block_documents in _split(blocks[form], KEY_BITS - radix, counts):
             file.seek(remainders_at + 4 * written)
             file.write(remainders.data)
             file.seek(postings_at + 4 * written)
-            file.write(found.data)
+            file.write(block_documents.data)
             remainders_checksum = zlib.crc32(remainders.data, remainders_checksum)
-            postings_checksum = zlib.crc32(found.data, postings_checksum)
-            written += len(found)
-        assert written == postings, "the sizes of the documents are those of their postings"  # noqa: S101  an invariant: a segment that breaks it would answer wrongly
+            postings_checksum = zlib.crc32(block_documents.data, postings_checksum)
+            written += len(block_documents)
+        assert written == postings, "the sizes of the documents are those of their postings"  # noqa: S101  an invariant: a segment without it gives wrong results
         contents[f"{form}.remainders"] = (remainders_at, postings, remainders_checksum)
         contents[f"{form}.postings"] = (postings_at, postings, postings_checksum)
         directory = np.zeros(len(counts) + 1, np.uint32)
@@ -79,17 +79,17 @@ def write_segment(
 
 
 def aligned(offset: int) -> int:
-    """The next multiple of 64."""
+    """Return the next multiple of 64."""
     return -(-offset // ALIGNMENT) * ALIGNMENT
 
 
 def _split(blocks: Iterable[Block], remainder_bits: int, counts: Documents) -> Iterator[tuple[Documents, Documents]]:
-    """Remainders and documents of each block; the buckets are counted on the way."""
+    """Yield remainders and documents of each block, and count the postings of each bucket in `counts`."""
     mask = np.uint64((1 << remainder_bits) - 1)
     for keys, documents in blocks:
         if not len(keys):
             continue
         buckets = (keys >> np.uint64(remainder_bits)).astype(np.int64)
-        found = np.bincount(buckets - buckets[0])
-        counts[buckets[0] : buckets[0] + len(found)] += found.astype(np.uint32)
+        sizes = np.bincount(buckets - buckets[0])
+        counts[buckets[0] : buckets[0] + len(sizes)] += sizes.astype(np.uint32)
         yield (keys & mask).astype("<u4"), np.ascontiguousarray(documents, "<u4")

@@ -205,7 +205,7 @@ def test_detectors_learn_from_labelled_texts_and_say_from_how_many(assay, lesson
 @pytest.mark.parametrize(
     ("options", "words"),
     [
-        (("--labelled", "judged.jsonl", "--access", "black"), "that the detector was fitted on"),
+        (("--labelled", "judged.jsonl", "--access", "black"), "share a group with the labelled texts"),
         (("--labelled", "judged.jsonl"), "expected --access black"),
         (("--labelled", "unseen.jsonl", "--access", "black"), "no label column 'label'"),
     ],

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
+from assay import files
 from assay.provenance import CodeIndex, catalogue
-from assay.retrieval import generations
 
 
 def full(*_):
@@ -41,7 +41,7 @@ def fill_files(monkeypatch, suffix):
 
 
 def fill_folder(monkeypatch, _):
-    monkeypatch.setattr(generations, "sync_folder", full)
+    monkeypatch.setattr(files, "sync_folder", full)
 
 
 def fill_catalogue(monkeypatch, _):
@@ -62,16 +62,18 @@ def module(seed):
 
 
 @pytest.mark.parametrize(
-    ("fill", "named"),
+    ("fill", "suffix", "reported"),
     [
-        (fill_files, ".segment"),
-        (fill_files, ".usearch"),
-        (fill_files, ".unfinished"),
-        (fill_folder, ".json"),
-        (fill_catalogue, ".sqlite"),
+        (fill_files, ".segment", ".segment"),
+        (fill_files, ".usearch", ".usearch"),
+        (fill_files, ".unfinished", ".json"),
+        (fill_folder, "", ".json"),
+        (fill_catalogue, "", ".sqlite"),
     ],
 )
-def test_a_full_disk_is_told_in_one_line_and_nothing_committed_is_lost(assay, tmp_path, monkeypatch, fill, named):
+def test_a_full_disk_is_told_in_one_line_and_nothing_committed_is_lost(
+    assay, tmp_path, monkeypatch, fill, suffix, reported
+):
     corpus = tmp_path / "corpus"
     corpus.mkdir()
     (corpus / "first.py").write_text(module(1))
@@ -80,11 +82,11 @@ def test_a_full_disk_is_told_in_one_line_and_nothing_committed_is_lost(assay, tm
 
     (corpus / "second.py").write_text(module(2))
     with monkeypatch.context() as filled:
-        fill(filled, named)
+        fill(filled, suffix)
         found = assay(*build)
     assert (found.code, found.err.count("\n")) == (2, 1), found.err
     assert "the disk is full" in found.err
-    assert f"{named}: " in found.err
+    assert f"{reported}: " in found.err
     assert "what was committed before is untouched" in found.err
 
     with CodeIndex.open(tmp_path / "i") as index:

@@ -28,7 +28,7 @@ def info(assay):
 def test_build_add_remove_info_compact(assay, corpus):
     built = assay("index", "build", corpus, "--index", "i", "--jobs", 1)
     assert built.code == 0
-    assert "4 files: 2 read, 0 unchanged, 0 gone, 2 passed over; 4 new documents, 0 known ones" in built.out
+    assert "4 files: 2 read, 0 unchanged, 0 gone, 2 skipped; 4 new documents, 0 known ones" in built.out
     assert "2 no known language" in built.out
     assert "\r" not in built.err
     found = info(assay)

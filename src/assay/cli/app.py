@@ -2,9 +2,12 @@
 
 import os
 import sys
-from typing import Annotated
+from pathlib import Path
+from typing import Annotated, Any, get_args
 
 import typer
+import typer.main
+from typer.core import TyperOption
 
 from assay import __version__
 from assay.cli.audit import audit_command
@@ -26,6 +29,9 @@ from assay.escaping import visible
 
 BAD_INPUT = 2
 INTERRUPTED = 130
+
+METAVARS: dict[object, str] = {int: "N", float: "NUMBER", str: "TEXT", Path: "PATH"}
+"""Type of an option → its name in the help; a choice shows its values, a flag nothing."""
 
 LEAKAGE = "Leakage: had the model seen it?"
 PROVENANCE = "Provenance: whose code is it?"
@@ -57,9 +63,9 @@ app.add_typer(testbed_app, rich_help_panel=TRUTH)
 app.add_typer(cache_app, rich_help_panel=TRUTH)
 
 
-def show_version(wanted: bool) -> None:  # noqa: FBT001  the shape that typer calls back with
+def show_version(requested: bool) -> None:  # noqa: FBT001  the shape that typer calls back with
     """Print the version and stop."""
-    if wanted:
+    if requested:
         typer.echo(f"assay {__version__}")
         raise typer.Exit
 
@@ -74,10 +80,21 @@ def assay(
     """Had the model seen this benchmark, and where does this code come from? Checked on ground truth."""
 
 
+def with_plain_types(command: Any) -> Any:  # noqa: ANN401  typer publishes no type of a command
+    """Replace the names of Python types in the help of a command and its subcommands; flags show none."""
+    for option in (*command.params, command.get_help_option(typer.Context(command))):
+        if isinstance(option, TyperOption) and option.metavar is None:
+            annotation = option.type_descriptor.annotation
+            option.metavar = METAVARS.get(annotation) or "|".join(map(str, get_args(annotation)))
+    for child in getattr(command, "commands", {}).values():
+        with_plain_types(child)
+    return command
+
+
 def main() -> None:
     """Run the command line: exit code 0, 1 (a --fail-on rule fired), 2 (bad input, one line), 130 (Ctrl-C)."""
     try:
-        code = app(prog_name="assay", standalone_mode=False)
+        code = with_plain_types(typer.main.get_command(app))(prog_name="assay", standalone_mode=False)
         sys.stdout.flush()
     except ModuleNotFoundError as error:
         package = (error.name or "").partition(".")[0]
@@ -96,7 +113,7 @@ def main() -> None:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         sys.exit(0)
     if code == INTERRUPTED:  # typer turns Ctrl-C into this code before it gets here
-        sys.stderr.write("assay: interrupted; what was computed is cached, run the same command again to go on\n")
+        sys.stderr.write("assay: interrupted; computed values are cached, run the same command again to continue\n")
     sys.exit(code if isinstance(code, int) else 0)
 
 

@@ -1,4 +1,4 @@
-"""`assay benchmarks`: what can be audited by name."""
+"""`assay benchmarks`: the benchmarks that can be audited by name."""
 
 import json
 from dataclasses import asdict
@@ -50,23 +50,23 @@ def show_command(
     """
     from assay.datasets import benchmark
 
-    found = facts(benchmark(name))
+    shown = facts(benchmark(name))
     if as_json:
-        typer.echo(json.dumps(found, indent=1, ensure_ascii=False))
+        typer.echo(json.dumps(shown, indent=1, ensure_ascii=False))
         return
     table = Table.grid(padding=(0, 2))
-    for key, value in found.items():
+    for key, value in shown.items():
         table.add_row(key, in_words(value))
     Console().print(table, markup=False)
 
 
 def facts(info: "BenchmarkInfo") -> dict[str, object]:
-    """What a reader wants to know of a benchmark; without the functions that read it."""
+    """Return the facts of a benchmark, without the functions that read it."""
     return {key: value for key, value in asdict(info).items() if not callable(value) and value is not None}
 
 
 def in_words(value: object) -> str:
-    """A fact for the terminal."""
+    """Return a fact as text for the terminal."""
     if isinstance(value, dict):
         return "\n".join(f"{key}: {words}" for key, words in value.items())
     if isinstance(value, bool):

@@ -27,14 +27,14 @@ def info_command(*, path: At = None, as_json: AsJson = False) -> None:
     from assay.models import StatisticsCache
 
     with StatisticsCache(path) as cache:
-        found = cache.info()
+        info = cache.info()
     if as_json:
-        echo_json(asdict(found) | {"path": str(found.path)})
+        echo_json(asdict(info) | {"path": str(info.path)})
         return
-    echo(f"{found.path}: {found.entries} texts, {decimal(found.bytes)}")
-    if found.models:
+    echo(f"{info.path}: {info.entries} texts, {decimal(info.bytes)}")
+    if info.models:
         table = Table("model", "digest", "texts")
-        for model in found.models:
+        for model in info.models:
             table.add_row(model.name, model.digest[:12], str(model.entries))
         Terminal().print(table)
 

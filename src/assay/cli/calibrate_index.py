@@ -1,4 +1,4 @@
-"""`assay index calibrate`: how much a similarity means in an index, measured on code that has nothing to do with it."""
+"""`assay index calibrate`: the meaning of a similarity in an index, measured on unrelated code."""
 
 from pathlib import Path
 from typing import Annotated
@@ -15,17 +15,17 @@ def calibrate_index_command(
         list[str],
         typer.Option(
             metavar="CORPUS",
-            help="Code that did not come from the index, nor the index from it; may be given several times.",
+            help="Code that shares no origin with the index; repeat the option for several.",
             show_default=False,
         ),
     ],
     functions: Annotated[
-        int, typer.Option(min=20, metavar="N", help="Functions to trace at most.", rich_help_panel=SCORES)
+        int, typer.Option(min=20, metavar="N", help="Largest number of functions to trace.", rich_help_panel=SCORES)
     ] = 20_000,
-    seed: Annotated[int, typer.Option(help="Of the choice and the cuts.", rich_help_panel=SCORES)] = 0,
+    seed: Annotated[int, typer.Option(help="Seed of the choice and of the cuts.", rich_help_panel=SCORES)] = 0,
     called: Annotated[
         str | None,
-        typer.Option(metavar="TEXT", help="What the file says of the unrelated code.", rich_help_panel=OUTPUT),
+        typer.Option(metavar="TEXT", help="Description of the unrelated code in the file.", rich_help_panel=OUTPUT),
     ] = None,
     out: Annotated[
         Path | None,
@@ -37,7 +37,7 @@ def calibrate_index_command(
     """Measure the rate at which unrelated code reaches each similarity in an index.
 
     The table becomes the confidence of `assay trace`: 1 - that rate. Functions that are copies by name and content are
-    taken out and listed, and so are the nearest ones that stayed.
+    removed and listed; the most similar of the others are listed too.
 
     **Example**: `assay index calibrate --index corpus.index --unrelated our/own/code`
     """
@@ -46,7 +46,7 @@ def calibrate_index_command(
     from assay.provenance import calibrate_index, sampled_functions, source_texts
 
     with open_index(at) as index, progress_bar("calibrating") as report:
-        found = calibrate_index(
+        calibration = calibrate_index(
             index,
             sampled_functions(source_texts(unrelated), seed),
             most=functions,
@@ -55,15 +55,15 @@ def calibrate_index_command(
             progress=report,
         )
         if out is None:
-            path = index.keep_calibration(found)
+            path = index.keep_calibration(calibration)
         else:
-            found.save(out)
+            calibration.save(out)
             path = str(out)
-    removed = found.provenance["near_duplicates_removed"]
-    echo(f"{path}: {found.provenance['functions']} functions, {removed} near-duplicates taken out")
-    for channel, bins in found.channels.items():
-        for one in bins:
-            shares = "  ".join(f"{value:.0%}: {one.rate(value):.4f}" for value in (0.1, 0.25, 0.5, 0.75, 1.0))
-            echo(f"{channel:10}  from {one.shortest:4}  n = {one.n:6}  {shares}")
-    if not found.channels:
+    removed = calibration.provenance["near_duplicates_removed"]
+    echo(f"{path}: {calibration.provenance['functions']} functions, {removed} near-duplicates removed")
+    for channel, bins in calibration.channels.items():
+        for entry in bins:
+            shares = "  ".join(f"{value:.0%}: {entry.rate(value):.4f}" for value in (0.1, 0.25, 0.5, 0.75, 1.0))
+            echo(f"{channel:10}  from {entry.shortest:4}  n = {entry.n:6}  {shares}")
+    if not calibration.channels:
         warn("no unrelated function is long enough for a fingerprint: nothing was measured")

@@ -11,7 +11,7 @@ from typing import Any, get_type_hints
 
 
 def grouped(command: Callable[..., None]) -> Callable[..., None]:
-    """The same command with every dataclass parameter replaced by keyword parameters, one per field."""
+    """Return the same command with every dataclass parameter replaced by keyword parameters, one per field."""
     hints = get_type_hints(command, include_extras=True)
     parameters: list[inspect.Parameter] = []
     groups: dict[str, type] = {}
@@ -29,11 +29,12 @@ def grouped(command: Callable[..., None]) -> Callable[..., None]:
             for field in fields(kind)
         )
 
-    def flat(**given: Any) -> None:  # noqa: ANN401  typer's values, of the types that the fields declare
+    def flat(**values: Any) -> None:  # noqa: ANN401  typer's values, of the types that the fields declare
         collected = {
-            name: kind(**{field.name: given.pop(field.name) for field in fields(kind)}) for name, kind in groups.items()
+            name: kind(**{field.name: values.pop(field.name) for field in fields(kind)})
+            for name, kind in groups.items()
         }
-        command(**given, **collected)
+        command(**values, **collected)
 
     flat.__name__, flat.__doc__ = command.__name__, command.__doc__
     flat.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]  # what inspect.signature reads

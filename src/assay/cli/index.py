@@ -37,7 +37,7 @@ Ray = Annotated[
     typer.Option(
         "--ray",
         metavar="ADDRESS|auto|local",
-        help="Read by a Ray cluster: its address, the one here, or a new one.",
+        help="Read on a Ray cluster: its address, the running cluster (auto), or a new one (local).",
         rich_help_panel=INDEX,
     ),
 ]
@@ -50,23 +50,27 @@ def index() -> None:
 
 @dataclass(frozen=True, slots=True)
 class ReadingOptions:
-    """Which files are read of which corpora."""
+    """The files of the corpora that are read."""
 
     form: Annotated[
         Literal["folder", "git", "archive", "table", "file"] | None,
-        typer.Option("--as", help="What the corpora are, if looking at them tells otherwise.", rich_help_panel=READING),
+        typer.Option("--as", help="Kind of the corpora, if it is not detected correctly.", rich_help_panel=READING),
     ] = None
     name: Annotated[
         str | None,
-        typer.Option(help="What the index calls the one corpus (its full path).", rich_help_panel=READING),
+        typer.Option(help="Name of the corpus in the index (its full path).", rich_help_panel=READING),
     ] = None
     all_history: Annotated[
         bool,
-        typer.Option("--all-history", help="Of git repositories: every version, not HEAD.", rich_help_panel=READING),
+        typer.Option(
+            "--all-history", help="Git repositories: read every version, not only HEAD.", rich_help_panel=READING
+        ),
     ] = False
     language: Annotated[
         list[str] | None,
-        typer.Option(metavar="NAME", help="This language only; may be given several times.", rich_help_panel=READING),
+        typer.Option(
+            metavar="NAME", help="Only this language; repeat the option for several.", rich_help_panel=READING
+        ),
     ] = None
     include: Annotated[
         list[str] | None,
@@ -74,35 +78,37 @@ class ReadingOptions:
     ] = None
     exclude: Annotated[
         list[str] | None,
-        typer.Option(metavar="PATTERN", help="No paths that match, as in .gitignore.", rich_help_panel=READING),
+        typer.Option(metavar="PATTERN", help="Leave out paths that match, as in .gitignore.", rich_help_panel=READING),
     ] = None
     no_ignore: Annotated[
-        bool, typer.Option("--no-ignore", help="Read what .gitignore files leave out.", rich_help_panel=READING)
+        bool, typer.Option("--no-ignore", help="Also read files that .gitignore excludes.", rich_help_panel=READING)
     ] = False
     max_file_size: Annotated[
-        str, typer.Option(metavar="SIZE", help="Larger files are passed over.", rich_help_panel=READING)
+        str, typer.Option(metavar="SIZE", help="Skip files larger than this.", rich_help_panel=READING)
     ] = "1MB"
     all_text: Annotated[
         bool,
-        typer.Option("--all-text", help="Read text of no known programming language too.", rich_help_panel=READING),
+        typer.Option(
+            "--all-text", help="Also read text that is not in a known programming language.", rich_help_panel=READING
+        ),
     ] = False
     generated: Annotated[
-        bool, typer.Option("--generated", help="Read generated and minified files too.", rich_help_panel=READING)
+        bool, typer.Option("--generated", help="Also read generated and minified files.", rich_help_panel=READING)
     ] = False
     column: Annotated[
         list[str] | None,
         typer.Option(
             metavar="WHAT=NAME",
-            help="Of tables: where text, path, language, licence, repository, commit, author, url stand.",
+            help="Tables: the column of text, path, language, licence, repository, commit, author or url.",
             rich_help_panel=READING,
         ),
     ] = None
 
     def filters(self) -> "Filters":
-        """What is read, and what is left out.
+        """Return the filters of files.
 
         Raises:
-            DataError: no such language, or a size that is none.
+            DataError: no such language, or an invalid size.
         """
         from assay.provenance import Filters, languages_named, size_named
 
@@ -116,10 +122,10 @@ class ReadingOptions:
         )
 
     def reading(self) -> "CorpusOptions":
-        """How corpora are read.
+        """Return the options for reading corpora.
 
         Raises:
-            DataError: a --column that is no assignment, or a size that is none.
+            DataError: a --column that is not NAME=COLUMN, or an invalid size.
         """
         from assay.provenance import CorpusOptions, size_named
 
@@ -155,7 +161,7 @@ def build_command(
     as_json: AsJson = False,
     which: ReadingOptions,
 ) -> None:
-    """Build an index of corpora. A build that was stopped goes on where it was: give the same command again.
+    """Build an index of corpora. If a build was stopped, run the same command again: it continues.
 
     Corpora are folders, git repositories, archives (wheels, sdists, tar, zip), JSON lines or Parquet in the columns of
     The Stack, or - for standard input. Nothing is fetched from a network.
@@ -192,7 +198,7 @@ def add_command(
 ) -> None:
     """Add corpora to an index, or bring it up to what they hold now: only what changed is read.
 
-    Files that are in a corpus no more are removed from the index.
+    Files that are no longer in a corpus are removed from the index.
 
     **Example**: `assay index add ~/src/project --index code.index`
     """
@@ -239,7 +245,7 @@ def remove_command(
 
 @index_app.command("info")
 def info_command(*, at: At, as_json: AsJson = False) -> None:
-    """Say what an index holds: documents, sources, languages, licences, what was passed over and why, sizes.
+    """Show the content of an index: documents, sources, languages, licences, skipped files with reasons, sizes.
 
     **Example**: `assay index info --index code.index`
     """
@@ -259,7 +265,7 @@ def info_command(*, at: At, as_json: AsJson = False) -> None:
 
 @index_app.command("compact")
 def compact_command(*, at: At) -> None:
-    """Merge the files of an index into as few as there can be; removed documents then take no room.
+    """Merge the files of an index into as few as possible; removed documents then take no space.
 
     **Example**: `assay index compact --index code.index`
     """
@@ -295,7 +301,7 @@ def _print_counts(counts: "BuildCounts", at: str) -> None:
     rate = f", {counts.bytes / counts.seconds / 1e6:.1f} MB/s" if counts.bytes else ""
     echo(
         f"{counts.files:,} files: {counts.read:,} read, {counts.unchanged:,} unchanged, {counts.gone:,} gone, "
-        f"{sum(counts.skipped.values()):,} passed over; {counts.documents:,} new documents, "
+        f"{sum(counts.skipped.values()):,} skipped; {counts.documents:,} new documents, "
         f"{counts.duplicates:,} known ones; {counts.seconds:.1f} s{rate}"
     )
     for counted in (counts.skipped, counts.notes):

@@ -311,6 +311,6 @@ def test_the_memory_is_asked_for_until_the_process_ends():
 def test_bubblewrap_forbids_namespaces_where_it_can(monkeypatch):
     """Not as root: the option needs a namespace of users, in which the limit on processes would not bind root."""
     monkeypatch.setattr(execution.os, "geteuid", lambda: 1000)
-    arguments = list(execution._walls(Path("/nowhere"), (), SHORT))
+    arguments = list(execution._sandbox_arguments(Path("/nowhere"), (), SHORT))
     assert ("--disable-userns" in arguments) == execution._can_disable_namespaces()
     assert "--unshare-user" in arguments

@@ -1,1 +1,1 @@
-"""Programs of others, run where they can do no harm."""
+"""Isolated execution of untrusted programs."""

@@ -1,9 +1,9 @@
-"""Runs other people's code where it can do no harm.
+"""Isolated execution of an untrusted program.
 
-Bubblewrap decides what it sees, resource limits and a bound on memory what it uses, a seccomp filter what it may ask of
-the kernel. Inside there is a read-only root with the interpreter, its libraries and the given files, a private /tmp of
-limited size, no network, no home directory, no variable of the caller's environment and no process but its own. Where
-any of this is missing, nothing runs: `SandboxUnavailable`.
+Bubblewrap limits the files, resource limits and a bound on memory the resources, a seccomp filter the system calls. A
+program sees a read-only root with the interpreter, its libraries and the given files, a private /tmp of limited size,
+no network, no home directory, no variable of the environment of the caller and no other process. If any of these
+protections is missing, nothing is run: `SandboxUnavailable`.
 """
 
 import functools
@@ -28,7 +28,7 @@ from assay.errors import SandboxUnavailable
 MIB = 1 << 20
 WORK = "/sandbox"
 _SCRATCH = ("/tmp", "/dev/shm")  # noqa: S108  the sandbox's own
-_FIRST_UID, _LAST_UID = 61184, 65519  # the range that systemd takes its dynamic users from: no account lives there
+_FIRST_UID, _LAST_UID = 61184, 65519  # the range of the dynamic users of systemd, which has no accounts
 _NOBODY = "65534"
 _LIBRARIES = ("/usr/lib", "/usr/lib32", "/usr/lib64", "/lib", "/lib32", "/lib64", "/etc/ld.so.cache")
 _SHELL_SIGNAL = 128  # a shell, and bubblewrap, report death by signal s as 128 + s
@@ -42,14 +42,14 @@ class Limits:
     Attributes:
         wall_seconds: until the whole sandbox is killed.
         cpu_seconds: of each process; then it gets SIGXCPU, and one second later SIGKILL.
-        memory: bytes of memory of all processes together, with what lies in /tmp and /dev/shm. Where systemd does not
-            enforce it, it is sampled every 30 ms: a program may hold more for as long.
+        memory: bytes of memory of all processes together, with the files in /tmp and /dev/shm. If systemd does not
+            enforce it, it is sampled every 30 ms, and a program may exceed it between two samples.
         address_space: bytes that each process may reserve; None means as many as `memory`.
         processes: and threads at any one time, of this sandbox alone (before Linux 5.14, without root: of the user).
         file_size: bytes of each file written.
-        open_files: of each process, pipes and sockets included: each holds memory of the kernel's.
+        open_files: of each process, pipes and sockets included, because each uses memory of the kernel.
         scratch: bytes of /tmp and of /dev/shm, each.
-        output: bytes of stdout and of stderr that are kept, each; what comes after is thrown away.
+        output: bytes of stdout and of stderr that are kept, each; the rest is discarded.
     """
 
     wall_seconds: float = 10.0
@@ -71,16 +71,15 @@ class Execution:
     """The end and the output of one program.
 
     Attributes:
-        exit_code: None where a signal ended it. A program that exits with 128 + s cannot be told from one that
-            signal s killed, as in a shell.
-        signal: number of the signal that ended it; SIGKILL where the time was up.
-        timed_out: the wall time was up.
-        out_of_memory: its processes held more than `Limits.memory`, and were killed. Where systemd enforces the limit,
-            the kernel kills a process instead, and only `signal` says so.
+        exit_code: None if a signal ended it. An exit with 128 + s is reported as signal s, as in a shell.
+        signal: number of the signal that ended it; SIGKILL after a timeout.
+        timed_out: the wall time was exceeded.
+        out_of_memory: its processes used more than `Limits.memory`, and were killed. If systemd enforces the limit, the
+            kernel kills a process instead, and only `signal` reports it.
         stdout: at most `Limits.output` bytes of it, decoded as UTF-8 with replacement characters.
         stderr: likewise.
-        output_truncated: it wrote more than is kept.
-        seconds: of wall time, the sandbox's own start included.
+        output_truncated: there was more output than is kept.
+        seconds: of wall time, including the start of the sandbox.
     """
 
     exit_code: int | None
@@ -94,7 +93,7 @@ class Execution:
 
     @property
     def succeeded(self) -> bool:
-        """Return whether it ended by itself, with exit code 0."""
+        """Return True if the program ended by itself with exit code 0."""
         return self.exit_code == 0
 
 
@@ -112,10 +111,10 @@ def run_python(
     Args:
         program: the text of the main module.
         files: further files by name, relative to the working directory, which is read-only; /tmp is writable.
-        stdin: what it reads.
+        stdin: its standard input.
         arguments: of the program.
         packages: folders to import from, for example a site-packages; they become visible, read-only.
-        limits: what it may use.
+        limits: of its resources.
 
     Raises:
         SandboxUnavailable: bubblewrap or the kernel cannot protect this machine from the program.
@@ -150,10 +149,10 @@ def run(
     Args:
         command: program and arguments; the program has to be visible inside.
         files: contents by name, relative to the working directory, which is read-only.
-        stdin: what the command reads.
+        stdin: its standard input.
         visible: files and folders that it may read, under the names they have outside, beside the interpreter and the
             system's libraries. Where the caller is root, the command is not: it reads what everybody may read.
-        limits: what it may use.
+        limits: of its resources.
 
     Raises:
         SandboxUnavailable: bubblewrap or the kernel cannot protect this machine from the command.
@@ -164,7 +163,7 @@ def run(
 
 @functools.cache
 def require_sandbox() -> None:
-    """Raise SandboxUnavailable where the sandbox does not work: tried once, by running something in it."""
+    """Raise SandboxUnavailable if the sandbox does not work; tested once, by running a command in it."""
     if sys.platform != "linux":
         raise SandboxUnavailable(f"the sandbox needs bubblewrap on Linux, this is {sys.platform}: nothing was run")
     probe = [str(_interpreter()), "-I", "-S", "-c", "print('inside')"]
@@ -187,7 +186,7 @@ def _run(
         Path(outer, "stdin").write_text(stdin, "utf-8")
         started = time.monotonic()
         captured, status = _supervised(
-            [*_walls(folder, visible, limits), *_limits(limits), *command],
+            [*_sandbox_arguments(folder, visible, limits), *_limits(limits), *command],
             Path(outer, "stdin"),
             limits,
         )
@@ -215,12 +214,12 @@ def _execution(captured: Captured, exit_code: int | None, signal: int | None, se
 
 
 def _supervised(command: Sequence[str], stdin: Path, limits: Limits) -> tuple[Captured, int | None]:
-    """Return what the command wrote, and its exit code as bubblewrap saw it.
+    """Return the output of the command, and its exit code as bubblewrap reports it.
 
     Args:
         command: bubblewrap, its options and the command inside.
         stdin: the file that the command reads.
-        limits: what it may use.
+        limits: of its resources.
     """
     rules, report, reported = _pipe_of(filter_program()), *os.pipe()
     try:
@@ -259,8 +258,8 @@ def _pipe_of(content: bytes) -> int:
     return reader
 
 
-def _walls(folder: Path, visible: Sequence[Path], limits: Limits) -> Iterator[str]:
-    """Yield bubblewrap and its options: what the sandbox sees."""
+def _sandbox_arguments(folder: Path, visible: Sequence[Path], limits: Limits) -> Iterator[str]:
+    """Yield bubblewrap and its options, which set up the file system, users and namespaces of the sandbox."""
     yield _tool("bwrap")
     yield from ("--unshare-pid", "--unshare-net", "--unshare-ipc", "--unshare-uts", "--unshare-cgroup-try")
     yield from ("--die-with-parent", "--new-session", "--cap-drop", "ALL")

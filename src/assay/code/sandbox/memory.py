@@ -2,8 +2,8 @@
 
 Resource limits count the address space of each process, so they leave out how many processes there are and what lies
 in /tmp. Where systemd keeps a memory controller for this user, the kernel enforces the bound. Everywhere, a watchdog
-adds up what the sandbox holds and the caller ends a sandbox that holds too much. The watchdog samples: between two
-samples a program can go beyond the bound.
+measures the memory of the sandbox, and the caller ends a sandbox that uses too much. The watchdog samples: between two
+samples a program can exceed the bound.
 """
 
 import functools
@@ -16,9 +16,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-# Pages that several processes share count once in all: the kernel divides each by the number of its users (Pss).
-# Huge pages stand in no other line.
-_HELD = re.compile(rb"^(?:Pss|SwapPss|Shared_Hugetlb|Private_Hugetlb):\s+(\d+) kB$", re.MULTILINE)
+# A page that several processes share is counted once in total: the kernel divides it by the number of its users (Pss).
+# Huge pages are in no other line.
+_MEMORY = re.compile(rb"^(?:Pss|SwapPss|Shared_Hugetlb|Private_Hugetlb):\s+(\d+) kB$", re.MULTILINE)
 _KIB = 1 << 10
 _INODE = _KIB  # an empty file takes no block of a tmpfs, but about this much of the kernel's memory
 _BUS = ("XDG_RUNTIME_DIR", "DBUS_SESSION_BUS_ADDRESS")
@@ -43,7 +43,7 @@ class Watchdog:
     limit: int
 
     def exceeded(self) -> bool:
-        """Return whether the sandbox holds more than its limit now."""
+        """Return True if the sandbox uses more than its limit now."""
         return self._files() + sum(map(_resident, self._processes())) > self.limit
 
     def _processes(self) -> Iterator[Path]:
@@ -120,4 +120,4 @@ def _resident(process: Path) -> int:
         text = (process / "smaps_rollup").read_bytes()
     except OSError:  # it has ended
         return 0
-    return sum(map(int, _HELD.findall(text))) * _KIB
+    return sum(map(int, _MEMORY.findall(text))) * _KIB

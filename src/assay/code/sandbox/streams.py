@@ -1,4 +1,4 @@
-"""The output of a process, up to a limit, until a deadline or until it holds too much memory."""
+"""The output of a process, up to a limit, until a deadline or until it uses too much memory."""
 
 import os
 import selectors
@@ -9,8 +9,8 @@ from dataclasses import dataclass
 from typing import IO
 
 _CHUNK = 1 << 16
-_INTERVAL = 0.03  # seconds between two looks at the memory, at least
-_SHARE = 10  # and at least this many times what a look takes
+_INTERVAL = 0.03  # smallest number of seconds between two measurements of the memory
+_SHARE = 10  # and at least this many times the duration of a measurement
 
 
 @dataclass(frozen=True, slots=True)
@@ -18,11 +18,11 @@ class Captured:
     """The output of a process.
 
     Attributes:
-        stdout: the first bytes of it.
-        stderr: the first bytes of it.
-        truncated: there was more of one of them.
-        timed_out: the process was killed when its time was up.
-        out_of_memory: the process was killed because it held too much memory.
+        stdout: its first bytes.
+        stderr: its first bytes.
+        truncated: one of them was longer.
+        timed_out: the process was killed at the deadline.
+        out_of_memory: the process was killed because it used too much memory.
     """
 
     stdout: bytes
@@ -38,8 +38,8 @@ class _Stop:
 
     Attributes:
         deadline: on the monotonic clock.
-        exceeded: whether the process holds too much memory; asked at intervals that grow with what an answer takes.
-        due: when it is asked next.
+        exceeded: returns True if the process uses too much memory; called at intervals that grow with its duration.
+        due: time of the next call.
         timed_out: the deadline has passed.
         out_of_memory: `exceeded` returned True.
     """
@@ -56,7 +56,7 @@ class _Stop:
         return max(0.0, min(self.deadline, self.due) - time.monotonic())
 
     def now(self) -> bool:
-        """Return whether the process has to end; once it has to, that stays so."""
+        """Return True if the process must end; after that, always True."""
         if self.timed_out or self.out_of_memory:
             return True
         start = time.monotonic()
@@ -72,15 +72,15 @@ class _Stop:
 def capture(
     process: subprocess.Popen[bytes], *, seconds: float, limit: int, exceeded: Callable[[], bool] = lambda: False
 ) -> Captured:
-    """Read both streams to their ends, and kill the process when its time is up or it holds too much memory.
+    """Read both streams to their ends, and kill the process at the deadline or if it uses too much memory.
 
-    What comes after the limit is read and dropped, so a talkative program still ends with its own exit code.
+    Output beyond the limit is read and discarded, so a program with much output still ends with its own exit code.
 
     Args:
         process: with pipes for stdout and stderr.
         seconds: until it is killed.
         limit: bytes to keep of each stream.
-        exceeded: whether it holds too much memory.
+        exceeded: returns True if it uses too much memory.
     """
     stop = _Stop(time.monotonic() + seconds, exceeded)
     kept: dict[IO[bytes], bytearray] = {}
@@ -97,7 +97,7 @@ def capture(
                     if not chunk:
                         streams.unregister(key.fileobj)
                         continue
-                    output = kept[key.fileobj]  # type: ignore[index]  # we registered nothing but the two streams
+                    output = kept[key.fileobj]  # type: ignore[index]  # only the two streams are registered
                     truncated |= len(output) + len(chunk) > limit
                     output += chunk[: limit - len(output)]
             while not stop.now() and not _ended(process, stop.pause):

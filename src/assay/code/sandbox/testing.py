@@ -1,6 +1,6 @@
-"""Programs with their tests, many in one sandbox: starting a sandbox costs more than most tests do.
+"""Programs with their tests, many in one sandbox, because starting a sandbox takes longer than most tests.
 
-Compilers and interpreters are those of this machine, seen read-only from within the sandbox.
+Compilers and interpreters are those of this machine, read-only inside the sandbox.
 """
 
 import shutil
@@ -15,7 +15,7 @@ from assay.languages import LANGUAGES
 
 _SYSTEM = Path("/usr")
 _GIB = 1 << 30
-LIMITS = Limits(
+TOOLCHAIN_LIMITS = Limits(
     wall_seconds=300,
     cpu_seconds=120,
     memory=4 * _GIB,
@@ -226,7 +226,7 @@ def passed(
             tools.command(tools.tool(), list(sources)),
             files={**(files or {}), **tools.files, **sources},
             visible=tools.visible(),
-            limits=limits or LIMITS,
+            limits=limits or TOOLCHAIN_LIMITS,
         )
     outcomes = [line == "1" for line in execution.stdout.split()]
     return (*outcomes, *[False] * (len(programs) - len(outcomes)))[: len(programs)]

@@ -1,6 +1,7 @@
 """The options that say which texts of a benchmark or a table are read."""
 
 import json
+import re
 
 import pytest
 
@@ -31,3 +32,10 @@ def test_the_help_shows_the_new_name_alone(assay):
     shown = assay("score", "--help").out
     assert "--subset" in shown
     assert "--variant " not in shown
+
+
+@pytest.mark.parametrize("command", [[], ["audit"], ["trace"], ["index", "build"], ["testbed", "run"], ["score"]])
+def test_no_help_page_shows_the_name_of_a_python_type(assay, command):
+    shown = assay(*command, "--help")
+    assert shown.code == 0
+    assert not re.search(r"<(bool|int|str|float|path|list)", shown.out, re.IGNORECASE)

@@ -7,7 +7,7 @@ from typing import Annotated, Any, get_args
 
 import typer
 import typer.main
-from typer.core import TyperOption
+from typer.core import TyperArgument, TyperOption
 
 from assay import __version__
 from assay.cli.audit import audit_command
@@ -86,9 +86,15 @@ def with_plain_types(command: Any) -> Any:  # noqa: ANN401  typer publishes no t
         if isinstance(option, TyperOption) and option.metavar is None:
             annotation = option.type_descriptor.annotation
             option.metavar = METAVARS.get(annotation) or "|".join(map(str, get_args(annotation)))
+        elif isinstance(option, TyperArgument):
+            setattr(option, "display_type_rich", no_type)  # noqa: B010  typer prints no metavar for an argument's type
     for child in getattr(command, "commands", {}).values():
         with_plain_types(child)
     return command
+
+
+def no_type(**_: object) -> None:
+    """Return no type for an argument: its name in the help describes it."""
 
 
 def main() -> None:

@@ -1,4 +1,4 @@
-"""`assay audit`: one model, one benchmark, everything that can honestly be said."""
+"""`assay audit`: one model, one benchmark, scores, decisions and a report."""
 
 import re
 from dataclasses import asdict
@@ -44,8 +44,8 @@ def audit_command(
         str | None,
         typer.Option(
             metavar="DATA",
-            help="With --access black: other texts of known membership (columns as --text, --group and --label, else "
-            "`label`), from which the detectors that are fitted learn.",
+            help="With --access black: other texts of known membership, to fit detectors on (columns: --text, "
+            "--group and --label, else `label`).",
             rich_help_panel=SCORES,
         ),
     ] = None,
@@ -63,7 +63,7 @@ def audit_command(
         list[str] | None,
         typer.Option(
             metavar="RULE",
-            help="Exit with 1 where it holds, for example flagged.low>0.05; may be given several times.",
+            help="Exit with 1 if this rule holds, for example flagged.low>0.05; repeat the option for several.",
             rich_help_panel=OUTPUT,
         ),
     ] = None,

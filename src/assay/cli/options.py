@@ -53,7 +53,7 @@ class ModelOptions:
     bos: Annotated[
         Literal["auto", "always", "never"],
         typer.Option(
-            help="Beginning-of-sequence token: as the tokenizer does it, always, never.", rich_help_panel=MODEL
+            help="Beginning-of-sequence token: as the tokenizer does (auto), always, or never.", rich_help_panel=MODEL
         ),
     ] = "auto"
     stride: Annotated[
@@ -148,7 +148,7 @@ class DataOptions:
 AccessOption = Annotated[
     Literal["gray", "black"],
     typer.Option(
-        help="gray: token probabilities can be read. black: the model only writes, and is judged by that.",
+        help="gray: the model gives token probabilities. black: it gives only generated text.",
         rich_help_panel=SCORES,
     ),
 ]
@@ -157,8 +157,8 @@ Variants = Annotated[
     typer.Option(
         min=0,
         metavar="N",
-        help="Rewrite each sample N times, under other names unless --variant-kinds says otherwise, and score it "
-        "against them; with --access black 10 unless stated. Decide by --unseen: without it SrDetection's own rule "
+        help="Rewrite each sample N times (other names; see --variant-kinds) and compare it with "
+        "the rewritings. Default with --access black: 10. Decide by --unseen: without it SrDetection's own rule "
         "flags almost every function on a real model.",
         rich_help_panel=SCORES,
     ),
@@ -185,7 +185,7 @@ class ScoreOptions:
         str,
         typer.Option(
             metavar="deterministic|MODEL",
-            help="Who rewrites: our own engine, or a model that follows instructions, such as openai-chat:MODEL@URL.",
+            help="Engine of the rewritings, or a model that follows instructions (openai-chat:MODEL@URL).",
             rich_help_panel=SCORES,
         ),
     ] = "deterministic"

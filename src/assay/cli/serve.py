@@ -17,9 +17,12 @@ def serve_command(
     *,
     index: At,
     host: Annotated[
-        str, typer.Option(metavar="ADDRESS", help="Address to listen at; 0.0.0.0 for everyone.", rich_help_panel=OUTPUT)
+        str,
+        typer.Option(metavar="ADDRESS", help="Address; 0.0.0.0 accepts other machines.", rich_help_panel=OUTPUT),
     ] = "127.0.0.1",
-    port: Annotated[int, typer.Option(min=0, max=65535, help="0: any free one.", rich_help_panel=OUTPUT)] = 8000,
+    port: Annotated[
+        int, typer.Option(min=0, max=65535, help="Port; 0 for any free port.", rich_help_panel=OUTPUT)
+    ] = 8000,
     workers: Annotated[
         int | None, typer.Option(min=1, help="Traces at a time (the cores of this machine).", rich_help_panel=LIMITS)
     ] = None,
@@ -27,13 +30,13 @@ def serve_command(
     max_bytes: Annotated[int, typer.Option(min=1, help="Largest request in bytes.", rich_help_panel=LIMITS)] = 256
     * 1024,
     timeout: Annotated[
-        float, typer.Option(min=0.01, help="Seconds until a caller is told to send less.", rich_help_panel=LIMITS)
+        float, typer.Option(min=0.01, help="Largest number of seconds for a request.", rich_help_panel=LIMITS)
     ] = 10.0,
 ) -> None:
     """Serve an index: a web page to paste code into, and an HTTP API described at `/openapi.json`.
 
-    Listens at this machine only, unless told otherwise. Where the environment variable ASSAY_TOKEN is set, callers
-    must send its value as a bearer token; the page asks for it. `/health` and `/metrics` are for those who run it.
+    By default it accepts only this machine (--host). If the environment variable ASSAY_TOKEN is set, callers
+    must send its value as a bearer token; the page asks for it. `/health` and `/metrics` are for its operators.
 
     **Example**: `assay serve --index my-index --port 8080`
     """
@@ -47,7 +50,7 @@ def serve_command(
     token = os.environ.get(TOKEN) or None
     is_local = host in {"127.0.0.1", "localhost", "::1"}
     if not is_local and token is None:
-        warn(f"anybody who reaches {host} may read this index: set {TOKEN} to ask for a token")
+        warn(f"every machine that reaches {host} can read this index: set {TOKEN} to require a token")
     app = create_app(
         index, encoder=query_encoder(index), token=token, limits=limits, hosts=LOOPBACK if is_local else ("*",)
     )

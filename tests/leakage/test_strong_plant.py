@@ -1,4 +1,4 @@
-"""Every membership detector of the registry tells texts known by heart from texts never seen.
+"""Every membership detector of the registry separates texts known by heart from texts never seen.
 
 The plant is as strong as it can be while the model still knows other code: `builtin:small`, trained on 20 functions
 until it knows them by heart. 12 of them are judged with 12 that it never saw; 16 others carry labels.
@@ -30,9 +30,9 @@ BOUND = 0.75
 RECALL, FALSE_ALARMS = 0.9, 0.6
 """Of a rule that a paper states, where the value itself is on the scale of each text's perplexity (SrDetection)."""
 SMALL = {
-    "dpdllm": dpdllm.Settings(epochs=8, rate=2e-3, batch=8, device="cpu"),
+    "dpdllm": dpdllm.Settings(epochs=5, rate=2e-3, batch=8, device="cpu"),
     "veil_probe": replace(
-        veil_probe.PUBLISHED, layers=2, width=64, heads=2, feed_forward=128, rate=1e-3, batch=8, answer_tokens=32
+        veil_probe.PUBLISHED, layers=2, width=64, heads=2, feed_forward=128, rate=1e-3, batch=8, answer_tokens=16
     ),
 }
 """Less to compute than as published."""
@@ -69,11 +69,12 @@ def models(planted, tmp_path_factory):
 
 
 def judged(planted):
-    return [i for i, sample in enumerate(planted.samples) if sample.metadata["part"] not in FITTED_ON]
+    """The texts without those whose labels a fitted detector may use, which no test here judges."""
+    return replace(planted, samples=tuple(s for s in planted.samples if s.metadata["part"] not in FITTED_ON))
 
 
 def detects(values, members, *, rule=None):
-    """Whether values tell members, by their order or by the paper's own rule."""
+    """True if values separate members from non-members, by their order or by the paper's own rule."""
     scored = ~np.isnan(values)
     assert scored.mean() > 0.75
     values, members = values[scored], members[scored]
@@ -86,23 +87,23 @@ def detects(values, members, *, rule=None):
     )
 
 
-def test_every_score_tells_members(planted, models, tmp_path):
+def test_every_score_separates_members(planted, models, tmp_path):
     detectors = [each for name, each in sample_detectors().items() if each.access != "labelled" and name in DETECTORS]
     assert {each.access for each in detectors} == {"gray", "black", "two models"}
     table = frequencies(tmp_path, Configuration())
-    values = values_of(planted, detectors, models, table, EvaluationSettings(), generator=models["target"])
-    places = judged(planted)
-    members = np.array([planted.samples[i].label == MEMBER for i in places])
-    blind = [each.name for each in detectors if not detects(values[each.name][places], members, rule=each.rule)]
+    texts = judged(planted)
+    values = values_of(texts, detectors, models, table, EvaluationSettings(), generator=models["target"])
+    members = np.array([sample.label == MEMBER for sample in texts.samples])
+    blind = [each.name for each in detectors if not detects(values[each.name], members, rule=each.rule)]
     assert blind == []
 
 
 @pytest.mark.parametrize(
     "name", [pytest.param(name, marks=AT_CHANCE) if name == "veil_probe" else name for name in FITTED]
 )
-def test_every_fitted_detector_tells_members(name, planted, models):
+def test_every_fitted_detector_separates_members(name, planted, models):
     labelled = [sample for sample in planted.samples if sample.metadata["part"] in FITTED_ON]
-    samples = [planted.samples[i] for i in judged(planted)]
+    samples = judged(planted).samples
     fitted = DETECTORS[name](
         labelled,
         [sample.label == MEMBER for sample in labelled],

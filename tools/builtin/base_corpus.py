@@ -1,8 +1,11 @@
 """The corpus of `builtin:small`: package files once each, standard-library functions at known doses.
 
-The steps: package sources in hash order → tokenizer → standard-library functions of suitable length that are
-no near-duplicate of one another or of any package file → doses by hash → as many package files as the token
-budget allows.
+Steps:
+1. Package sources in hash order.
+2. The tokenizer, trained on them.
+3. Standard-library functions of suitable length without near-duplicates among themselves or in package files.
+4. A dose for each function, by hash.
+5. As many package files as the token budget allows.
 """
 
 import hashlib
@@ -26,7 +29,7 @@ DOSES = (1, 2, 4, 8, 16, 32)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CorpusRecipe:
-    """All choices that decide the corpus, given what is installed.
+    """All choices that determine the corpus, given what is installed.
 
     Attributes:
         tokens: training tokens, document boundaries included; the last package file may exceed it.
@@ -62,7 +65,7 @@ class CorpusRecipe:
 
 @dataclass(frozen=True, slots=True)
 class BaseCorpus:
-    """What the model is trained on.
+    """The training texts of the model, its tokenizer and the record of both.
 
     Attributes:
         functions: (function, dose) pairs, dose 0 included.
@@ -80,7 +83,7 @@ class BaseCorpus:
 
 
 def build_corpus(recipe: CorpusRecipe) -> BaseCorpus:
-    """Builds the corpus from this interpreter and what is installed beside it.
+    """Build the corpus from this interpreter and the installed distributions.
 
     Raises:
         DataError: too little is installed for the recipe.
@@ -96,8 +99,8 @@ def build_corpus(recipe: CorpusRecipe) -> BaseCorpus:
         context=recipe.context,
     )
     root = library_root()
-    found = list(library_functions(root, library_paths(root)))
-    distinct = _suitable(found, tokenizer, recipe)
+    functions = list(library_functions(root, library_paths(root)))
+    distinct = _suitable(functions, tokenizer, recipe)
     dosed = assign_doses(unique_functions(distinct, [file.text for file in sources.files], recipe), recipe)
     lengths = token_lengths(tokenizer, [function.text for function, _ in dosed])
     spent = sum(dose * (length + 2) for (_, dose), length in zip(dosed, lengths, strict=True))
@@ -117,7 +120,7 @@ def build_corpus(recipe: CorpusRecipe) -> BaseCorpus:
         "package_files": len(files),
         "package_tokens": sum(file_lengths),
         "validation_sha256": [file.digest for file in validation],
-        "functions_found": len(found),
+        "functions_found": len(functions),
         "functions_of_suitable_length": len(distinct),
         "functions_per_dose": {str(d): n for d, n in sorted(Counter(dose for _, dose in dosed).items())},
         "function_tokens_trained": spent,
@@ -135,7 +138,7 @@ def build_corpus(recipe: CorpusRecipe) -> BaseCorpus:
 def unique_functions(
     functions: Sequence[LibraryFunction], packages: Sequence[str], recipe: CorpusRecipe
 ) -> list[LibraryFunction]:
-    """The functions that are no near-duplicate of one another nor stand, nearly, in any of the `packages` texts."""
+    """Return the functions without near-duplicates among themselves or in the texts of `packages`."""
     ordered = sorted(functions, key=lambda function: _draw(recipe.seed, function))
     contained = ShingleIndex([function.text for function in ordered]).largest_containment(packages)
     absent = [f for f, share in zip(ordered, contained, strict=True) if share < recipe.near_duplicate]
@@ -144,23 +147,23 @@ def unique_functions(
 
 
 def assign_doses(functions: Sequence[LibraryFunction], recipe: CorpusRecipe) -> list[tuple[LibraryFunction, int]]:
-    """Deals the doses out in the order of the functions' hashes, so that a dose says nothing about its functions.
+    """Assign doses in the order of the functions' hashes, so that dose and content of a function are independent.
 
     Raises:
-        DataError: there are fewer functions than the recipe asks for.
+        DataError: there are fewer functions than the recipe needs.
     """
-    wanted = [dose for dose in recipe.doses for _ in range(recipe.per_dose)] + [0] * recipe.never_seen
-    if len(functions) < len(wanted):
+    doses = [dose for dose in recipe.doses for _ in range(recipe.per_dose)] + [0] * recipe.never_seen
+    if len(functions) < len(doses):
         raise DataError(
             f"this standard library gives {len(functions)} functions that are no near-duplicates; expected at least "
-            f"{len(wanted)}"
+            f"{len(doses)}"
         )
     ordered = sorted(functions, key=lambda function: _draw(recipe.seed, function))
-    return list(zip(ordered, wanted, strict=False))
+    return list(zip(ordered, doses, strict=False))
 
 
 def token_lengths(tokenizer: "PreTrainedTokenizerFast", texts: Sequence[str]) -> list[int]:
-    """Number of tokens of each text, special tokens not counted."""
+    """Return the number of tokens of each text, without special tokens."""
     encodings = tokenizer.backend_tokenizer.encode_batch_fast(list(texts), add_special_tokens=False)
     return [len(encoding.ids) for encoding in encodings]
 
@@ -168,7 +171,7 @@ def token_lengths(tokenizer: "PreTrainedTokenizerFast", texts: Sequence[str]) ->
 def _suitable(
     functions: Sequence[LibraryFunction], tokenizer: "PreTrainedTokenizerFast", recipe: CorpusRecipe
 ) -> list[LibraryFunction]:
-    """One function per distinct text, of the wanted length in characters and tokens."""
+    """Return a function for each distinct text whose length in characters and tokens suits the recipe."""
     least, most = recipe.function_characters
     distinct = list({f.digest: f for f in reversed(functions) if least <= len(f.text) <= most}.values())
     fewest, longest = recipe.function_tokens
@@ -179,7 +182,11 @@ def _suitable(
 def _within_budget(
     files: Sequence[PackageFile], tokenizer: "PreTrainedTokenizerFast", budget: int
 ) -> tuple[list[PackageFile], list[int]]:
-    """The first files, as many as it takes to reach `budget` tokens, and their lengths in tokens."""
+    """Return the first files that together reach `budget` tokens, and their lengths in tokens.
+
+    Raises:
+        DataError: all files together have fewer tokens.
+    """
     chosen: list[PackageFile] = []
     lengths: list[int] = []
     total = 0

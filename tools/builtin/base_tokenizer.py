@@ -29,7 +29,7 @@ _PIECES = (
 
 
 def train_tokenizer(texts: Iterable[str], *, vocabulary_size: int, context: int) -> PreTrainedTokenizerFast:
-    """Trains the tokenizer; every encoding starts with `<bos>` unless special tokens are declined."""
+    """Train the tokenizer; every encoding starts with `<bos>` unless `add_special_tokens=False`."""
     tokenizer = Tokenizer(models.BPE())
     tokenizer.pre_tokenizer = pre_tokenizers.Sequence(
         [
@@ -66,7 +66,7 @@ def train_tokenizer(texts: Iterable[str], *, vocabulary_size: int, context: int)
 
 
 def load_tokenizer(folder: Path) -> PreTrainedTokenizerFast:
-    """The tokenizer saved in `folder`."""
+    """Return the tokenizer saved in `folder`."""
     loaded = PreTrainedTokenizerFast.from_pretrained(folder)
     assert isinstance(loaded, PreTrainedTokenizerFast)  # noqa: S101  the library's return type is wider
     return loaded

@@ -1,4 +1,4 @@
-"""What the commands that train a built-in model share: options, and a line on the terminal at each step."""
+"""Options and progress line of the commands that train a built-in model."""
 
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Annotated
@@ -20,10 +20,10 @@ Device = Annotated[
     str, typer.Option(metavar="auto|cpu|cuda", help="auto: a GPU where there is one.", rich_help_panel=COMPUTATION)
 ]
 Hardware = Annotated[
-    str, typer.Option(metavar="WORDS", help="What it is trained on, for the record.", rich_help_panel=OUTPUT)
+    str, typer.Option(metavar="WORDS", help="Description of the machine, for the record.", rich_help_panel=OUTPUT)
 ]
 PlanOnly = Annotated[
-    bool, typer.Option("--plan-only", help="Build the corpus, say what is in it, and stop.", rich_help_panel=OUTPUT)
+    bool, typer.Option("--plan-only", help="Build the corpus, print its contents, and stop.", rich_help_panel=OUTPUT)
 ]
 ExportOnly = Annotated[
     bool, typer.Option("--export-only", help="Export the last checkpoint as it is.", rich_help_panel=OUTPUT)
@@ -31,14 +31,14 @@ ExportOnly = Annotated[
 
 
 def watched(train: Callable[["Progress | None"], object]) -> None:
-    """Train; on a terminal with a line that is written over at each step."""
+    """Train; on a terminal, show a line that is updated at each step."""
     if ERRORS.is_terminal:
-        ERRORS.print("building the corpus, then training; after Ctrl-C the same command goes on", highlight=False)
+        ERRORS.print("building the corpus, then training; after Ctrl-C the same command continues", highlight=False)
     train(show_step if ERRORS.is_terminal else None)
 
 
 def show_step(record: Mapping[str, float], steps: int) -> None:
-    """One line on a terminal, written over at each step."""
+    """Update the progress line on the terminal."""
     done = record["step"]
     left = record["seconds"] / done * (steps - done) / 60
     line = f"step {done} of {steps}, loss {record['loss']:.3f}, about {left:.0f} minutes left"

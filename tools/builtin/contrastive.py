@@ -1,4 +1,4 @@
-"""The contrastive objective, and how a batch larger than memory keeps its gradient.
+"""The contrastive objective, and its gradient for a batch larger than memory.
 
 Source of the objective: Radford et al. 2021, arXiv:2103.00020 (CLIP); of the two passes: Gao et al. 2021,
 arXiv:2101.06983 (GradCache).
@@ -22,7 +22,7 @@ def clip_loss(fragments: torch.Tensor, documents: torch.Tensor, scale: torch.Ten
 
     Args:
         fragments: [n, d], of any length.
-        documents: [n, d], of any length; row i is what fragment i is from.
+        documents: [n, d], of any length; row i is the source of fragment i.
         scale: inverse temperature, a scalar.
 
     Returns:
@@ -36,16 +36,17 @@ def clip_loss(fragments: torch.Tensor, documents: torch.Tensor, scale: torch.Ten
 def accumulate_gradient(
     embed: Callable[[Part], Pairs], parts: Sequence[Part], loss: Callable[[torch.Tensor, torch.Tensor], torch.Tensor]
 ) -> torch.Tensor:
-    """Adds the gradient of the loss over ALL parts together, with the graph of one part in memory at a time.
+    """Add the gradient of the loss over ALL parts together, with the graph of one part in memory at a time.
 
-    First every part is embedded without a graph; the loss of all vectors gives its gradient with respect to each of
-    them; then each part is embedded again, with a graph, and takes up its share. The gradient is that of the whole
-    batch at once. A batch of one part is embedded once.
+    The loss depends on all vectors together, so losses of parts cannot be added. First every part is embedded without a
+    graph, and the loss of all vectors gives the gradient of each vector. Then each part is embedded again, with a
+    graph, and the gradient of its vectors is propagated to the parameters: by the chain rule the sum is the gradient
+    of the whole batch. A batch of a single part is embedded once.
 
     Args:
-        embed: a part of the batch → its vectors; the same each time it is called.
-        parts: the batch, cut up.
-        loss: of the vectors of the whole batch; what else it depends on takes up its gradient too.
+        embed: a part of the batch → its vectors; deterministic, because it is called twice.
+        parts: the batch in parts.
+        loss: of the vectors of the whole batch; its own parameters get their gradient too.
 
     Returns:
         The loss, without a graph.
@@ -61,7 +62,7 @@ def accumulate_gradient(
     value.backward()
     assert fragments.grad is not None  # noqa: S101  just computed
     assert documents.grad is not None  # noqa: S101  just computed
-    sizes = [len(one) for one, _ in embedded]
+    sizes = [len(vectors) for vectors, _ in embedded]
     for part, *grads in zip(parts, fragments.grad.split(sizes), documents.grad.split(sizes), strict=True):
         torch.autograd.backward(embed(part), grads)
     return value.detach()

@@ -1,6 +1,6 @@
-"""What `builtin:fragments` learns from: functions of installed packages, none of them in the standard library too.
+"""The training texts of `builtin:fragments`: functions of installed packages that are not in the standard library.
 
-The standard library is what the encoder is judged on, so whatever stands there, or nearly, is not trained on.
+The encoder is evaluated on the standard library, so a function with a near-duplicate there is not trained on.
 """
 
 import gzip
@@ -38,12 +38,12 @@ HEADERS = (
     "torch/include/c10/",
     "torch/include/torch/",
 )
-"""Folders of C and C++ whose code is the package's own: braces and semicolons have to be met in training as well."""
+"""Folders of C and C++ whose code is the package's own, so that training also has a language with braces."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EncoderCorpusRecipe:
-    """All choices that decide the corpus, given what is installed.
+    """All choices that determine the corpus, given what is installed.
 
     Attributes:
         characters: shortest and longest snippet.
@@ -71,11 +71,11 @@ class EncoderCorpus:
     """The corpus as training reads it.
 
     Attributes:
-        snippets: trained on, then held out.
-        trained: how many of them are trained on.
-        starts: int64 [snippets + 1], where the features of each begin.
+        snippets: the training snippets, then the held-out ones.
+        trained: number of training snippets.
+        starts: int64 [snippets + 1], place of the first feature of each.
         hashes: uint64 [n], features of whole snippets.
-        seen: int64 [2^18], in how many snippets that are trained on there is a feature with this weight.
+        seen: int64 [2^18], number of training snippets with a feature of this weight.
     """
 
     snippets: tuple[Snippet, ...]
@@ -85,23 +85,23 @@ class EncoderCorpus:
     seen: NDArray[np.int64]
 
     def features(self, chosen: Sequence[int]) -> Features:
-        """The features of some whole snippets."""
+        """Return the features of the chosen snippets, each as a whole."""
         at = np.asarray(chosen)
         parts = [self.hashes[start:stop] for start, stop in zip(self.starts[at], self.starts[at + 1], strict=True)]
-        return Features(np.concatenate([[0], np.cumsum([len(one) for one in parts])]), np.concatenate(parts))
+        return Features(np.concatenate([[0], np.cumsum([len(part) for part in parts])]), np.concatenate(parts))
 
 
 def prepare_encoder_corpus(folder: Path, recipe: EncoderCorpusRecipe) -> None:
-    """Builds the corpus and writes it to `folder`, unless it is there already: about two minutes.
+    """Build the corpus and write it to `folder`, unless it exists; this takes about two minutes.
 
     Raises:
         DataError: `folder` holds a corpus of another recipe, or too little is installed.
     """
-    make_once(folder, asdict(recipe), lambda partial: _build(partial, recipe))
+    make_once(folder, asdict(recipe), lambda unfinished: _build(unfinished, recipe))
 
 
 def read_encoder_corpus(folder: Path) -> EncoderCorpus:
-    """The corpus that `prepare_encoder_corpus` wrote."""
+    """Return the corpus that `prepare_encoder_corpus` wrote."""
     with gzip.open(folder / SNIPPETS, "rt", encoding="utf-8") as file:
         held_out, *lines = (json.loads(line) for line in file)
     snippets = tuple(Snippet(**line) for line in lines)
@@ -115,14 +115,14 @@ def read_encoder_corpus(folder: Path) -> EncoderCorpus:
 
 
 def all_features(texts: Sequence[str], *, at_once: int = 256) -> Features:
-    """The features of many texts."""
+    """Return the features of texts, `at_once` texts at a time to bound memory."""
     parts = [hashed_features(texts[start : start + at_once]) for start in range(0, len(texts), at_once)]
     sizes = np.concatenate([np.diff(part.starts) for part in parts])
     return Features(np.concatenate([[0], np.cumsum(sizes)]), np.concatenate([part.hashes for part in parts]))
 
 
 def blocks_of(text: str) -> Iterator[str]:
-    """The top-level blocks of a language with braces: up to each line that begins with a closing one."""
+    """Yield the top-level blocks of a language with braces; a line that begins with a closing brace ends a block."""
     block: list[str] = []
     for line in text.split("\n"):
         block.append(line)
@@ -133,13 +133,13 @@ def blocks_of(text: str) -> Iterator[str]:
 
 def _build(folder: Path, recipe: EncoderCorpusRecipe) -> None:
     sources = package_sources(recipe.roots, seed=recipe.seed, cap=recipe.package_cap, also=recipe.headers)
-    # files held out come last
+    # held-out files come last, so that the first `trained` snippets are those to train on
     files = (*sources.files[recipe.validation_files :], *sources.files[: recipe.validation_files])
     candidates = {text: at for at, file in reversed(list(enumerate(files))) for text in _pieces(file, recipe)}
-    found = sorted(candidates.items(), key=lambda pair: pair[1])
-    kept = _distinct([text for text, _ in found], recipe)
+    pieces = sorted(candidates.items(), key=lambda pair: pair[1])
+    kept = _distinct([text for text, _ in pieces], recipe)
     snippets, owners = [], []
-    for (text, at), keep in zip(found, kept, strict=True):
+    for (text, at), keep in zip(pieces, kept, strict=True):
         if keep and (snippet := as_snippet(text, _language(files[at]), recipe.fewest_tokens)):
             snippets.append(snippet)
             owners.append(at)
@@ -166,7 +166,7 @@ def _build(folder: Path, recipe: EncoderCorpusRecipe) -> None:
         "shingle": SHINGLE,
         "packages": len({files[at].package for at in owners[:trained]}),
         "packages_left_out_for_their_licence": sorted(sources.left_out),
-        "functions_found": len(found),
+        "functions_found": len(pieces),
         "functions_trained": trained,
         "functions_held_out": held_out,
         "functions_per_language": dict(Counter(snippet.language for snippet in snippets[:trained])),
@@ -192,7 +192,7 @@ def _language(file: PackageFile) -> str:
 
 
 def _distinct(texts: Sequence[str], recipe: EncoderCorpusRecipe) -> NDArray[np.bool_]:
-    """Marks texts that are no near-duplicates of one another, nor of any function of the standard library."""
+    """Return bool [texts]: true without a near-duplicate before it or in the standard library."""
     index = ShingleIndex(texts)
     root = library_root()
     library = [function.text for function in library_functions(root, library_paths(root))]

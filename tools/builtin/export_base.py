@@ -1,4 +1,4 @@
-"""From a training run to the folder that ships as `builtin:small`."""
+"""Export of a training run to the folder that ships as `builtin:small`."""
 
 import hashlib
 import json
@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from scipy.stats import mannwhitneyu
 from transformers import LlamaForCausalLM, PreTrainedTokenizerFast
 
+from assay.files import write_text
 from assay.models.loading import quiet
 from assay.models.tokenizer import open_tokenizer
 from assay.scores import FrequencyTable
@@ -32,11 +33,11 @@ WEIGHTS = "model.safetensors"
 
 @dataclass(frozen=True, slots=True)
 class DoseResponse:
-    """What the trained model makes of the functions of one dose.
+    """Likelihood that the trained model gives to the functions of one dose.
 
     Attributes:
-        dose: how often each was trained on.
-        functions: how many there are.
+        dose: number of times that each was trained on.
+        functions: their number.
         mean_nll: mean over functions of the mean negative log-likelihood a token, in nats.
         auroc: of the mean log-likelihood against the functions never seen; 0.5 for these themselves.
     """
@@ -52,7 +53,7 @@ class TrainingRecord:
     """The facts of a training run, as `training.json` holds them.
 
     Attributes:
-        finished: whether the last step is done.
+        finished: true after the last step.
         steps: done.
         steps_planned: of the whole run.
         parameters: of the model, tied weights once.
@@ -60,10 +61,10 @@ class TrainingRecord:
         train_loss: mean over the last half per cent of the steps, in nats a token.
         validation_loss: of the shipped weights on package files held out, in nats a token.
         hours: of training.
-        hardware: in plain words.
-        versions: of Python and the packages that decide the numbers.
+        hardware: a description.
+        versions: of Python and the packages that determine the numbers.
         recipe: all choices.
-        corpus: counts of what was trained on.
+        corpus: counts of the training texts.
         weights_sha256: of the weights file.
         manifest_sha256: of the uncompressed manifest.
         dose_response: by dose, ascending.
@@ -87,16 +88,16 @@ class TrainingRecord:
 
 
 def export_base(out: Path, folder: Path, recipe: TrainingRecipe, *, hardware: str) -> TrainingRecord:
-    """Writes model, tokenizer, manifest, token frequencies, loss curve and training record of a run.
+    """Write model, tokenizer, manifest, token frequencies, loss curve and training record of a run.
 
     Weights are rounded to bfloat16; the validation loss and the dose response are those of the rounded weights,
     computed in float32.
 
     Args:
         out: a folder that `train_base` has written.
-        folder: where the files go; files of these names in it are replaced.
-        recipe: the run's.
-        hardware: what it was trained on, in plain words, for the record.
+        folder: of the exported files; files of these names in it are replaced.
+        recipe: of the run.
+        hardware: a description of the machine that trained it, for the record.
 
     Returns:
         The training record, as written to `training.json`.
@@ -114,7 +115,7 @@ def export_base(out: Path, folder: Path, recipe: TrainingRecipe, *, hardware: st
         shutil.copyfile(file, folder / file.name)
     frequency_table(corpus / prepared.FREQUENCIES, folder).save(folder / prepared.FREQUENCIES)
     curve = loss_curve(out / LOG, unit="tokens", judged="validation_loss")
-    (folder / CURVE).write_text(json.dumps(curve) + "\n")
+    write_text(folder / CURVE, json.dumps(curve) + "\n")
     with quiet():
         exported = LlamaForCausalLM.from_pretrained(folder, dtype=torch.float32)
     validation = np.load(corpus / prepared.VALIDATION)
@@ -140,7 +141,7 @@ def export_base(out: Path, folder: Path, recipe: TrainingRecipe, *, hardware: st
 
 
 def frequency_table(counts: Path, folder: Path) -> FrequencyTable:
-    """The table for DC-PDD of the package files that were trained on and held out, for the tokenizer in `folder`."""
+    """Return the token frequencies of trained and held-out package files, for DC-PDD and the tokenizer in `folder`."""
     with np.load(counts) as stored:
         return FrequencyTable(
             counts=stored["counts"],
@@ -150,7 +151,7 @@ def frequency_table(counts: Path, folder: Path) -> FrequencyTable:
 
 
 def corpus_counts(manifest: Path) -> dict[str, object]:
-    """Counts of the texts in a manifest, and under which licences they stand."""
+    """Return counts of the texts in a manifest, in all and by licence."""
     listed = read_manifest(manifest)
     files = [entry for entry in listed.entries if entry.kind == PACKAGE_FILE]
     return {
@@ -165,7 +166,7 @@ def corpus_counts(manifest: Path) -> dict[str, object]:
 
 
 def dose_response(model: LlamaForCausalLM, folder: Path) -> tuple[DoseResponse, ...]:
-    """For each dose, what `model` makes of the functions of the manifest in `folder`."""
+    """Return, for each dose, the likelihood of the functions of the manifest in `folder`."""
     samples = known_dose_functions(folder / prepared.MANIFEST).samples
     losses: Floats = np.array(mean_nll(model, load_tokenizer(folder), [sample.text for sample in samples]))
     doses = np.array([sample.metadata["dose"] for sample in samples])
@@ -181,7 +182,7 @@ def dose_response(model: LlamaForCausalLM, folder: Path) -> tuple[DoseResponse, 
 
 
 def mean_nll(model: LlamaForCausalLM, tokenizer: PreTrainedTokenizerFast, texts: Sequence[str]) -> list[float]:
-    """Mean negative log-likelihood a token of each text, right after `<bos>`, in nats; texts fit the context."""
+    """Return the mean negative log-likelihood per token of each text, in nats; texts fit the context."""
     losses = []
     with torch.no_grad():
         for text in texts:
@@ -191,5 +192,5 @@ def mean_nll(model: LlamaForCausalLM, tokenizer: PreTrainedTokenizerFast, texts:
 
 
 def auroc(members: Floats, others: Floats) -> float:
-    """Share of (member, other) pairs in the right order, ties half: Mann-Whitney's U over the number of pairs."""
+    """Return the share of (member, other) pairs in the right order, ties half: Mann-Whitney's U over the pairs."""
     return float(mannwhitneyu(members, others).statistic) / (len(members) * len(others))

@@ -1,4 +1,4 @@
-"""From a training run to the folder that ships as `builtin:fragments`."""
+"""Export of a training run to the folder that ships as `builtin:fragments`."""
 
 import hashlib
 import json
@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 from safetensors.numpy import save_file
 
+from assay.files import atomic_path, write_text
 from assay.retrieval.encoding.open import BAG_WEIGHTS, open_bag
 from assay.testbed.manifest import manifest_digest, read_manifest
 from assay.training.resuming import LOG
@@ -27,19 +28,19 @@ class EncoderRecord:
     """The facts of a training run, as `training.json` holds them.
 
     Attributes:
-        finished: whether the last step is done.
+        finished: true after the last step.
         steps: done.
         dimensions: of a vector.
         parameters: of the model.
         bytes: of the weights file.
         loss: mean over the last twentieth of the steps, in nats.
         validation_mrr: of the shipped weights, on fragments of held-out functions among all of these.
-        validation_functions: how many are held out.
+        validation_functions: number of held-out functions.
         hours: of training.
-        hardware: in plain words.
-        versions: of Python and the packages that decide the numbers.
+        hardware: a description.
+        versions: of Python and the packages that determine the numbers.
         recipe: all choices.
-        corpus: counts of what was trained on.
+        corpus: counts of the training texts.
         weights_sha256: of the weights file.
         manifest_sha256: of the uncompressed manifest.
     """
@@ -62,16 +63,16 @@ class EncoderRecord:
 
 
 def export_encoder(out: Path, folder: Path, recipe: EncoderRecipe, *, hardware: str) -> EncoderRecord:
-    """Writes weights, manifest, loss curve and training record of a run.
+    """Write weights, manifest, loss curve and training record of a run.
 
     Rows are rounded to eight bits, each with a scale of its own, weights to sixteen; the validation figure is that of
     the rounded weights.
 
     Args:
         out: a folder that `train_encoder` has written.
-        folder: where the files go; files of these names in it are replaced.
-        recipe: the run's.
-        hardware: what it was trained on, in plain words, for the record.
+        folder: of the exported files; files of these names in it are replaced.
+        recipe: of the run.
+        hardware: a description of the machine that trained it, for the record.
 
     Raises:
         DataError: `out` holds no run of this recipe with a checkpoint.
@@ -79,18 +80,19 @@ def export_encoder(out: Path, folder: Path, recipe: EncoderRecipe, *, hardware: 
     model, corpus, step, seconds = load_trained(out, recipe)
     folder.mkdir(parents=True, exist_ok=True)
     weights = folder / BAG_WEIGHTS
-    save_file(_rounded(model), weights)
+    with atomic_path(weights) as unfinished:
+        save_file(_rounded(model), unfinished)
     shutil.copyfile(out / CORPUS / MANIFEST, folder / MANIFEST)
     log = [json.loads(line) for line in (out / LOG).read_text().splitlines()]
     curve = loss_curve(out / LOG, unit="pairs", judged="validation_mrr")
-    (folder / CURVE).write_text(json.dumps(curve) + "\n")
+    write_text(folder / CURVE, json.dumps(curve) + "\n")
     record = EncoderRecord(
         finished=step == recipe.steps,
         steps=step,
         dimensions=recipe.dimensions,
         parameters=sum(parameter.numel() for parameter in model.parameters()) - 1,  # the scale is not shipped
         bytes=weights.stat().st_size,
-        loss=round(float(np.mean([one["loss"] for one in log[-max(1, len(log) // 20) :]])), 4),
+        loss=round(float(np.mean([record["loss"] for record in log[-max(1, len(log) // 20) :]])), 4),
         validation_mrr=round(validation_mrr(open_bag(folder, name="exported"), corpus, recipe), 4),
         validation_functions=len(corpus.snippets) - corpus.trained,
         hours=round(seconds / 3600, 3),
@@ -106,7 +108,7 @@ def export_encoder(out: Path, folder: Path, recipe: EncoderRecipe, *, hardware: 
 
 
 def corpus_counts(manifest: Path) -> dict[str, object]:
-    """Counts of the texts in a manifest, and under which licences they stand."""
+    """Return counts of the texts in a manifest, in all and by licence."""
     listed = read_manifest(manifest)
     trained = [entry for entry in listed.entries if entry.dose]
     return {
@@ -120,6 +122,7 @@ def corpus_counts(manifest: Path) -> dict[str, object]:
 
 
 def _rounded(model: BagModel) -> dict[str, NDArray[np.generic]]:
+    """Return the weights as they ship: learned rows as int8 with a scale per row, weights as float16."""
     learned = model.learned.detach().numpy()
     scales = np.maximum(np.abs(learned).max(axis=1), np.float32(1e-12)) / LARGEST
     return {

@@ -1,4 +1,4 @@
-"""What an encoder learns from: a function, and a fragment of it as it may come back from a language model."""
+"""Training pairs of an encoder: a function, and a fragment of it as a language model may return it."""
 
 import random
 from collections.abc import Sequence
@@ -20,7 +20,7 @@ class Snippet:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FragmentRecipe:
-    """How fragments are drawn.
+    """Lengths and changes of the drawn fragments.
 
     Attributes:
         tokens: length of a fragment.
@@ -44,7 +44,7 @@ class FragmentRecipe:
 
 
 def draw_fragment(snippets: Sequence[Snippet], chosen: int, recipe: FragmentRecipe, draw: random.Random) -> str:
-    """A fragment of the chosen snippet; every choice comes from `draw`.
+    """Return a fragment of the chosen snippet; every choice comes from `draw`.
 
     Half of the fragments keep their names, as in the paper, the other half do not.
     """
@@ -53,8 +53,8 @@ def draw_fragment(snippets: Sequence[Snippet], chosen: int, recipe: FragmentReci
     change = draw.random()
     seed = draw.getrandbits(32)
     is_variant = change < recipe.variant_share and snippet.language == "python"
-    if is_variant and (found := variants(text, 1, seed=seed).variants):
-        text = found[0].text
+    if is_variant and (verified := variants(text, 1, seed=seed).variants):
+        text = verified[0].text
     cut = TokenizedText.of(text, snippet.language)
     count = min(_length(recipe, draw), len(cut))
     fragment = cut.fragment(draw.randrange(len(cut) - count + 1), count)
@@ -68,7 +68,7 @@ def draw_fragment(snippets: Sequence[Snippet], chosen: int, recipe: FragmentReci
 
 
 def as_snippet(text: str, language: str, fewest_tokens: int) -> Snippet | None:
-    """The snippet, or None where too little is left of it without comments."""
+    """Return the snippet, or None where too few tokens remain without comments."""
     stripped = bare(text, language)
     return Snippet(text, stripped, language) if len(TokenizedText.of(stripped, language)) >= fewest_tokens else None
 

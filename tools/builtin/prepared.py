@@ -1,7 +1,4 @@
-"""The corpus on disk, ready to train on: rows of tokens, tokenizer, manifest.
-
-Written once, then read by every restart.
-"""
+"""The corpus on disk as training reads it: rows of tokens, tokenizer, manifest. It is written once per run folder."""
 
 from collections.abc import Sequence
 from dataclasses import asdict
@@ -24,16 +21,16 @@ TOKENIZER = "tokenizer"
 
 
 def prepare_corpus(folder: Path, recipe: CorpusRecipe) -> None:
-    """Builds the corpus and writes it to `folder`, unless it is there already.
+    """Build the corpus and write it to `folder`, unless it exists.
 
     Raises:
         DataError: `folder` holds a corpus of another recipe.
     """
-    make_once(folder, asdict(recipe), lambda partial: write_corpus(partial, build_corpus(recipe), recipe))
+    make_once(folder, asdict(recipe), lambda unfinished: write_corpus(unfinished, build_corpus(recipe), recipe))
 
 
 def write_corpus(folder: Path, corpus: BaseCorpus, recipe: CorpusRecipe) -> None:
-    """Packs the corpus into rows and writes all that training and shipping need."""
+    """Pack the corpus into rows and write all files that training and export read."""
     tokenizer = corpus.tokenizer
     functions = documents(tokenizer, [function.text for function, _ in corpus.functions])
     files = documents(tokenizer, [file.text for file in corpus.files])
@@ -53,6 +50,6 @@ def write_corpus(folder: Path, corpus: BaseCorpus, recipe: CorpusRecipe) -> None
 
 
 def documents(tokenizer: PreTrainedTokenizerFast, texts: Sequence[str]) -> list[Tokens]:
-    """Each text as `<bos>` tokens `<eos>`."""
+    """Return the tokens of each text between `<bos>` and `<eos>`."""
     encodings = tokenizer.backend_tokenizer.encode_batch_fast(list(texts))
     return [np.array([*encoding.ids, tokenizer.eos_token_id], dtype=np.uint16) for encoding in encodings]

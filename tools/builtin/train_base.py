@@ -50,7 +50,7 @@ SummedLoss = Callable[[LlamaForCausalLM, torch.Tensor], torch.Tensor]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TrainingRecipe:
-    """All choices that decide the weights, up to the rounding of the machine.
+    """All choices that determine the weights, up to the rounding of the machine.
 
     Attributes:
         corpus: of the training texts.
@@ -86,9 +86,9 @@ class Machine:
         device: "cpu", "cuda" or "auto" (cuda where there is one).
         processes: data-parallel processes, one thread each, on a CPU; `batch_rows` is a multiple of it.
         micro_rows: rows in one forward pass; None chooses by device.
-        compile: whether to use torch.compile (on a CPU it needs a C++ compiler).
+        compile: use torch.compile (on a CPU it needs a C++ compiler).
         checkpoint_seconds: least time between two saved states.
-        stop_after: stop after so many steps of this call, with the state saved; None runs to the end.
+        stop_after: stop after this number of steps of this call, with the state saved; None runs to the end.
     """
 
     device: str = "auto"
@@ -105,15 +105,15 @@ def train_base(out: Path, recipe: TrainingRecipe, machine: Machine, progress: Pr
     `out` then holds the corpus as rows, the last state and the loss curve.
 
     Args:
-        out: folder of the run, made if it is not there.
+        out: folder of the run, created if it is missing.
         recipe: of corpus, model and training.
         machine: hardware settings.
-        progress: called after each step; a module's function, so that it reaches other processes.
+        progress: called after each step; a function of a module, because it is pickled for other processes.
 
     Raises:
         DataError: `out` holds a run of another recipe or a damaged one, the batch cannot be shared among the processes,
             or the machine lacks a device or compiler.
-        OSError: `out` cannot be written; the last state stays.
+        OSError: the state cannot be written; the last one stays.
     """
     _check_machine(machine)
     if recipe.batch_rows % machine.processes:
@@ -129,7 +129,9 @@ def train_base(out: Path, recipe: TrainingRecipe, machine: Machine, progress: Pr
                 spawn(_worker, (run,), nprocs=machine.processes)
             except ProcessException as error:
                 fault = Path(meeting, FAULT)
-                if fault.exists():  # the error of one process; the others may only have lost their connection to it
+                # spawn reports the first process that ended, which may only have lost its connection to the failed
+                # process; the failed process has written the cause to this file
+                if fault.exists():
                     raise OSError(fault.read_text("utf-8")) from error
                 raise
     return int(read_state(out / STATE, COMMAND, _inputs(out))["step"]) == step_count(out, recipe)
@@ -255,6 +257,7 @@ def _gradient(model: LlamaForCausalLM, rows: Tokens, run: _Run, processes: Proce
     def gradient(step: int) -> torch.Tensor:
         batch = order[step * recipe.batch_rows : (step + 1) * recipe.batch_rows]
         share = torch.from_numpy(rows[batch[processes.rank :: processes.count]].astype(np.int64)).to(device)
+        # over the whole step, so that the gradients of passes and processes add up to the mean of the step
         scale = 1 / (len(batch) * recipe.corpus.context)
 
         def loss(part: torch.Tensor) -> torch.Tensor:
@@ -299,7 +302,7 @@ def _device(machine: Machine) -> torch.device:
 
 
 def _columns(out: Path, recipe: TrainingRecipe, model: LlamaForCausalLM, step: int, rows: int) -> Mapping[str, float]:
-    """Return columns of the log: tokens, and now and then the loss on held-out package files."""
+    """Return columns of the log: tokens, and every 200 steps the loss on held-out package files."""
     columns: dict[str, float] = {"tokens": min(step * recipe.batch_rows, rows) * recipe.corpus.context}
     if step % _VALIDATION_EVERY == 0:
         held_out = np.load(out / CORPUS / prepared.VALIDATION)
@@ -312,7 +315,7 @@ def _inputs(out: Path) -> str:
     """Return the digest of the rows that the run in a folder is trained on.
 
     Raises:
-        DataError: they are missing.
+        DataError: the rows are missing.
     """
     try:
         with (out / CORPUS / prepared.ROWS).open("rb") as file:

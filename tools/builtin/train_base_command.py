@@ -54,11 +54,11 @@ def train_base_command(
     export_only: ExportOnly = False,
     as_json: AsJson = False,
 ) -> None:
-    """Train `builtin:small` from scratch on what is installed, every training text on record.
+    """Train `builtin:small` from scratch on installed packages, with a record of every training text.
 
     The texts are sources of installed packages under permissive licences, and functions of this Python's standard
-    library, each seen a known number of times. The first minute or two goes into the corpus. A run that was stopped
-    goes on where it was: give the same command again.
+    library, each seen a known number of times. Building the corpus takes a minute or two. To
+    continue a run that was stopped, repeat the same command.
 
     **Example**: `python -m builtin train-base --out runs/base --processes 2 --compile`
     """
@@ -81,7 +81,7 @@ def train_base_command(
 
 
 def show_corpus(header: Mapping[str, object], *, as_json: bool) -> None:
-    """What a corpus consists of, on standard output."""
+    """Print the contents of a corpus on standard output."""
     if as_json:
         typer.echo(json.dumps(header, indent=1))
         return
@@ -89,7 +89,7 @@ def show_corpus(header: Mapping[str, object], *, as_json: bool) -> None:
     assert isinstance(left_out, list)  # noqa: S101  the manifest's own format
     typer.echo(
         f"{header['package_files']:,} files of {header['packages']} packages, {header['package_tokens']:,} tokens; "
-        f"left out for want of a permissive licence: {', '.join(left_out) or 'none'}"
+        f"left out because no permissive licence is stated: {', '.join(left_out) or 'none'}"
     )
     typer.echo(
         f"{header['functions_found']:,} functions in the standard library of Python {header['python']}, "
@@ -105,7 +105,7 @@ def show_corpus(header: Mapping[str, object], *, as_json: bool) -> None:
 
 
 def show_record(record: "TrainingRecord", folder: Path, *, as_json: bool) -> None:
-    """What a training run came to, on standard output."""
+    """Print the result of a training run on standard output."""
     if as_json:
         typer.echo(json.dumps(asdict(record), indent=1))
         return

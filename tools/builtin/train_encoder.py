@@ -53,14 +53,14 @@ VALIDATION_FRAGMENTS = 1000
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EncoderRecipe:
-    """All choices that decide the weights, up to the rounding of the machine.
+    """All choices that determine the weights, up to the rounding of the machine.
 
     Attributes:
         corpus: of the training texts.
         fragments: how fragments are drawn and rewritten.
         dimensions: of a vector.
         row_bits: there are 2^row_bits learned rows.
-        well_known: functions that a feature stands in for half of its learned row to count, at first.
+        well_known: number of functions with a feature at which half of its learned row counts at the start.
         batch: pairs of fragment and function in one step, each the others' negatives.
         steps: of the whole run.
         row_rate, weight_rate, scale_rate: Adam's learning rates of rows, weights and logarithm of the scale.
@@ -94,7 +94,7 @@ class EncoderMachine:
         device: "cpu", "cuda" or "auto" (cuda where there is one).
         pairs_at_once: pairs whose graph is in memory at a time; the gradient is that of the whole batch.
         checkpoint_seconds: least time between two saved states.
-        stop_after: stop after so many steps of this call, with the state saved; None runs to the end.
+        stop_after: stop after this number of steps of this call, with the state saved; None runs to the end.
     """
 
     device: str = "auto"
@@ -150,7 +150,7 @@ class BagModel(nn.Module):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Part:
-    """Features of some fragments, and of the functions that they are from."""
+    """Features of fragments, and of the functions that they come from."""
 
     fragments: Features
     documents: Features
@@ -162,14 +162,14 @@ def train_encoder(out: Path, recipe: EncoderRecipe, machine: EncoderMachine, pro
     `out` then holds the corpus, the last state and the loss curve.
 
     Args:
-        out: folder of the run, made if it is not there.
+        out: folder of the run, created if it is missing.
         recipe: of corpus, encoder and training.
         machine: hardware settings.
         progress: called after each step.
 
     Raises:
         DataError: `out` holds a run of another recipe or a damaged one, or the machine lacks the device.
-        OSError: `out` cannot be written; the last state stays.
+        OSError: the state cannot be written; the last one stays.
     """
     device = training_device(machine.device)
     keep_recipe(out / RECIPE, asdict(recipe))
@@ -243,7 +243,7 @@ def _parts(
     corpus: EncoderCorpus, functions: NDArray[np.int64], step: int, recipe: EncoderRecipe, machine: EncoderMachine
 ) -> list[Part]:
     draw = random.Random(f"{recipe.seed} {step}")  # noqa: S311  reproducible, not secret
-    # an added line comes from what is trained on too
+    # `draw_fragment` adds lines of other snippets: these must not be held-out ones
     trained = corpus.snippets[: corpus.trained]
     fragments = [draw_fragment(trained, int(index), recipe.fragments, draw) for index in functions]
     starts = range(0, len(functions), machine.pairs_at_once)

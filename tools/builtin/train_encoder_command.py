@@ -56,11 +56,11 @@ def train_encoder_command(
     export_only: ExportOnly = False,
     as_json: AsJson = False,
 ) -> None:
-    """Train the encoder `builtin:fragments` on what is installed, every training text on record.
+    """Train the encoder `builtin:fragments` on installed packages, with a record of every training text.
 
     It learns to find the whole function from a fragment of it: copied, renamed, or with statements added, removed and
-    reordered. The texts are functions of installed packages under permissive licences. The first minutes go into the
-    corpus. A run that was stopped goes on where it was: give the same command again.
+    reordered. The texts are functions of installed packages under permissive licences. Building the corpus takes some
+    minutes. To continue a run that was stopped, repeat the same command.
 
     **Example**: `python -m builtin train-encoder --out runs/encoder`
     """
@@ -84,7 +84,7 @@ def train_encoder_command(
 
 
 def show_encoder_corpus(header: Mapping[str, object], *, as_json: bool) -> None:
-    """What a corpus consists of, on standard output."""
+    """Print the contents of a corpus on standard output."""
     if as_json:
         typer.echo(json.dumps(header, indent=1))
         return
@@ -101,7 +101,7 @@ def show_encoder_corpus(header: Mapping[str, object], *, as_json: bool) -> None:
 
 
 def show_encoder_record(record: "EncoderRecord", folder: Path, *, as_json: bool) -> None:
-    """What a training run came to, on standard output."""
+    """Print the result of a training run on standard output."""
     if as_json:
         typer.echo(json.dumps(asdict(record), indent=1))
         return

@@ -1,4 +1,4 @@
-"""What is written of a training beside its weights: the record and the loss curve."""
+"""The record and the loss curve of a training, written beside its weights."""
 
 import json
 import os
@@ -9,18 +9,20 @@ from pathlib import Path
 
 import numpy as np
 
+from assay.files import write_json
+
 RECORD = "training.json"
 CURVE = "loss_curve.json"
 
 
 def loss_curve(log: Path, *, unit: str, judged: str, points: int = 200) -> dict[str, list[float]]:
-    """The logged losses as means over equal spans of steps, and the figures on held-out text where they were measured.
+    """Return the logged losses as means over equal spans of steps, and the figures on held-out text.
 
     Args:
-        log: one line a step.
-        unit: what steps are counted in, a column of the log ("tokens").
-        judged: the column of the figures on held-out text ("validation_loss").
-        points: spans.
+        log: a line per step.
+        unit: the column that counts progress ("tokens").
+        judged: the column of the figures on held-out text ("validation_loss"), present in only a part of the lines.
+        points: number of spans.
     """
     records = [json.loads(line) for line in log.read_text().splitlines()]
     spans = np.array_split(np.arange(len(records)), min(points, len(records)))
@@ -34,12 +36,12 @@ def loss_curve(log: Path, *, unit: str, judged: str, points: int = 200) -> dict[
 
 
 def versions(*packages: str) -> dict[str, str]:
-    """Versions of Python and of packages."""
+    """Return the versions of Python and of packages."""
     return {"python": platform.python_version(), **{name: version(name) for name in packages}}
 
 
 def write_record(folder: Path, record: Mapping[str, object]) -> None:
-    """Write the record, and let everyone read what lies in the folder."""
-    (folder / RECORD).write_text(json.dumps(record, indent=1) + "\n")
+    """Write the record, and make all files of the folder readable for everyone."""
+    write_json(folder / RECORD, record)
     for file in folder.iterdir():
         os.chmod(file, 0o644)  # noqa: PTH101  the umask of whoever trains must not decide what others can read

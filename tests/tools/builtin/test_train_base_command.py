@@ -48,7 +48,7 @@ def test_help_shows_the_groups_and_an_example(builtin):
         "Output",
         "Example",
         "--processes 2 --compile",
-        "give the same command again",
+        "the same command",
     ):
         assert words in done.out, words
 

@@ -169,6 +169,22 @@ def test_the_index_takes_its_own_calibration(index):
     (index.folder / FILE).unlink()
 
 
+def test_the_calibration_of_an_index_that_has_grown_by_more_than_a_tenth_is_refused(tmp_path):
+    calibration = IndexCalibration(DEFAULT, {}, provenance={"documents": 30})
+    assert all(calibration.of_size(documents, "index") is calibration for documents in (1, 30, 33))
+    with CodeIndex.create(tmp_path / "index") as index:
+        index.add([Document(f"x = {at}\n", "python", "file", None, (Origin("c", f"{at}.py"),)) for at in range(34)])
+        index.commit()
+        index.keep_calibration(calibration)
+        with pytest.raises(DataError, match="with 30 documents, received an index of 34; expected about as many"):
+            trace("x = 1\n", index, language="python")
+
+
+def test_a_calibration_without_the_size_of_its_index_is_refused():
+    with pytest.raises(DataError, match="with None documents"):
+        IndexCalibration(DEFAULT, {}).of_size(3, "index")
+
+
 def test_too_little_unrelated_code_is_reported(index):
     with pytest.raises(DataError, match="received 3 functions"):
         calibrate_index(index, unrelated(3))

@@ -311,7 +311,9 @@ def test_names_that_are_no_unicode_can_be_stored_and_removed(index):
 
 def test_a_calibration_of_its_own_is_kept_with_the_index(client, index):
     own = binned([(20, 0.3)] * 50)
-    calibration = IndexCalibration(index.profile, {"characters": own, "tokens": own})
+    calibration = IndexCalibration(
+        index.profile, {"characters": own, "tokens": own}, provenance={"documents": len(index)}
+    )
     assert index.calibration() == shipped_calibration(index.profile)
     assert index.keep_calibration(calibration) == ADDRESS
     assert QdrantIndex.open(ADDRESS, client=client).calibration() == calibration

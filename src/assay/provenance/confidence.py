@@ -29,6 +29,13 @@ CALIBRATION_FORMAT = 1
 FEWEST = 20
 """Queries below which there is no rate."""
 
+MOST_GROWTH = 1.1
+"""Growth of an index up to which its calibration holds.
+
+Each document adds its own chance of a match, so an index of g times the documents has at most g times the rate. A tenth
+is less than the error of a rate that is measured with some hundred queries.
+"""
+
 ENOUGH = 200
 """Queries that a bin needs; with fewer it is joined to the next shorter one, whose queries reach higher values."""
 
@@ -95,6 +102,24 @@ class IndexCalibration:
         if "vector" not in self.channels or (encoder_digest is not None and encoder_digest == self.encoder_digest):
             return self
         return replace(self, channels={name: bins for name, bins in self.channels.items() if name != "vector"})
+
+    def of_size(self, documents: int, place: Path | str) -> "IndexCalibration":
+        """Return this calibration, if an index of that many documents is about as large as the measured one.
+
+        Args:
+            documents: number of documents of the index now.
+            place: of the calibration, for the error message.
+
+        Raises:
+            DataError: the index is more than `MOST_GROWTH` times as large, or the measured size is not recorded.
+        """
+        measured = self.provenance.get("documents")
+        if not isinstance(measured, int) or documents > measured * MOST_GROWTH:
+            raise DataError(
+                f"{place}: calibration measured with {measured} documents, received an index of {documents}; "
+                "expected about as many: run `assay index calibrate` again"
+            )
+        return self
 
     def content(self) -> dict[str, object]:
         """Return the calibration as JSON has it."""
@@ -171,14 +196,21 @@ def binned(measured: Iterable[tuple[int, float]]) -> tuple[LengthBin, ...]:
     )
 
 
-def calibration_for(folder: Path, profile: Profile) -> IndexCalibration | None:
+def calibration_for(folder: Path, profile: Profile, documents: int) -> IndexCalibration | None:
     """Return the calibration of an index, else the shipped one of its profile, else None.
 
+    Args:
+        folder: of the index.
+        profile: of its fingerprints.
+        documents: number of its documents.
+
     Raises:
-        DataError: the index has one that cannot be read.
+        DataError: the index has its own calibration, which cannot be read or is of a much smaller index.
     """
     own = folder / FILE
-    return IndexCalibration.load(own, profile) if own.is_file() else shipped_calibration(profile)
+    if not own.is_file():
+        return shipped_calibration(profile)
+    return IndexCalibration.load(own, profile).of_size(documents, own)
 
 
 @cache

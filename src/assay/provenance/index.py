@@ -283,9 +283,9 @@ class CodeIndex:
         """Return the false-positive rates of this index, else the shipped ones of its profile, else None.
 
         Raises:
-            DataError: the index has its own rates, and they cannot be read.
+            DataError: the index has its own rates, which cannot be read or are of a much smaller index.
         """
-        return calibration_for(self.folder, self.profile)
+        return calibration_for(self.folder, self.profile, len(self))
 
     def keep_calibration(self, calibration: IndexCalibration) -> str:
         """Store rates that were measured on this index, to be used instead of the shipped ones; return their place."""

@@ -168,7 +168,7 @@ class QdrantIndex:
         content = self._lists.once("calibration", self._files.calibration)
         if content is None:
             return shipped_calibration(self.profile)
-        return IndexCalibration.of(content, self.profile, self.address)
+        return IndexCalibration.of(content, self.profile, self.address).of_size(len(self), self.address)
 
     def keep_calibration(self, calibration: IndexCalibration) -> str:
         """Store rates that were measured on this index, to be used instead of the shipped ones; return their place."""

@@ -35,11 +35,13 @@ demo: install ## audit the built-in model on functions whose dose is known, and 
 test: install $(VENV)/.test ## run the tests (ARGS="tests/scores -k zlib")
 	$(BIN)/python -m pytest --numprocesses logical --maxprocesses 4 --dist worksteal $(ARGS)
 
-check: install $(VENV)/.test $(VENV)/.check ## lint, formatting, types, import contract
+check: install $(VENV)/.test $(VENV)/.check ## lint, formatting, types, import contract, structure
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports
+	$(BIN)/python tools/structure.py --check
+	$(BIN)/python tools/draw_layers.py --check
 
 format: install $(VENV)/.check ## let ruff mend what it can
 	$(BIN)/ruff check --fix .

@@ -8,21 +8,11 @@ from pathlib import Path
 import pytest
 
 from assay.errors import EXTRAS
+from support.installed import without
 
 ROOT = Path(__file__).resolve().parents[2]
 
-LIGHT = f"""
-import sys
-from importlib.machinery import PathFinder
-find = PathFinder.find_spec
-
-def find_installed(name, *place):  # the optional dependencies are as if they were not installed
-    return None if name.partition(".")[0] in {sorted(EXTRAS)} else find(name, *place)
-
-PathFinder.find_spec = find_installed
-from assay.cli.app import main
-main()
-"""
+LIGHT = without(EXTRAS) + "from assay.cli.app import main; main()"
 
 CODE = """def interval(low, high, values):
     total = 0

@@ -25,6 +25,7 @@ from assay.scores import (
     request,
     score,
 )
+from support.installed import without
 
 SOURCE = Path(assay.__file__).parent
 # these are also words of other things: roles of models, forms of text, modules, columns of statistics
@@ -119,9 +120,8 @@ def test_a_fitted_detector_decides_at_zero_from_labels():
 
 
 def test_a_detector_whose_library_is_not_installed_names_the_extra():
-    code = (
-        "import sys; sys.modules['torch'] = None; from assay.scores import DETECTORS, FittedDetector, detectors_of; "
-        "from assay.errors import MissingExtra\n"
+    code = without(["torch"]) + (
+        "from assay.scores import FittedDetector, detectors_of\nfrom assay.errors import MissingExtra\n"
         "try: detectors_of(FittedDetector)\nexcept MissingExtra as error: print(error)"
     )
     shown = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)

@@ -29,6 +29,8 @@ from assay.retrieval import open_encoder
 from assay.types import Encoder
 
 ENCODER = "builtin:fragments"
+SURE = 0.95
+"""Least confidence of a match that is shown unless another is asked for."""
 
 
 def trace(
@@ -39,7 +41,7 @@ def trace(
     method: SearchMethod = "union",
     top: int = 10,
     min_similarity: float = 0.0,
-    min_confidence: float = 0.0,
+    min_confidence: float = SURE,
 ) -> Trace:
     """Trace a text to the documents of an index that it may come from, best first.
 
@@ -50,7 +52,7 @@ def trace(
         method: candidates by fingerprints ("winnowing"), by vector ("vector", "hst"), or by both ("union").
         top: matches at most.
         min_similarity: least share of the text that a match contains.
-        min_confidence: least confidence of a match; 0 returns all there are.
+        min_confidence: least confidence of a match, as in the command; 0 returns all there are.
 
     Raises:
         AssayError: there is no index, or it is damaged; one line.

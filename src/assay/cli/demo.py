@@ -74,12 +74,13 @@ def show_traced(functions: "Dataset", out: Path) -> None:
     """Trace a function under other names back to its place; print it, and leave the files to repeat it with."""
     from assay.cli.terminal import echo
     from assay.experiments import traced_function
+    from assay.files import write_text
 
     index = out / "functions.index"
     renamed = traced_function(functions.samples, index)
     if renamed is None:
         return
-    (out / "renamed.py").write_text(renamed.text, "utf-8")
+    write_text(out / "renamed.py", renamed.text)
     echo("")
     echo(
         f"Traced: {renamed.origin}, its {renamed.renamed} names replaced, among {renamed.documents:,} functions. "

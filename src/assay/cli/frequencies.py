@@ -7,7 +7,6 @@ import typer
 
 from assay.cli.groups import grouped
 from assay.cli.options import DataOptions, ModelName
-from assay.errors import DataError
 
 frequencies_app = typer.Typer(name="frequencies", help="Token-frequency tables for DC-PDD.", no_args_is_help=True)
 
@@ -53,9 +52,6 @@ def build_command(
         tokenizer_digest=tokenizer.digest,
         source=f"{len(dataset.samples)} texts of {dataset.source}",
     )
-    try:
-        table.save(output)
-    except OSError as error:
-        raise DataError(f"-o {output}: cannot be written ({error.strerror})") from error
+    table.save(output)
     seen = int((table.counts > 0).sum())
     echo(f"{output}: {table.total:,} tokens, {seen:,} of {len(table.counts):,} token ids occur")

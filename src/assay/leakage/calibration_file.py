@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from assay.errors import DataError
+from assay.files import write_json
 from assay.scoring import Deterministic, Plan, Progress, score_samples
 from assay.types import Sample
 
@@ -78,10 +79,7 @@ class UnseenScores:
             "digests": dict(self.digests),
             "values": values,
         }
-        try:
-            path.write_text(json.dumps(content, indent=1) + "\n", "utf-8")
-        except OSError as error:
-            raise DataError(f"{path}: cannot be written ({error.strerror})") from error
+        write_json(path, content)
 
     @classmethod
     def load(cls, path: Path) -> Self:

@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from assay.errors import DataError
+from assay.files import atomic_file
 
 
 @dataclass(frozen=True, eq=False)
@@ -58,9 +59,13 @@ class FrequencyTable:
         return cls(counts, tokenizer_digest, source)
 
     def save(self, path: Path) -> None:
-        """Write the table as one compressed .npz file."""
+        """Write the table as one compressed .npz file.
+
+        Raises:
+            DataError: the file cannot be written.
+        """
         about = json.dumps({"tokenizer_digest": self.tokenizer_digest, "source": self.source, "format": 1})
-        with path.open("wb") as file:
+        with atomic_file(path) as file:
             np.savez_compressed(file, counts=self.counts, about=np.array(about))
 
     @classmethod

@@ -4,11 +4,13 @@ import multiprocessing
 import multiprocessing.connection
 import os
 import signal
+import sys
 import threading
 from collections import deque
 from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import Future, ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
+from types import ModuleType
 from typing import Protocol, Self
 
 from assay.provenance.reading import FileRead, IndexSettings, read_entries, stamp_before
@@ -24,6 +26,7 @@ BATCH_BYTES = 1_000_000
 _AHEAD = 3
 """Batches in progress for each process: enough that none waits for work, few enough to bound the memory."""
 
+_main_lock = threading.Lock()
 _settings: IndexSettings | None = None
 _encoder: Encoder | None = None
 
@@ -80,10 +83,10 @@ class ProcessReaders:
         if not (tasks := to_read(batch)):
             return None
         try:
-            return self._processes().submit(_read_in_process, tasks)
+            return _submit_to(self._processes(), tasks)
         except BrokenProcessPool:  # an earlier batch broke the pool; its own result will say so
             self._pool = None
-            return self._processes().submit(_read_in_process, tasks)
+            return _submit_to(self._processes(), tasks)
 
     def _finish(
         self, under_way: "deque[tuple[list[ReadTask | FileRead], Future[list[FileRead]] | None]]"
@@ -103,7 +106,7 @@ class ProcessReaders:
         pool = self._pool_of(1)
         for task in tasks:
             try:
-                results += pool.submit(_read_in_process, [task]).result()
+                results += _submit_to(pool, [task]).result()
             except BrokenProcessPool:
                 pool = self._pool_of(1)
                 results.append(crashing(task, self._settings))
@@ -127,6 +130,21 @@ def _pool(jobs: int, settings: IndexSettings, encoder: str | None) -> ProcessPoo
     if "forkserver" in methods:
         context.set_forkserver_preload(["assay.provenance.workers"])
     return ProcessPoolExecutor(jobs, mp_context=context, initializer=_begin, initargs=(settings, encoder))
+
+
+def _submit_to(pool: ProcessPoolExecutor, tasks: Sequence[ReadTask]) -> "Future[list[FileRead]]":
+    """Submit tasks; a process that is started for them does not run the caller's script again.
+
+    A new process imports the script that started it, as `__mp_main__`. One that calls `build_index` without
+    `if __name__ == "__main__"` would call it there too and fail, and no file would be read.
+    """
+    with _main_lock:
+        main = sys.modules["__main__"]
+        sys.modules["__main__"] = ModuleType("__main__")
+        try:
+            return pool.submit(_read_in_process, tasks)
+        finally:
+            sys.modules["__main__"] = main
 
 
 def _begin(settings: IndexSettings, encoder: str | None) -> None:

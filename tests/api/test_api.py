@@ -8,7 +8,7 @@ import pyarrow as pa
 import pytest
 
 import assay
-from assay.errors import DataError, MissingExtra
+from assay.errors import AssayError, DataError, MissingExtra
 
 CODE = """def interval(low, high, values):
     total = 0
@@ -115,3 +115,25 @@ def test_a_calibration_is_used_by_a_later_audit(tmp_path):
 def test_both_unseen_text_and_a_calibration_are_refused(tmp_path):
     with pytest.raises(DataError, match="expected one of them"):
         assay.audit("builtin:small", samples(), unseen=samples(), calibration=tmp_path / "unseen.json")
+
+
+@pytest.mark.parametrize("texts", [[CODE], [{"text": CODE}], [1], None, 7], ids=repr)
+def test_texts_that_are_no_samples_are_refused_with_what_is_expected(texts):
+    with pytest.raises(DataError, match=r"expected .* samples such as assay\.Sample\("):
+        assay.score("builtin:small", texts, "loss")
+
+
+def test_a_list_of_scores_and_a_single_corpus_are_refused_with_the_right_form(tmp_path):
+    with pytest.raises(AssayError, match="expected names with commas between them: 'loss,min_k'"):
+        assay.score("builtin:small", samples(), ["loss", "min_k"])
+    with pytest.raises(DataError, match=r"received 'src'; expected a list of them: \['src'\]"):
+        assay.build_index("src", tmp_path / "index")
+
+
+def test_a_script_without_a_main_guard_builds_an_index(tmp_path):
+    (tmp_path / "src").mkdir()
+    (tmp_path / "src" / "a.py").write_text(CODE)
+    script = tmp_path / "script.py"
+    script.write_text("import assay\nprint(assay.build_index(['src'], 'index', encoder=None, jobs=2).read)\n")
+    done = subprocess.run([sys.executable, script], cwd=tmp_path, capture_output=True, text=True, check=True)
+    assert (done.stdout, done.stderr) == ("1\n", "")

@@ -1,6 +1,6 @@
 """`assay.audit`, `assay.calibrate` and `assay.score`: a model and texts, by name or as values."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -25,6 +25,10 @@ PAGE = "report.html"
 Texts = str | Path | Dataset | Sequence[Sample] | Callable[[], Dataset]
 """A benchmark's name, a file or folder, a data set that `assay.load` returned, samples, or a function that loads a data
 set once the other arguments have been checked."""
+
+_TEXTS_EXPECTED = (
+    "expected a benchmark's name, a file, a folder, or samples such as assay.Sample('name', 'def f(x): ...')"
+)
 
 
 def audit(
@@ -220,7 +224,13 @@ def _dataset(texts: Texts) -> Dataset:
         return read_dataset(texts)
     if callable(texts):
         return texts()
-    return Dataset.of("samples", texts, source="samples")
+    if not isinstance(texts, Iterable):
+        raise DataError(f"received {texts!r} for texts; {_TEXTS_EXPECTED}")
+    samples = tuple(texts)
+    for other in samples:
+        if not isinstance(other, Sample):
+            raise DataError(f"received texts that hold a {type(other).__name__}; {_TEXTS_EXPECTED}")
+    return Dataset.of("samples", samples, source="samples")
 
 
 def _optional(texts: Texts | None) -> Dataset | None:

@@ -53,6 +53,8 @@ class ScoreSelection:
         Raises:
             ScoreError: a score does not exist, or needs the other access.
         """
+        if not isinstance(self.scores, str | None):
+            raise ScoreError(f"scores: received {self.scores!r}; expected names with commas between them: 'loss,min_k'")
         by_default = self.access == "black" and not self.scores and not self.variants
         n = headline_score("black").variants() if by_default else self.variants
         listed = self.scores or ("one-pass" if self.access == "gray" else ",".join(default_scores(self.access)))

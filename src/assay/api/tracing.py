@@ -147,6 +147,8 @@ def build_index(
     Raises:
         AssayError: a corpus or the index cannot be read or written, or the index is of another profile or encoder.
     """
+    if isinstance(corpora, Path | str):
+        raise DataError(f"corpora: received {str(corpora)!r}; expected a list of them: [{str(corpora)!r}]")
     names, reading = [str(corpus) for corpus in corpora], reading or CorpusOptions()
     open_sources(names, reading)  # a path that is not there is reported before a folder is made
     opened = None if encoder is None else open_encoder(encoder)

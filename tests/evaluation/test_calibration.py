@@ -63,7 +63,7 @@ def test_a_leak_is_seen():
 def test_little_unseen_text_is_pointed_out():
     assert unseen_note(49) == (
         "Calibrated on 49 unseen samples only: no p-value can be below 0.020, and the false-positive rate at "
-        "5 % may well be off by 6%; 100 or more are advised."
+        "5 % may well be off by 6 percentage points; 100 or more are advised."
     )
 
 

@@ -62,8 +62,8 @@ def unseen_note(unseen: int) -> str | None:
         return None
     return (
         f"Calibrated on {unseen} unseen samples only: no p-value can be below {1 / (unseen + 1):.3f}, and "
-        f"the false-positive rate at 5 % may well be off by {2 * np.sqrt(0.05 * 0.95 / unseen):.0%}; "
-        f"{ADVISED_UNSEEN} or more are advised."
+        f"the false-positive rate at 5 % may well be off by "
+        f"{200 * np.sqrt(0.05 * 0.95 / unseen):.0f} percentage points; {ADVISED_UNSEEN} or more are advised."
     )
 
 

@@ -66,7 +66,9 @@ def compare(audits: Mapping[str, Audit], figure: str, score: str | None = None) 
             raise DataError(f"{run}: score {name!r} was not run; expected one of {', '.join(audit.values)}")
         place = audit.model, audit.benchmark
         if place in runs:
-            raise DataError(f"{runs[place].run} and {run} are both of {audit.model} on {audit.benchmark}; expected one")
+            raise DataError(
+                f"{runs[place].run} and {run} are both of {audit.model} on {audit.benchmark}; expected one run of each"
+            )
         summary = audit.summary(name)
         runs[place] = ComparedRun(
             run=run,

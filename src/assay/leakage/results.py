@@ -153,7 +153,7 @@ class Audit(TabularResult):
 
     def describe(self) -> Report:
         """Return the report of the audit."""
-        from assay.leakage.description.describing import describe  # noqa: PLC0415  it imports this module
+        from assay.leakage import describe  # noqa: PLC0415  the renderer of this value, loaded when it is asked for
 
         return describe(self)
 

@@ -88,8 +88,7 @@ class Trace(TabularResult):
 
     def describe(self) -> Report:
         """Return the report of the trace."""
-        from assay.provenance.describing import describe_traces  # noqa: PLC0415  it imports this module
-        from assay.provenance.texts import SourceText  # noqa: PLC0415
+        from assay.provenance import SourceText, describe_traces  # noqa: PLC0415  loaded when it is asked for
 
         return describe_traces([(SourceText("the text", "", self.language), self)])
 

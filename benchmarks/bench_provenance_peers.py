@@ -32,7 +32,7 @@ from measuring import PeakMemory, arguments, fresh, write
 
 from assay.evaluation.retrieval import gains, reciprocal_rank_gain, retrieval_quality
 from assay.experiments.hst.corpus import SearchSpace, installed_functions, is_unseen, search_space
-from assay.experiments.hst.queries import ALTERATIONS, Kind, Query, queries
+from assay.experiments.hst.queries import ALTERATIONS, Alteration, Query, queries
 from assay.experiments.hst.search import first_right
 from assay.provenance import CodeIndex, Document, trace
 from assay.provenance.candidates import SearchMethod
@@ -86,7 +86,7 @@ def main() -> None:
     options = arguments(__doc__)
     sizes = Sizes((30, 60), (30, 60), 20) if options.smoke else Sizes((100, 300, 1_000), (30, 60, 120), 100)
     space = corpus(sizes, smoke=options.smoke)
-    cells: dict[tuple[int, Kind], list[Query]] = {
+    cells: dict[tuple[int, Alteration], list[Query]] = {
         (window, kind): queries(space, window, kind, most=sizes.targets, seed=SEED)
         for window in sizes.windows
         for kind in ALTERATIONS
@@ -117,7 +117,7 @@ def corpus(sizes: Sizes, *, smoke: bool) -> SearchSpace:
 def compared(
     space: SearchSpace,
     size: int,
-    cells: Mapping[tuple[int, Kind], Sequence[Query]],
+    cells: Mapping[tuple[int, Alteration], Sequence[Query]],
     ways: Mapping[str, Callable[..., Searched]],
 ) -> list[dict[str, Any]]:
     """All ways over one search space."""
@@ -166,7 +166,7 @@ def compared(
 
 
 def best_setting(
-    space: SearchSpace, cells: Mapping[tuple[int, Kind], Sequence[Query]], settings: Sequence[Setting]
+    space: SearchSpace, cells: Mapping[tuple[int, Alteration], Sequence[Query]], settings: Sequence[Setting]
 ) -> tuple[Setting, list[dict[str, object]]]:
     """The setting of copydetect with the best mean reciprocal rank over all cells, and the figures of all."""
     documents, places = shuffled(space, min(CHOSEN_AT, len(space.documents)))

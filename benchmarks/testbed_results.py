@@ -23,7 +23,7 @@ from typing import Any
 
 from assay.cli.testbed_runs import benchmarks_at
 from assay.evaluation import Estimate
-from assay.experiments import Bench, Finding, ValueTable, all_experiments, describe, write_finding
+from assay.experiments import Bench, Finding, ValueTable, all_experiments, finding_report, write_finding
 from assay.experiments.finding import ValueRow
 from assay.experiments.srdetection.detectors import gray_rows
 from assay.files import write_json, write_text
@@ -130,7 +130,7 @@ def stored() -> Iterator[tuple[str, Finding]]:
 
 def section(title: str, finding: Finding) -> str:
     """Return the section of one experiment: its tables, then what was measured on what."""
-    tables = [table for table in describe(finding).tables if not table.name.startswith(JSON_ALONE)]
+    tables = [table for table in finding_report(finding).tables if not table.name.startswith(JSON_ALONE)]
     file = f"benchmarks/results/testbed/{title.replace(', ', '-')}.json"
     left_out = [table.title for table in finding.tables if table.name.startswith(JSON_ALONE)]
     rest = f" It also has: {'; '.join(left_out)}." if left_out else ""

@@ -69,10 +69,12 @@ class PlugIns(Mapping[str, Plugged], Generic[Plugged]):
             other = entries.setdefault(entry.name, entry)
             # one distribution is seen twice where two folders of the path hold its metadata
             if (other.value, _distribution(other)) != (entry.value, _distribution(entry)):
-                raise PlugInError(f"{describe(other)} and {describe(entry)} have one name; expected different names")
+                raise PlugInError(
+                    f"{plug_in_origin(other)} and {plug_in_origin(entry)} have one name; expected different names"
+                )
         clashes = [entries[name] for name in self._reserved() if name in entries]
         if clashes:
-            raise PlugInError(f"{describe(clashes[0])}: assay itself uses this name; expected another name")
+            raise PlugInError(f"{plug_in_origin(clashes[0])}: assay itself uses this name; expected another name")
         return entries
 
     def _load(self, entry: EntryPoint) -> Plugged:
@@ -81,18 +83,20 @@ class PlugIns(Mapping[str, Plugged], Generic[Plugged]):
         except Exception as error:  # importing a plug-in runs code of others, which may raise anything
             message = " ".join(f"{type(error).__name__}: {error}".split())
             raise PlugInError(
-                f"{describe(entry)} cannot be imported ({message}); expected a plug-in that works: "
+                f"{plug_in_origin(entry)} cannot be imported ({message}); expected a plug-in that works: "
                 "repair or uninstall it"
             ) from error
         if not self._accepts(loaded):
-            raise PlugInError(f"{describe(entry)} is of type {type(loaded).__name__}; expected {self._description}")
+            raise PlugInError(
+                f"{plug_in_origin(entry)} is of type {type(loaded).__name__}; expected {self._description}"
+            )
         name = getattr(loaded, "name", entry.name)
         if name != entry.name:
-            raise PlugInError(f"{describe(entry)} has the name {name!r}; expected that of its entry point")
+            raise PlugInError(f"{plug_in_origin(entry)} has the name {name!r}; expected that of its entry point")
         return loaded
 
 
-def describe(entry: EntryPoint) -> str:
+def plug_in_origin(entry: EntryPoint) -> str:
     """Return the entry point and its distribution in words."""
     return f"plug-in {entry.name!r} of {_distribution(entry)} ({entry.group}: {entry.value})"
 

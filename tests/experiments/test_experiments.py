@@ -17,7 +17,7 @@ from assay.evaluation.estimate import Estimate
 from assay.experiments.assay.honest_null import false_positive_rates
 from assay.experiments.bench import Bench
 from assay.experiments.catalogue import FORMER_NAMES, all_experiments, experiment_named
-from assay.experiments.describing import describe, write_finding
+from assay.experiments.describing import finding_report, write_finding
 from assay.experiments.finding import over_seeds
 from assay.experiments.papers import paper
 from assay.experiments.srdetection import black_box, figure_2
@@ -128,7 +128,7 @@ def test_every_experiment_gives_whole_tables_and_a_page(name, bench, tmp_path):
     content = json.loads((tmp_path / name / "finding.json").read_text())
     assert content["name"] == name
     assert [table["name"] for table in content["tables"]] == [table.name for table in finding.tables]
-    assert (tmp_path / name / "finding.md").read_text() == render_markdown(describe(finding))
+    assert (tmp_path / name / "finding.md").read_text() == render_markdown(finding_report(finding))
 
 
 def test_black_box_runs_leave_the_clean_texts_out_and_are_smaller_on_the_shipped_model_alone():
@@ -204,7 +204,7 @@ def test_table_11_says_how_many_variants_there_were(written):
 
 
 def test_the_papers_value_stands_beside_ours(bench):
-    text = render_markdown(describe(result("srdetection/table-1", bench)))
+    text = render_markdown(finding_report(result("srdetection/table-1", bench)))
     row = next(line for line in text.splitlines() if line.startswith("| `SrDetection` |"))
     assert "75\u00a0%" in row
     assert "[" in row

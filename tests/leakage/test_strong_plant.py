@@ -30,7 +30,7 @@ BOUND = 0.75
 RECALL, FALSE_ALARMS = 0.9, 0.6
 """Of a rule that a paper states, where the value itself is on the scale of each text's perplexity (SrDetection)."""
 SMALL = {
-    "dpdllm": dpdllm.Settings(epochs=5, rate=2e-3, batch=8, device="cpu"),
+    "dpdllm": dpdllm.DpdllmSettings(epochs=5, rate=2e-3, batch=8, device="cpu"),
     "veil_probe": replace(
         veil_probe.PUBLISHED, layers=2, width=64, heads=2, feed_forward=128, rate=1e-3, batch=8, answer_tokens=16
     ),

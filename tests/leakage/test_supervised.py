@@ -17,8 +17,8 @@ from assay.types import Sample, Unread
 
 FITTED = detectors_of(FittedDetector)
 SMALL = {
-    "dpdllm": dpdllm.Settings(epochs=3, rate=1e-3, batch=8, device="cpu"),
-    "veil_probe": veil_probe.Settings(
+    "dpdllm": dpdllm.DpdllmSettings(epochs=3, rate=1e-3, batch=8, device="cpu"),
+    "veil_probe": veil_probe.VeilProbeSettings(
         layers=1, width=32, heads=2, feed_forward=64, epochs=2, rate=1e-3, batch=8, decoder="answer", device="cpu"
     ),
 }

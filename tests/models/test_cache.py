@@ -13,7 +13,7 @@ from naive import columns_of
 
 from assay.errors import CacheError
 from assay.models import CachedScorer, StatisticsCache, TableModel, cached_models, default_cache_path
-from assay.models.cache import pack, text_digest, unpack
+from assay.models.cache import pack_statistics, text_digest, unpack_statistics
 from assay.types import TokenScorer, TokenStatistics
 
 TEXTS = [f"def f_{index}(x):\n    return x + {index}\n" for index in range(40)]
@@ -53,7 +53,7 @@ def same(found, expected):
 @given(st.text(max_size=30))
 def test_what_is_unpacked_is_what_was_packed(text):
     statistics = next(model(units="characters").token_statistics([text]))
-    found = unpack(pack(statistics))
+    found = unpack_statistics(pack_statistics(statistics))
     same([found], [statistics])
     assert [getattr(found, name).dtype for name in TokenStatistics.__slots__] == [
         getattr(statistics, name).dtype for name in TokenStatistics.__slots__

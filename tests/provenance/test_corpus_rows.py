@@ -10,7 +10,7 @@ import pytest
 
 from assay.errors import DataError
 from assay.provenance.sources.entry import Entry, Facts, Skipped
-from assay.provenance.sources.rows import Stream, Table, is_table
+from assay.provenance.sources.rows import Stream, TableFile, is_table
 
 V1 = {
     "hexsha": "a" * 40, "lang": "Python", "content": "x = 1\n", "max_stars_repo_name": "o/r",
@@ -29,7 +29,7 @@ def lines(*rows):
 
 
 def read(file, /, **columns):
-    return list(Table(file, "t", columns).files())
+    return list(TableFile(file, "t", columns).files())
 
 
 def write(path, rows):

@@ -37,10 +37,10 @@ def corpora(tmp_path):
     ("name", "kind"),
     [
         ("folder", "Folder"),
-        ("folder/rows.jsonl", "Table"),
+        ("folder/rows.jsonl", "TableFile"),
         ("folder/a.zip", "Archive"),
         ("a.py", "Folder"),
-        ("t.json.gz", "Table"),
+        ("t.json.gz", "TableFile"),
         ("repository", "GitRepository"),
     ],
 )

@@ -6,7 +6,7 @@ import pytest
 
 from assay.code import Problem
 from assay.code.test_cases.statements import examples_in
-from assay.scoring.rewriters import CHANGES, Deterministic, Written
+from assay.scoring.rewriters import CHANGES, Deterministic, ModelRewriter
 from assay.scoring.solutions import problem_of
 from assay.types import Sample
 from support.sandboxed import skip_without_sandbox
@@ -53,7 +53,7 @@ class Renames:
 
 def test_a_model_renames_in_the_language_of_each_sample():
     java = Sample("java", "static int total(int x) {\n  return x;\n}\n", language="Java")
-    made = Written(Renames())
+    made = ModelRewriter(Renames())
     rust, other, python = made([RUST, java, Sample("python", PLAIN)], 1)
     assert rust.reason == "no rewriting of rust"
     assert other.texts == (java.text.replace("total", "tally"),)

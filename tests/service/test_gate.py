@@ -5,7 +5,7 @@ import threading
 
 import pytest
 
-from assay.service.gate import Busy, Gate
+from assay.service.gate import Gate, TooManyCalls
 
 
 @pytest.fixture
@@ -43,7 +43,7 @@ def test_a_call_beyond_those_that_may_wait_is_told_to_come_back(gates):
         first = asyncio.create_task(gate.run(released.wait, 60))
         second = asyncio.create_task(gate.run(released.wait, 60))
         await asyncio.sleep(0)
-        with pytest.raises(Busy):
+        with pytest.raises(TooManyCalls):
             await gate.run(released.wait, 60)
         released.set()
         return await first, await second
@@ -58,7 +58,7 @@ def test_a_call_that_takes_too_long_keeps_its_place_until_it_ends(gates):
     async def scene():
         with pytest.raises(TimeoutError):
             await gate.run(released.wait, 60)
-        with pytest.raises(Busy):
+        with pytest.raises(TooManyCalls):
             await gate.run(released.wait, 60)
         released.set()
         while gate.calls:  # noqa: ASYNC110  nothing tells when an abandoned call ends

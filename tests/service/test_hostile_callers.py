@@ -12,7 +12,7 @@ from schemathesis.specs.openapi.checks import positive_data_acceptance
 
 from assay.errors import CorpusIndexError
 from assay.service import answers
-from assay.service.app import Limits, create_app
+from assay.service.app import ServiceLimits, create_app
 from support.serving import serving
 from support.snippets import MEDIAN
 
@@ -34,7 +34,9 @@ def description(address):
 @pytest.fixture(scope="module")
 def caller(small_index):
     """A client of the service over two functions."""
-    with TestClient(create_app(small_index, limits=Limits(seconds=120)), raise_server_exceptions=False) as client:
+    with TestClient(
+        create_app(small_index, limits=ServiceLimits(seconds=120)), raise_server_exceptions=False
+    ) as client:
         yield client
 
 

@@ -11,7 +11,7 @@ from assay.errors import CorpusIndexError
 from assay.provenance import Document, Origin
 from assay.provenance.index import CodeIndex
 from assay.service import answers as module
-from assay.service.app import Limits, create_app
+from assay.service.app import ServiceLimits, create_app
 from support.snippets import GRAPH, MEDIAN
 
 RENAMED = MEDIAN.replace("ordered", "arranged").replace("middle", "half").replace("values", "numbers")
@@ -19,7 +19,7 @@ RENAMED = MEDIAN.replace("ordered", "arranged").replace("middle", "half").replac
 
 @contextmanager
 def client(folder, **settings):
-    app = create_app(folder, **{"limits": Limits(seconds=120), **settings})
+    app = create_app(folder, **{"limits": ServiceLimits(seconds=120), **settings})
     with TestClient(app, raise_server_exceptions=False) as found:
         yield found
 
@@ -102,7 +102,7 @@ def test_vectors_are_refused_where_the_index_has_none(caller):
 
 
 def test_a_request_that_is_too_large_is_refused_whatever_it_claims(small_index):
-    with client(small_index, limits=Limits(body_bytes=1000, seconds=120)) as found:
+    with client(small_index, limits=ServiceLimits(body_bytes=1000, seconds=120)) as found:
         assert traced(found, "x" * 2000).status_code == 413
         chunks = (b'{"code": "' if at == 0 else b"x" * 100 for at in range(50))
         assert found.post("/api/trace", content=chunks).status_code == 413
@@ -136,7 +136,7 @@ def test_a_page_of_others_cannot_call_a_local_service_under_its_own_name(small_i
 def test_a_call_that_takes_too_long_and_one_too_many_are_told_so(small_index, monkeypatch):
     released = threading.Event()
     monkeypatch.setattr(module, "answer", lambda *_: released.wait(60))
-    with client(small_index, limits=Limits(seconds=0.01, workers=1, waiting=0)) as found:
+    with client(small_index, limits=ServiceLimits(seconds=0.01, workers=1, waiting=0)) as found:
         assert traced(found, MEDIAN).status_code == 504
         busy = traced(found, MEDIAN)
         released.set()

@@ -5,7 +5,7 @@ import pytest
 import torch
 
 from assay.errors import DataError
-from assay.training.loop import Batches, RunFolder, Training, accumulate, train, trapezoid
+from assay.training.loop import Batches, Training, TrainingFolder, accumulate, train, trapezoid
 from assay.training.resuming import STATE
 
 
@@ -61,7 +61,7 @@ def test_random_numbers_follow_from_the_step_and_those_outside_stay():
 def test_a_stopped_training_continues_where_it_was(tmp_path):
     whole, broken, records = Line(), Line(), []
     train(line_training(whole))
-    folder = RunFolder(tmp_path, "a command", "inputs")
+    folder = TrainingFolder(tmp_path, "a command", "inputs")
     assert not train(line_training(broken), folder=folder, stop_after=1)
     restarted = Line()
     assert train(line_training(restarted), folder=folder, progress=lambda record, _: records.append(record["step"]))
@@ -70,7 +70,7 @@ def test_a_stopped_training_continues_where_it_was(tmp_path):
 
 
 def test_a_state_of_another_model_or_of_other_optimisers_is_refused(tmp_path):
-    folder = RunFolder(tmp_path, "a command", "inputs")
+    folder = TrainingFolder(tmp_path, "a command", "inputs")
     train(line_training(Line()), folder=folder)
     other = torch.nn.Linear(1, 1)
     gradient = lambda _: torch.zeros(())  # noqa: E731
@@ -87,7 +87,7 @@ def test_a_state_of_another_model_or_of_other_optimisers_is_refused(tmp_path):
 
 
 def test_what_follows_a_step_is_logged_with_it(tmp_path):
-    folder = RunFolder(tmp_path, "a command", "inputs")
+    folder = TrainingFolder(tmp_path, "a command", "inputs")
     train(line_training(Line(), after_step=lambda step: {"twice": 2 * step}), folder=folder)
     assert '"twice": 8' in (tmp_path / "loss.jsonl").read_text().splitlines()[3]
 

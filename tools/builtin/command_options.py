@@ -9,7 +9,7 @@ from assay.api import ERRORS
 from assay.cli.options import OUTPUT
 
 if TYPE_CHECKING:
-    from assay.training.resuming import Progress
+    from assay.training.resuming import TrainingProgress
 
 CORPUS = "Corpus"
 TRAINING = "Training"
@@ -30,7 +30,7 @@ ExportOnly = Annotated[
 ]
 
 
-def watched(train: Callable[["Progress | None"], object]) -> None:
+def watched(train: Callable[["TrainingProgress | None"], object]) -> None:
     """Train; on a terminal, show a line that is updated at each step."""
     if ERRORS.is_terminal:
         ERRORS.print("building the corpus, then training; after Ctrl-C the same command continues", highlight=False)

@@ -8,7 +8,7 @@ import numpy as np
 from transformers import PreTrainedTokenizerFast
 
 from assay.testbed.manifest import write_manifest
-from assay.training.packing import Tokens, pack
+from assay.training.packing import TokenIds, pack
 from assay.training.resuming import make_once
 from builtin.base_corpus import BaseCorpus, CorpusRecipe, build_corpus
 
@@ -49,7 +49,7 @@ def write_corpus(folder: Path, corpus: BaseCorpus, recipe: CorpusRecipe) -> None
     write_manifest(folder / MANIFEST, corpus.manifest)
 
 
-def documents(tokenizer: PreTrainedTokenizerFast, texts: Sequence[str]) -> list[Tokens]:
+def documents(tokenizer: PreTrainedTokenizerFast, texts: Sequence[str]) -> list[TokenIds]:
     """Return the tokens of each text between `<bos>` and `<eos>`."""
     encodings = tokenizer.backend_tokenizer.encode_batch_fast(list(texts))
     return [np.array([*encoding.ids, tokenizer.eos_token_id], dtype=np.uint16) for encoding in encodings]

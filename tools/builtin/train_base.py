@@ -21,15 +21,15 @@ from torch.multiprocessing.spawn import ProcessException, spawn
 from transformers import LlamaConfig, LlamaForCausalLM
 
 from assay.errors import DataError
-from assay.training import RunFolder, Training, accumulate, train, trapezoid
+from assay.training import Training, TrainingFolder, accumulate, train, trapezoid
 from assay.training.loop import Schedule
 from assay.training.muon import Muon
-from assay.training.packing import Tokens
+from assay.training.packing import TokenIds
 from assay.training.processes import Processes, training_device
 from assay.training.resuming import (
     RECIPE,
     STATE,
-    Progress,
+    TrainingProgress,
     keep_recipe,
     read_state,
     require_recipe,
@@ -99,7 +99,7 @@ class Machine:
     stop_after: int | None = None
 
 
-def train_base(out: Path, recipe: TrainingRecipe, machine: Machine, progress: Progress | None = None) -> bool:
+def train_base(out: Path, recipe: TrainingRecipe, machine: Machine, progress: TrainingProgress | None = None) -> bool:
     """Train in the folder `out`, or continue the training there; return whether the last step is done.
 
     `out` then holds the corpus as rows, the last state and the loss curve.
@@ -189,7 +189,7 @@ def load_trained(out: Path, recipe: TrainingRecipe) -> tuple[LlamaForCausalLM, i
     return model, int(state["step"]), float(state["seconds"])
 
 
-def mean_loss(model: LlamaForCausalLM, rows: Tokens, *, device: torch.device) -> float:
+def mean_loss(model: LlamaForCausalLM, rows: TokenIds, *, device: torch.device) -> float:
     """Return the mean negative log-likelihood of the rows' predictions, in nats, padding left out."""
     total, count = 0.0, 0
     with torch.no_grad():
@@ -208,7 +208,7 @@ class _Run:
     recipe: TrainingRecipe
     machine: Machine
     meeting: str
-    progress: Progress | None
+    progress: TrainingProgress | None
 
 
 def _worker(rank: int, run: _Run) -> None:
@@ -243,11 +243,13 @@ def _train(run: _Run) -> None:
         seed=recipe.seed,
         after_step=lambda step: _columns(out, recipe, model, step, len(rows)),
     )
-    folder = RunFolder(out, COMMAND, _inputs(out), machine.checkpoint_seconds)
+    folder = TrainingFolder(out, COMMAND, _inputs(out), machine.checkpoint_seconds)
     train(training, processes=processes, folder=folder, stop_after=machine.stop_after, progress=run.progress)
 
 
-def _gradient(model: LlamaForCausalLM, rows: Tokens, run: _Run, processes: Processes) -> Callable[[int], torch.Tensor]:
+def _gradient(
+    model: LlamaForCausalLM, rows: TokenIds, run: _Run, processes: Processes
+) -> Callable[[int], torch.Tensor]:
     """Return the function that adds this process's share of a step's gradient, a few rows at a time."""
     recipe, device = run.recipe, processes.device
     order = row_order(len(rows), recipe)

@@ -20,13 +20,13 @@ from assay.errors import DataError
 from assay.retrieval.encoding.bag import BagEncoder, parameter_indices, sign_rows
 from assay.retrieval.encoding.features import Features
 from assay.testbed.manifest import manifest_digest
-from assay.training import Batches, RunFolder, Training, train, trapezoid
+from assay.training import Batches, Training, TrainingFolder, train, trapezoid
 from assay.training.loop import Schedule
 from assay.training.processes import Processes, training_device
 from assay.training.resuming import (
     RECIPE,
     STATE,
-    Progress,
+    TrainingProgress,
     keep_recipe,
     read_state,
     require_recipe,
@@ -156,7 +156,9 @@ class Part:
     documents: Features
 
 
-def train_encoder(out: Path, recipe: EncoderRecipe, machine: EncoderMachine, progress: Progress | None = None) -> bool:
+def train_encoder(
+    out: Path, recipe: EncoderRecipe, machine: EncoderMachine, progress: TrainingProgress | None = None
+) -> bool:
     """Train in the folder `out`, or continue the training there; return whether the last step is done.
 
     `out` then holds the corpus, the last state and the loss curve.
@@ -199,7 +201,7 @@ def train_encoder(out: Path, recipe: EncoderRecipe, machine: EncoderMachine, pro
         seed=recipe.seed,
         after_step=after_step,
     )
-    folder = RunFolder(out, COMMAND, _inputs(out), machine.checkpoint_seconds)
+    folder = TrainingFolder(out, COMMAND, _inputs(out), machine.checkpoint_seconds)
     processes = Processes(machine.device, alone=device)
     return train(training, processes=processes, folder=folder, stop_after=machine.stop_after, progress=progress)
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 from assay.api.progress import warn
 from assay.errors import CacheError, DataError, MissingCapability
 from assay.models import ModelSettings, StatisticsCache, cached_generator, cached_scorer, is_remote, open_model
-from assay.scoring import CHANGES, Deterministic, Rewriter, Written, generator_digest
+from assay.scoring import CHANGES, Deterministic, ModelRewriter, Rewriter, generator_digest
 from assay.types import Generator, LogProbScorer
 
 if TYPE_CHECKING:
@@ -96,7 +96,7 @@ class Opener:
         own = ModelSettings(concurrency=self.settings.concurrency)
         if not is_remote(engine):
             own = ModelSettings(device=self.settings.device, dtype=self.settings.dtype)
-        return Written(replace(self, settings=own).generator(engine), changes=changes)
+        return ModelRewriter(replace(self, settings=own).generator(engine), changes=changes)
 
     def _open_cache(self) -> StatisticsCache | None:
         if not self.cache:

@@ -44,9 +44,9 @@ def serve_command(
     import uvicorn
 
     from assay.api import query_encoder, warn
-    from assay.service import Limits, create_app, listening
+    from assay.service import ServiceLimits, create_app, listening
 
-    limits = Limits(max_bytes, timeout, workers or os.cpu_count() or 1, waiting)
+    limits = ServiceLimits(max_bytes, timeout, workers or os.cpu_count() or 1, waiting)
     token = os.environ.get(TOKEN) or None
     is_local = host in {"127.0.0.1", "localhost", "::1"}
     if not is_local and token is None:

@@ -272,12 +272,12 @@ def run_experiment(
     """Run an experiment, write its result beside its runs, and show its tables."""
     from assay.cli.present import chosen_format
     from assay.cli.present import show as show_report
-    from assay.experiments import Bench, describe, write_finding
+    from assay.experiments import Bench, finding_report, write_finding
 
     experiment = chosen_experiment(name)
     finding = experiment.run(Bench.of_scale(size, out, seeds, data, watchers()))
     page = write_finding(out / experiment.full_name, finding)
-    show_report(describe(finding), chosen_format(as_json=as_json), page)
+    show_report(finding_report(finding), chosen_format(as_json=as_json), page)
 
 
 def chosen_experiment(name: str) -> "Experiment":

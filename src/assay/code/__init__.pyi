@@ -1,5 +1,5 @@
 from .parse.functions import Function as Function
-from .parse.functions import Span as Span
+from .parse.functions import TextSpan as TextSpan
 from .parse.functions import functions_in as functions_in
 from .parse.lexing import lexeme_spans as lexeme_spans
 from .parse.lexing import lexemes as lexemes
@@ -8,7 +8,7 @@ from .parse.trees import Unparsable as Unparsable
 from .rename.engines import analysis as analysis
 from .rename.engines import difference as difference
 from .rename.names import Analysis as Analysis
-from .rename.names import Kind as Kind
+from .rename.names import NameKind as NameKind
 from .rename.names import Renamable as Renamable
 from .rename.neighbors import neighbors_of as neighbors_of
 from .rename.pools import DictionaryPool as DictionaryPool
@@ -29,7 +29,7 @@ from .rename.writing import written_variants as written_variants
 from .sandbox.execution import Execution as Execution
 from .sandbox.execution import Limits as Limits
 from .sandbox.execution import require_sandbox as require_sandbox
-from .sandbox.execution import run as run
+from .sandbox.execution import run_command as run_command
 from .sandbox.execution import run_python as run_python
 from .sandbox.testing import passed as passed
 from .test_cases.replacement import ReplacedTests as ReplacedTests

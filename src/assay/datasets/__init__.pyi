@@ -7,7 +7,7 @@ from .dataset import Dataset as Dataset
 from .families.selection import Selection as Selection
 from .loading import DataSelection as DataSelection
 from .loading import read_dataset as read_dataset
-from .sources import Row as Row
+from .sources import SourceRow as SourceRow
 from .sources import read_rows as read_rows
 from .sources.stream import file_error as file_error
 from .sources.stream import require_exists as require_exists

@@ -11,7 +11,7 @@ from pathlib import Path
 from assay.datasets.families import apps, bigcodebench, bugs, humaneval, mbpp, membership
 from assay.datasets.families.selection import Selection
 from assay.datasets.hub import HubPart
-from assay.datasets.sources import Note, Row
+from assay.datasets.sources import Note, SourceRow
 from assay.errors import UnknownBenchmark
 from assay.languages import language_named
 from assay.plug_ins import PlugIns
@@ -57,14 +57,14 @@ class BenchmarkInfo:
     group: str
     files: tuple[str, ...]
     columns: tuple[str, ...]
-    samples: Callable[[Row, int, Selection], Iterator[Sample]] = field(repr=False)
+    samples: Callable[[SourceRow, int, Selection], Iterator[Sample]] = field(repr=False)
     languages: tuple[str, ...] = ("python",)
     subsets: tuple[str, ...] = ()
     default_subset: str | None = None
     subset_files: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     labelled: bool = False
     hub: Callable[[Selection], tuple[HubPart, ...]] = field(repr=False, default=lambda _selection: ())
-    folders: Callable[[Path, Note], Iterator[Row]] | None = field(repr=False, default=None)
+    folders: Callable[[Path, Note], Iterator[SourceRow]] | None = field(repr=False, default=None)
 
 
 _CODE_PARTS = {"full": "prompt and solution", "prompt": "the prompt alone", "solution": "the solution alone"}

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from assay.datasets.sources import Note, Row
+from assay.datasets.sources import Note, SourceRow
 from assay.errors import DataError
 from assay.languages import language_named
 from assay.types import MEMBER, NONMEMBER, Sample
@@ -54,7 +54,7 @@ class ColumnMapping:
 
 
 def samples_from(
-    rows: Iterable[Row], mapping: ColumnMapping, *, name: str, source: str, note: Note
+    rows: Iterable[SourceRow], mapping: ColumnMapping, *, name: str, source: str, note: Note
 ) -> Iterator[Sample]:
     """Yield the samples of a table; columns that are not mapped stay in `metadata` (so does a label that is not read).
 
@@ -99,7 +99,7 @@ def samples_from(
         note(f"{records} no {' + '.join(map(repr, texts))}: kept with an empty text")
 
 
-def listed(values: Iterable[object]) -> str:
+def shortened(values: Iterable[object]) -> str:
     """Return values for a message: the first few, and how many more."""
     shown = [str(value) for value in values]
     more = len(shown) - _SHOWN
@@ -130,9 +130,8 @@ def memberships(values: Sequence[object], where: str) -> list[str | None]:
     """
     unknown = list(dict.fromkeys(repr(value) for value in values if not _is_membership(value)))
     if unknown:
-        raise DataError(
-            f"{where} holds {listed(unknown)}; expected membership (1/0, true/false, member/nonmember or seen/unseen)"
-        )
+        usual = "1/0, true/false, member/nonmember or seen/unseen"
+        raise DataError(f"{where} holds {shortened(unknown)}; expected membership ({usual})")
     return [membership(value) for value in values]
 
 
@@ -152,7 +151,7 @@ def _usual(names: Sequence[str], columns: Sequence[str]) -> str | None:
 
 def _named(column: str | None, columns: Sequence[str], source: str, role: str) -> str | None:
     if column is not None and column not in columns:
-        raise DataError(f"{source}: no {role} column {column!r}; found the columns {listed(columns)}")
+        raise DataError(f"{source}: no {role} column {column!r}; found the columns {shortened(columns)}")
     return column
 
 
@@ -161,8 +160,8 @@ def _text_columns(requested: str | None, columns: Sequence[str], source: str) ->
         usual = _usual(TEXT_COLUMNS, columns)
         if usual is None:
             raise DataError(
-                f"{source}: no text column; found the columns {listed(columns)}, "
-                f"expected one to be named, or called {listed(TEXT_COLUMNS)}"
+                f"{source}: no text column; found the columns {shortened(columns)}, "
+                f"expected one to be named, or called {shortened(TEXT_COLUMNS)}"
             )
         return (usual,)
     parts = (requested,) if requested in columns else tuple(requested.split("+"))
@@ -198,7 +197,7 @@ def _language(requested: str | None, columns: Sequence[str]) -> tuple[str | None
 
 
 def _labels(
-    table: Sequence[Row], columns: Sequence[str], mapping: ColumnMapping, source: str, note: Note
+    table: Sequence[SourceRow], columns: Sequence[str], mapping: ColumnMapping, source: str, note: Note
 ) -> Sequence[str | None]:
     """Return one label for each row.
 
@@ -219,7 +218,7 @@ def _labels(
     if all(_is_membership(value) and (numbers_count or not _is_number(value)) for value in values):
         return memberships(values, source)
     note(
-        f"the column {column!r} ({listed(dict.fromkeys(map(str, values)))}) is not read: it may not mean "
+        f"the column {column!r} ({shortened(dict.fromkeys(map(str, values)))}) is not read: it may not mean "
         "membership; name it as the label column to read 1 as member and 0 as nonmember"
     )
     return [None] * len(table)

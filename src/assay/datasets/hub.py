@@ -5,7 +5,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from assay.datasets.sources import Row
+from assay.datasets.sources import SourceRow
 from assay.errors import DataError
 
 
@@ -40,7 +40,7 @@ def hub_is_installed() -> bool:
     return True
 
 
-def hub_rows(part: HubPart) -> Iterator[Row]:
+def hub_rows(part: HubPart) -> Iterator[SourceRow]:
     """Yield the rows of a hub data set, each with its "split"; from the local cache if it is there.
 
     The package obeys HF_HUB_OFFLINE and the other variables of the hub.

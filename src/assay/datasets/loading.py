@@ -6,12 +6,12 @@ from itertools import islice
 from pathlib import Path
 
 from assay.datasets.benchmarks import BenchmarkInfo, benchmark, is_benchmark
-from assay.datasets.columns import ColumnMapping, Labels, listed, samples_from
+from assay.datasets.columns import ColumnMapping, Labels, samples_from, shortened
 from assay.datasets.dataset import Dataset
 from assay.datasets.families.selection import Selection
 from assay.datasets.hub import HubPart, hub_is_installed, hub_rows
 from assay.datasets.official import local_rows, rows_from_hub
-from assay.datasets.sources import Note, Row, read_rows
+from assay.datasets.sources import Note, SourceRow, read_rows
 from assay.errors import DataError, MissingExtra
 from assay.languages import language_named
 from assay.types import Sample
@@ -66,7 +66,7 @@ def read_dataset(name_or_path: str | Path, selection: DataSelection | None = Non
     return Dataset.of(title, samples, source=source, notes=notes)
 
 
-def _table(name: str, split: str | None, note: Note) -> tuple[Iterator[Row], str, str]:
+def _table(name: str, split: str | None, note: Note) -> tuple[Iterator[SourceRow], str, str]:
     """Return the rows of a table, its name, and its source."""
     if name.startswith(HUB):
         part = HubPart(name.removeprefix(HUB), split=split)
@@ -81,7 +81,7 @@ def _table(name: str, split: str | None, note: Note) -> tuple[Iterator[Row], str
     return (_of_split(rows, split, str(path)) if split else rows), stem.split(".")[0] or stem, str(path)
 
 
-def _of_split(rows: Iterator[Row], split: str, source: str) -> Iterator[Row]:
+def _of_split(rows: Iterator[SourceRow], split: str, source: str) -> Iterator[SourceRow]:
     """Yield the rows whose "split" column holds the split."""
     splits: dict[str, None] = {}
     for row in rows:
@@ -89,7 +89,7 @@ def _of_split(rows: Iterator[Row], split: str, source: str) -> Iterator[Row]:
         if row.get("split") == split:
             yield row
     if split not in splits:
-        raise DataError(f"{source}: no row of split {split!r}; the column 'split' holds {listed(splits)}")
+        raise DataError(f"{source}: no row of split {split!r}; the column 'split' holds {shortened(splits)}")
 
 
 def _of_benchmark(
@@ -104,7 +104,7 @@ def _of_benchmark(
 
 
 def _samples(
-    info: BenchmarkInfo, rows: Iterator[Row], selection: Selection, source: str, note: Note
+    info: BenchmarkInfo, rows: Iterator[SourceRow], selection: Selection, source: str, note: Note
 ) -> Iterator[Sample]:
     """Yield the samples of a benchmark's rows that are of the requested language and split."""
     seen: dict[tuple[str, str], None] = {}
@@ -125,18 +125,18 @@ def _samples(
                 yield sample
     if seen and not selected:
         request = " and ".join(filter(None, (selection.language, selection.split and f"split {selection.split}")))
-        present = listed(f"{language} ({split})" for language, split in seen)
+        present = shortened(f"{language} ({split})" for language, split in seen)
         raise DataError(f"{source}: no sample of {request}; found {present}")
     if bare:
         note(f"{bare} sample{'s have' if bare > 1 else ' has'} no solution: the text is the prompt alone")
 
 
-def _check_columns(info: BenchmarkInfo, row: Row, where: str) -> None:
+def _check_columns(info: BenchmarkInfo, row: SourceRow, where: str) -> None:
     absent = [names for names in info.columns if all(row.get(name) is None for name in names.split("|"))]
     if absent:
         raise DataError(
-            f"{where} has no {listed(absent)}, expected the columns of {info.title} "
-            f"({listed(info.columns)}); found {listed(row)}"
+            f"{where} has no {shortened(absent)}, expected the columns of {info.title} "
+            f"({shortened(info.columns)}); found {shortened(row)}"
         )
 
 

@@ -8,14 +8,14 @@ from pathlib import Path
 from assay.datasets.benchmarks import BenchmarkInfo
 from assay.datasets.families.selection import Selection
 from assay.datasets.hub import hub_is_installed, hub_rows
-from assay.datasets.sources import Note, Row, data_files, read_rows, require_exists
+from assay.datasets.sources import Note, SourceRow, data_files, read_rows, require_exists
 from assay.errors import DataError
 
 _SPLITS = ("train", "test", "validation")
 _SHORT = {"javascript": "js"}  # as the official files spell it
 
 
-def local_rows(info: BenchmarkInfo, selection: Selection, path: Path, note: Note) -> Iterator[Row]:
+def local_rows(info: BenchmarkInfo, selection: Selection, path: Path, note: Note) -> Iterator[SourceRow]:
     """Yield the rows of a benchmark from a file, or from a folder that holds its official files or layout at any depth.
 
     Raises:
@@ -39,7 +39,7 @@ def local_rows(info: BenchmarkInfo, selection: Selection, path: Path, note: Note
         yield from _with_split(read_rows(file, note), file.relative_to(path).as_posix(), selection)
 
 
-def rows_from_hub(info: BenchmarkInfo, selection: Selection) -> Iterator[Row]:
+def rows_from_hub(info: BenchmarkInfo, selection: Selection) -> Iterator[SourceRow]:
     """Yield the rows of a benchmark from the cache of the hub, or the hub.
 
     Raises:
@@ -91,7 +91,7 @@ def _names_split(path: str, split: str) -> bool:
     return re.search(rf"(^|[/_.-]){re.escape(split)}([/_.-]|$)", path) is not None
 
 
-def _with_split(rows: Iterable[Row], path: str, selection: Selection) -> Iterator[Row]:
+def _with_split(rows: Iterable[SourceRow], path: str, selection: Selection) -> Iterator[SourceRow]:
     """Yield rows with their split if the path names it."""
     candidates = (selection.split, *_SPLITS) if selection.split else _SPLITS
     split = next((name for name in candidates if _names_split(path, name)), None)

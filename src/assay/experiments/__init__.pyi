@@ -2,7 +2,7 @@ from .bench import Bench as Bench
 from .catalogue import all_experiments as all_experiments
 from .catalogue import experiment_named as experiment_named
 from .declaration import Experiment as Experiment
-from .describing import describe as describe
+from .describing import finding_report as finding_report
 from .describing import write_finding as write_finding
 from .finding import Finding as Finding
 from .finding import Value as Value

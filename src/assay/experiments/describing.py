@@ -10,8 +10,8 @@ from assay.leakage import write_run
 from assay.reports import (
     Cell,
     Column,
+    ColumnKind,
     Figure,
-    Kind,
     Missing,
     Report,
     Row,
@@ -26,7 +26,7 @@ SCHEMA = 2
 NOT_MEASURED = Missing("not measured, or not printed by the paper")
 
 
-def describe(finding: Finding) -> Report:
+def finding_report(finding: Finding) -> Report:
     """Return the report of an experiment; its data are what `finding.json` holds."""
     return Report(
         title=finding.title,
@@ -54,7 +54,7 @@ def write_finding(folder: Path, finding: Finding) -> Path:
     Raises:
         DataError: the folder cannot be written.
     """
-    report = describe(finding)
+    report = finding_report(finding)
     folder.mkdir(parents=True, exist_ok=True)
     write_text(folder / "finding.json", render_json(report))
     write_text(folder / "finding.md", render_markdown(report))
@@ -66,7 +66,7 @@ def write_finding(folder: Path, finding: Finding) -> Path:
 
 def described_table(table: ValueTable) -> Table:
     """Return a table of values as a table of a report."""
-    kind: Kind = "share" if table.unit == "percent" else "number"
+    kind: ColumnKind = "share" if table.unit == "percent" else "number"
     return Table(
         table.name,
         table.title,

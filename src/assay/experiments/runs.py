@@ -8,14 +8,14 @@ from assay.experiments.bench import Bench
 from assay.experiments.finding import Chart, Value, ValueRow, ValueTable, over_seeds, seeds_note
 from assay.experiments.papers import PrintedTable
 from assay.reports import Axes, Series
-from assay.testbed import DetectorResult, Evaluation, View
+from assay.testbed import DetectorResult, Evaluation, SampleView
 
 Measure = Literal["accuracy", "precision", "recall", "macro-F1"]
 MEASURES: tuple[Measure, ...] = ("macro-F1", "accuracy", "precision", "recall")
-VIEWS: tuple[View, ...] = ("filtered", "all")
+VIEWS: tuple[SampleView, ...] = ("filtered", "all")
 Runs = Mapping[str, tuple[Evaluation, ...]]
 """Configuration → one evaluation for each seed."""
-Ours = Callable[[str, View, str, int], Estimate | None]
+Ours = Callable[[str, SampleView, str, int], Estimate | None]
 """Configuration, view, detector, column → our value."""
 
 
@@ -29,13 +29,13 @@ def epochs_of(runs: Runs) -> list[int]:
     return sorted({epoch for seeds in runs.values() for run in seeds for epoch in run.epochs if epoch})
 
 
-def views_of(runs: Runs) -> tuple[View, ...]:
+def views_of(runs: Runs) -> tuple[SampleView, ...]:
     """Return the views that the runs have, the filtered one first; a run on filtered texts has one."""
     present = {cell.view for seeds in runs.values() for run in seeds for cell in run.cells}
     return tuple(view for view in VIEWS if view in present)
 
 
-def cell_of(run: Evaluation, detector: str, epoch: int, view: View) -> DetectorResult | None:
+def cell_of(run: Evaluation, detector: str, epoch: int, view: SampleView) -> DetectorResult | None:
     """Return the cell of a detector; where fewer variants were made than it asks for, that with the most."""
     cell = run.cell(detector, epoch, view)
     if cell is not None:
@@ -45,7 +45,9 @@ def cell_of(run: Evaluation, detector: str, epoch: int, view: View) -> DetectorR
     return run.cell(most, epoch, view) if most else None
 
 
-def decided(seeds: Sequence[Evaluation], detector: str, epoch: int, view: View, measure: Measure) -> Estimate | None:
+def decided(
+    seeds: Sequence[Evaluation], detector: str, epoch: int, view: SampleView, measure: Measure
+) -> Estimate | None:
     """Return one measure of a detector's decisions, over seeds."""
     cells = [cell_of(run, detector, epoch, view) for run in seeds]
     field = "f1" if measure == "macro-F1" else measure
@@ -55,13 +57,13 @@ def decided(seeds: Sequence[Evaluation], detector: str, epoch: int, view: View, 
 def by_epoch(runs: Runs, measure: Measure) -> Ours:
     """Return a function that gives one measure after an epoch."""
 
-    def value(name: str, view: View, detector: str, epoch: int) -> Estimate | None:
+    def value(name: str, view: SampleView, detector: str, epoch: int) -> Estimate | None:
         return decided(runs[name], detector, epoch, view, measure)
 
     return value
 
 
-def view_title(runs: Runs, view: View) -> str:
+def view_title(runs: Runs, view: SampleView) -> str:
     """Return the words for a view; the only view of a run is the filtered one of the paper."""
     return "all texts" if view == "all" and len(views_of(runs)) > 1 else "texts that pass the filter"
 

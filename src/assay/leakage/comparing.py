@@ -9,12 +9,12 @@ from assay.evaluation import Estimate
 from assay.leakage.description.blind import confounding_warning
 from assay.leakage.fail_on import FIGURES
 from assay.leakage.results import Audit, ScoreSummary
-from assay.reports import Cell, Column, Kind, Missing, Report, Row, Table, cell_text, encode, listed, percent
+from assay.reports import Cell, Column, ColumnKind, Missing, Report, Row, Table, cell_text, encode, listed, percent
 
 CONFOUNDED = "\u2009†"
 """Printed after a figure whose texts differ without the model."""
 
-TITLES: Mapping[str, tuple[str, Kind]] = {
+TITLES: Mapping[str, tuple[str, ColumnKind]] = {
     "flagged": ("Share of samples flagged against unseen text", "share"),
     "discoveries": ("Samples that stand out, corrected for testing all of them", "count"),
     "auroc": ("AUROC of members against non-members", "area"),

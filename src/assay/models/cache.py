@@ -148,7 +148,7 @@ class StatisticsCache:
             CacheError: the file cannot be read.
         """
         keys = {text_digest(text): text for text in texts}
-        return {keys[key]: value for key, value in self.rows(model, keys, unpack).items()}
+        return {keys[key]: value for key, value in self.rows(model, keys, unpack_statistics).items()}
 
     def rows(self, model: str, keys: Iterable[bytes], read: Callable[[bytes], Value]) -> dict[bytes, Value]:
         """Return the values of these keys under the model of that digest; `read` raises ValueError for a damaged entry.
@@ -190,7 +190,7 @@ class StatisticsCache:
         Raises:
             CacheError: nothing of this call was written, for example because the disk is full.
         """
-        self.write_rows(model, name, [(text_digest(text), pack(value)) for text, value in statistics])
+        self.write_rows(model, name, [(text_digest(text), pack_statistics(value)) for text, value in statistics])
 
     def write_rows(self, model: str, name: str, rows: Sequence[tuple[bytes, bytes]]) -> None:
         """Write entries of a model by key, in one transaction.
@@ -271,7 +271,7 @@ class StatisticsCache:
         return CacheError(f"cache {self.path} {problem}: {error}".replace("\n", " "))
 
 
-def pack(statistics: TokenLogProbs) -> bytes:
+def pack_statistics(statistics: TokenLogProbs) -> bytes:
     """Return a CRC-32 of four bytes, then the arrays one after another, little-endian.
 
     Whole statistics take 36 bytes a token, log-probabilities alone 8 and one byte that says so.
@@ -285,8 +285,8 @@ def pack(statistics: TokenLogProbs) -> bytes:
     return zlib.crc32(body).to_bytes(4, "little") + body
 
 
-def unpack(blob: bytes) -> TokenLogProbs:
-    """Return the statistics that `pack` packed.
+def unpack_statistics(blob: bytes) -> TokenLogProbs:
+    """Return the statistics that `pack_statistics` packed.
 
     Raises:
         ValueError: the blob is not as it was written.

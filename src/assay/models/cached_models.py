@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 
 import numpy as np
 
-from assay.models.cache import LOOKUP, StatisticsCache, pack, text_digest, unpack
+from assay.models.cache import LOOKUP, StatisticsCache, pack_statistics, text_digest, unpack_statistics
 from assay.models.model_store import ModelStore
 from assay.models.ordering import in_order
 from assay.types import (
@@ -90,13 +90,17 @@ class CachedLogProbScorer:
                 yield [(index, value) for text, value in entries.items() for index in indexes[text]]
         for batch in self.scorer.completed(missing) if missing else ():
             self._entries.write(
-                [(text_digest(missing[at]), pack(value)) for at, value in batch if not isinstance(value, Unread)]
+                [
+                    (text_digest(missing[at]), pack_statistics(value))
+                    for at, value in batch
+                    if not isinstance(value, Unread)
+                ]
             )
             yield [(index, value) for position, value in batch for index in indexes[missing[position]]]
 
     def _lookup(self, texts: Sequence[str]) -> Mapping[str, TokenLogProbs]:
         keys = {text_digest(text): text for text in texts}
-        return {keys[key]: value for key, value in self._entries.lookup(keys, unpack).items()}
+        return {keys[key]: value for key, value in self._entries.lookup(keys, unpack_statistics).items()}
 
 
 class CachedScorer(CachedLogProbScorer):

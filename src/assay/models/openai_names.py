@@ -7,8 +7,8 @@ from urllib.parse import urlsplit
 
 from assay.errors import ModelError
 
-Way = Literal["openai", "openai-chat"]
-PREFIXES: tuple[Way, ...] = ("openai", "openai-chat")
+EndpointKind = Literal["openai", "openai-chat"]
+PREFIXES: tuple[EndpointKind, ...] = ("openai", "openai-chat")
 _FORM = re.compile(r"(?P<way>openai(?:-chat)?):(?P<model>.+?)@(?P<url>https?://\S+)")
 
 
@@ -22,7 +22,7 @@ class OpenAIName:
         url: of the API, without a slash at its end.
     """
 
-    way: Way
+    way: EndpointKind
     model: str
     url: str
 

@@ -21,7 +21,7 @@ from transformers import DynamicCache, PreTrainedModel
 
 from assay.models.forward import agree, device_of, embedding
 
-Ids = list[int]
+TokenIdList = list[int]
 Layers = list[tuple[Tensor, Tensor]]
 """Keys and values of the store, one pair a layer, each [heads, positions, d]."""
 
@@ -66,7 +66,7 @@ class Prefixes:
         self._path: list[int] = []
         self._layers: Layers = []
 
-    def cache(self, prompts: Sequence[Ids]) -> DynamicCache:
+    def cache(self, prompts: Sequence[TokenIdList]) -> DynamicCache:
         """Return keys and values of each prompt up to the token before its last.
 
         Args:
@@ -91,9 +91,9 @@ class Prefixes:
             layers, slots = self._read(layers, prefixes, [heads[reading.row][reading.start :] for reading in batch])
             for reading, prefix, own in zip(batch, prefixes, slots, strict=True):
                 paths[reading.row] = torch.cat([prefix, own])
-        return self._selected(layers, padded([paths[row] for row in range(len(heads))]))
+        return self._selected(layers, left_padded([paths[row] for row in range(len(heads))]))
 
-    def keep(self, cache: DynamicCache, prompts: Sequence[Ids]) -> None:
+    def keep(self, cache: DynamicCache, prompts: Sequence[TokenIdList]) -> None:
         """Keep the path of the last prompt, from the cache of all prompts after the model has generated.
 
         The clones let the cache of the whole batch be freed; a view would hold it.
@@ -104,7 +104,9 @@ class Prefixes:
         self._path = path
         self._layers = [(layer.keys[-1, :, place].clone(), layer.values[-1, :, place].clone()) for layer in caches]
 
-    def _read(self, layers: Layers, prefixes: Sequence[Tensor], ids: Sequence[Ids]) -> tuple[Layers, list[Tensor]]:
+    def _read(
+        self, layers: Layers, prefixes: Sequence[Tensor], ids: Sequence[TokenIdList]
+    ) -> tuple[Layers, list[Tensor]]:
         """Run one pass over tokens that follow computed prefixes.
 
         Args:
@@ -134,7 +136,7 @@ class Prefixes:
             real[line, :count] = 1
             positions[line] = length + torch.arange(width).clamp(max=count - 1)  # never beyond the context
         device = device_of(embedding(self.model))
-        cache = self._selected(layers, padded([prefixes[row] for row in rows]))
+        cache = self._selected(layers, left_padded([prefixes[row] for row in rows]))
         settings = {"position_ids": positions.to(device)} if self.takes_positions else {}
         with torch.inference_mode():
             self._decoder(
@@ -184,7 +186,7 @@ def continues_from_cache(model: PreTrainedModel) -> bool:
         first = [prompts[1], prompts[0]]
         prefixes.keep(prefixes.cache(first), first)
         cache = prefixes.cache(prompts)
-        mask = padded([torch.ones(len(prompt), dtype=torch.int64) for prompt in prompts])
+        mask = left_padded([torch.ones(len(prompt), dtype=torch.int64) for prompt in prompts])
         places = mask.sum(dim=1, keepdim=True) - 1
         settings = {"position_ids": places.to(device)} if prefixes.takes_positions else {}
         last = torch.tensor([prompt[-1:] for prompt in prompts])
@@ -207,7 +209,7 @@ def keeps_positions(model: PreTrainedModel) -> bool:
     return all(type(layer).__name__ == WHOLE for layer in layers)
 
 
-def readings_of(heads: Sequence[Ids], path: Ids) -> list[Reading]:
+def readings_of(heads: Sequence[TokenIdList], path: TokenIdList) -> list[Reading]:
     """Return the part of each sequence that has to be computed, if `path` is there already: no position twice."""
     readings: list[Reading] = []
     before: dict[int, Reading] = {}
@@ -230,7 +232,7 @@ def readings_of(heads: Sequence[Ids], path: Ids) -> list[Reading]:
     return readings
 
 
-def families_of(prompts: Sequence[Ids]) -> list[list[int]]:
+def families_of(prompts: Sequence[TokenIdList]) -> list[list[int]]:
     """Return the indices of the sorted prompts in families: neighbours that share at least half of the shorter one."""
     order = sorted(range(len(prompts)), key=lambda index: prompts[index])
     families: list[list[int]] = [order[:1]] if order else []
@@ -243,7 +245,7 @@ def families_of(prompts: Sequence[Ids]) -> list[list[int]]:
     return families
 
 
-def common(first: Ids, second: Ids) -> int:
+def common(first: TokenIdList, second: TokenIdList) -> int:
     """Return the length of the longest common prefix of two sequences."""
     if first == second[: len(first)]:  # a comparison of lists is much faster than the loop below
         return len(first)
@@ -251,7 +253,7 @@ def common(first: Ids, second: Ids) -> int:
     return next((place for place, (a, b) in enumerate(pairs) if a != b), min(len(first), len(second)))
 
 
-def padded(rows: Sequence[Tensor]) -> Tensor:
+def left_padded(rows: Sequence[Tensor]) -> Tensor:
     """Return the rows as int64 [rows, longest], with zeros on the left."""
     width = max(map(len, rows))
     result = torch.zeros((len(rows), width), dtype=torch.int64)

@@ -16,7 +16,7 @@ from assay.errors import ModelError
 from assay.models.ordering import in_order
 from assay.types import Indexed, Tokens, TokenStatistics
 
-Units = Literal["words", "characters"]
+TextUnits = Literal["words", "characters"]
 Counts = Mapping[tuple[int, ...], Mapping[int, float]]
 
 UNKNOWN = "\N{REPLACEMENT CHARACTER}"
@@ -47,7 +47,7 @@ class TableModel:
         *,
         order: int = 2,
         smoothing: float = 1.0,
-        units: Units = "words",
+        units: TextUnits = "words",
         name: str = "table",
         batch_size: int = 8,
     ) -> None:
@@ -79,7 +79,7 @@ class TableModel:
         self._counts = counts
         self._order = order
         self._smoothing = smoothing
-        self._units: Units = units
+        self._units: TextUnits = units
         self._batch_size = batch_size
         self._rows: dict[tuple[int, ...], NDArray[np.float64]] = {}
 
@@ -96,7 +96,7 @@ class TableModel:
         *,
         order: int = 3,
         smoothing: float = 0.01,
-        units: Units = "words",
+        units: TextUnits = "words",
         name: str = "table",
         batch_size: int = 8,
     ) -> Self:

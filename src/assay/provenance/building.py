@@ -281,7 +281,8 @@ class _Writer:
             self.index.mark_seen(source.name, [state.row()])
 
     def _kind(self, source: CorpusSource) -> str:
-        return f"{type(source).__name__}{'' if source.whole else '+'}"
+        name = getattr(source, "stored_kind", type(source).__name__)
+        return f"{name}{'' if source.whole else '+'}"
 
     def _stamp(self, source: CorpusSource) -> str:
         return f"{source.stamp} {self.settings.digest}" if source.stamp is not None else ""

@@ -15,9 +15,9 @@ from .markdown import markdown_table as markdown_table
 from .markdown import render_markdown as render_markdown
 from .report import Cell as Cell
 from .report import Column as Column
+from .report import ColumnKind as ColumnKind
 from .report import Fact as Fact
 from .report import Figure as Figure
-from .report import Kind as Kind
 from .report import Measured as Measured
 from .report import Method as Method
 from .report import Missing as Missing

@@ -13,7 +13,7 @@ from assay.reports.samples import Excerpt, SampleList
 if TYPE_CHECKING:
     import altair as alt
 
-Kind = Literal["name", "text", "number", "count", "share", "area", "p_value"]
+ColumnKind = Literal["name", "text", "number", "count", "share", "area", "p_value"]
 """Of a column: how its values read. "name": in typewriter face. "number": four significant digits. "count": a whole
 number. "share": per cent. "area": three decimals without the leading zero, as AUROC and correlations are printed.
 "p_value": `.03`, `< .001`."""
@@ -78,7 +78,7 @@ class Column:
     """
 
     title: str
-    kind: Kind = "text"
+    kind: ColumnKind = "text"
     note: str = ""
     optional: bool = False
     plot: tuple[float, float, float] | None = None

@@ -4,7 +4,7 @@ import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from assay.reports.report import Cell, Kind, Measured, Missing, Table
+from assay.reports.report import Cell, ColumnKind, Measured, Missing, Table
 
 RARE = 0.001
 """Shares below are printed as less than that."""
@@ -107,7 +107,7 @@ def listed(parts: Sequence[str]) -> str:
     return " and ".join([", ".join(parts[:-1]), parts[-1]]) if len(parts) > 1 else "".join(parts)
 
 
-def cell_text(cell: Cell, kind: Kind, *, basis: bool = True) -> str:
+def cell_text(cell: Cell, kind: ColumnKind, *, basis: bool = True) -> str:
     """Return the text of a cell in a column of that kind; an interval stands in brackets behind its value."""
     if isinstance(cell, Missing):
         return NOTHING
@@ -201,7 +201,7 @@ def _missing(table: Table) -> list[str]:
     return [f"{NOTHING}: {'; '.join(reasons)}."] if reasons else []
 
 
-def _plain(value: float, kind: Kind) -> str:
+def _plain(value: float, kind: ColumnKind) -> str:
     if math.isnan(value):
         return NOTHING
     if kind == "count":

@@ -7,8 +7,8 @@ from .planning import generator_digest as generator_digest
 from .planning import plan as plan
 from .rewriters import CHANGES as CHANGES
 from .rewriters import Deterministic as Deterministic
+from .rewriters import ModelRewriter as ModelRewriter
 from .rewriters import Rewriter as Rewriter
-from .rewriters import Written as Written
 from .run import Progress as Progress
 from .run import ScoredSample as ScoredSample
 from .run import ScoreTable as ScoreTable

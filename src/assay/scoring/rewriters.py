@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from typing import Literal, Protocol
 
 from assay.code import (
-    Kind,
+    NameKind,
     Problem,
     ReplacedTests,
     VariantSet,
@@ -79,7 +79,7 @@ class Deterministic:
 
 
 @dataclass(frozen=True, slots=True)
-class Written:
+class ModelRewriter:
     """A language model, asked with the prompts of SrDetection (Tables 7 and 8).
 
     Names change in every language whose names can be followed, test cases in Python.
@@ -119,7 +119,7 @@ class Written:
             for sample, tests in zip(samples, shown, strict=True)
         ]
 
-    def _names(self, samples: Sequence[Sample], n: int, kinds: Sequence[Kind]) -> dict[tuple[str, str], VariantSet]:
+    def _names(self, samples: Sequence[Sample], n: int, kinds: Sequence[NameKind]) -> dict[tuple[str, str], VariantSet]:
         """Return other names for each text, by its language; none for a language whose names cannot be followed."""
         names: dict[tuple[str, str], VariantSet] = {}
         for language in languages_with("variants"):
@@ -148,11 +148,11 @@ def _named(engine: str, changes: Sequence[Change]) -> str:
     return engine if set(changes) == set(NAMES) else f"{engine} ({', '.join(changes)})"
 
 
-def _kinds(changes: Sequence[Change]) -> tuple[Kind, ...]:
+def _kinds(changes: Sequence[Change]) -> tuple[NameKind, ...]:
     return tuple(change for change in changes if change != "tests")
 
 
-def _renamed(sample: Sample, n: int, kinds: Sequence[Kind]) -> VariantSet | None:
+def _renamed(sample: Sample, n: int, kinds: Sequence[NameKind]) -> VariantSet | None:
     return variants(sample.text, n, kinds=kinds) if kinds and is_python(sample) else None
 
 
@@ -172,7 +172,7 @@ def _shown(
 def _joined(
     sample: Sample,
     n: int,
-    kinds: Sequence[Kind],
+    kinds: Sequence[NameKind],
     names: VariantSet | None,
     tests: ReplacedTests | None,
     *,

@@ -4,7 +4,7 @@ from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
 
-from assay.code import KINDS, Kind, VariantSet, variants
+from assay.code import KINDS, NameKind, VariantSet, variants
 from assay.languages import languages_with
 from assay.scores import TextForm
 from assay.scoring.solutions import sample_language
@@ -26,7 +26,7 @@ class Rewritten:
     reason: str | None
 
 
-def rewritten(sample: Sample, n: int, kinds: Collection[Kind] = KINDS) -> Rewritten:
+def rewritten(sample: Sample, n: int, kinds: Collection[NameKind] = KINDS) -> Rewritten:
     """Return at most n verified rewritings of a sample; the same for the same text, whatever else is rewritten.
 
     A sample without a language counts as Python.

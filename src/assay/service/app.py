@@ -25,8 +25,8 @@ from assay.errors import AssayError, CorpusIndexError
 from assay.escaping import visible
 from assay.service import answers
 from assay.service.body_limit import BodyLimit
-from assay.service.gate import Busy, Gate
-from assay.service.metrics import Measured, Metrics
+from assay.service.gate import Gate, TooManyCalls
+from assay.service.metrics import Metrics, MetricsMiddleware
 from assay.service.readers import Readers
 from assay.service.schemas import DocumentAnswer, InfoAnswer, Refusal, TraceAnswer, TraceRequest
 from assay.types import Encoder
@@ -46,7 +46,7 @@ SECURITY = {
 
 
 @dataclass(frozen=True, slots=True)
-class Limits:
+class ServiceLimits:
     """Limits of one service.
 
     Attributes:
@@ -65,7 +65,7 @@ class Limits:
 class Service:
     """The routes over one index; see `create_app`."""
 
-    def __init__(self, place: Path | str, encoder: Encoder | None, token: str | None, limits: Limits) -> None:
+    def __init__(self, place: Path | str, encoder: Encoder | None, token: str | None, limits: ServiceLimits) -> None:
         self.readers = Readers(place, encoder)
         self.gate = Gate(workers=limits.workers, waiting=limits.waiting, seconds=limits.seconds)
         self.metrics = Metrics(lambda: self.gate.calls, lambda: len(self.readers.index()))
@@ -129,7 +129,7 @@ class Service:
     async def _run(self, call: Callable[[], R]) -> R:
         try:
             return await self.gate.run(call)
-        except Busy:
+        except TooManyCalls:
             raise HTTPException(
                 503, "too many requests are waiting; try again in a second", {"Retry-After": "1"}
             ) from None
@@ -142,7 +142,7 @@ def create_app(
     *,
     encoder: Encoder | None = None,
     token: str | None = None,
-    limits: Limits | None = None,
+    limits: ServiceLimits | None = None,
     hosts: tuple[str, ...] = ("*",),
 ) -> FastAPI:
     """Return the service over one index.
@@ -158,7 +158,7 @@ def create_app(
     Raises:
         CorpusIndexError: the index cannot be opened.
     """
-    limits = limits or Limits()
+    limits = limits or ServiceLimits()
     service = Service(place, encoder, token, limits)
 
     @asynccontextmanager
@@ -176,7 +176,7 @@ def create_app(
     )
     app.add_middleware(BodyLimit, most=limits.body_bytes)
     app.add_middleware(TrustedHostMiddleware, allowed_hosts=list(hosts))
-    app.add_middleware(Measured, metrics=service.metrics)
+    app.add_middleware(MetricsMiddleware, metrics=service.metrics)
     app.middleware("http")(secured)
     app.exception_handler(AssayError)(failed)
     app.exception_handler(RequestValidationError)(refused)

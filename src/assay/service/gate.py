@@ -10,7 +10,7 @@ P = ParamSpec("P")
 R = TypeVar("R")
 
 
-class Busy(Exception):  # noqa: N818  an answer to the caller, not a fault
+class TooManyCalls(Exception):  # noqa: N818  an answer to the caller, not a fault
     """Too many calls are waiting."""
 
 
@@ -37,7 +37,7 @@ class Gate:
             TimeoutError: it took too long.
         """
         if self.calls >= self._most:
-            raise Busy
+            raise TooManyCalls
         self.calls += 1
         loop = asyncio.get_running_loop()
         call = loop.run_in_executor(self._pool, functools.partial(function, *args, **kwargs))

@@ -27,7 +27,7 @@ class Metrics:
         return generate_latest(self.registry)
 
 
-class Measured:
+class MetricsMiddleware:
     """ASGI middleware that fills `Metrics`; paths are those of routes, so that their number is bounded."""
 
     def __init__(self, app: ASGIApp, *, metrics: Metrics) -> None:

@@ -21,7 +21,7 @@ from .evaluation_file import write_evaluation as write_evaluation
 from .evaluation_result import DetectorResult as DetectorResult
 from .evaluation_result import Evaluation as Evaluation
 from .evaluation_result import Null as Null
-from .evaluation_result import View as View
+from .evaluation_result import SampleView as SampleView
 from .judge import ALPHAS as ALPHAS
 from .library_functions import library_root as library_root
 from .plant import FOLDER as FOLDER

@@ -11,8 +11,8 @@ from assay.leakage import describe, read_run
 from assay.reports import MOST_SERIES, Axes, Fact, Figure, Report, Series, area_with_interval, line_chart, listed
 from assay.scores import flagged
 from assay.testbed.evaluation_file import EVALUATION, content_of, read_evaluation
-from assay.testbed.evaluation_result import DetectorResult, Evaluation, View
-from assay.testbed.result_tables import auroc_table, null_table, tables, views
+from assay.testbed.evaluation_result import DetectorResult, Evaluation, SampleView
+from assay.testbed.result_tables import auroc_table, evaluation_tables, null_table, views
 
 SHORT = 200
 """Points of the loss curve: as many as a screen shows."""
@@ -42,7 +42,7 @@ def describe_evaluation(
     return Report(
         title="Which detector finds the texts that were planted?",
         statement=_statement(evaluation),
-        tables=tables(evaluation),
+        tables=evaluation_tables(evaluation),
         figures=(*_auroc_figures(evaluation), *_loss_figures(losses)),
         notes=evaluation.notes,
         data=content_of(evaluation),
@@ -98,7 +98,7 @@ def _auroc_figures(evaluation: Evaluation) -> list[Figure]:
     return [_auroc_figure(evaluation, view) for view in views(evaluation)]
 
 
-def _auroc_figure(evaluation: Evaluation, view: View) -> Figure:
+def _auroc_figure(evaluation: Evaluation, view: SampleView) -> Figure:
     lines = [Series(name, _areas(evaluation, name, view)) for name in _drawn(evaluation)]
     words = "; ".join(
         f"{line.name}: " + ", ".join(f"epoch {x:g} {area_with_interval(area)}" for x, area in line.points.items())
@@ -140,6 +140,6 @@ def _drawn(evaluation: Evaluation) -> list[str]:
     return (names or list(evaluation.detectors))[:MOST_SERIES]
 
 
-def _areas(evaluation: Evaluation, name: str, view: View) -> dict[float, Estimate]:
+def _areas(evaluation: Evaluation, name: str, view: SampleView) -> dict[float, Estimate]:
     cells: list[DetectorResult | None] = [evaluation.cell(name, epoch, view) for epoch in evaluation.epochs]
     return {float(cell.epoch): cell.auroc for cell in cells if cell is not None}

@@ -28,7 +28,7 @@ from assay.scores import FrequencyTable, ModelRole, flagged, request
 from assay.scoring import Progress, plan, score_samples
 from assay.testbed.configuration import Configuration, EvaluationSettings
 from assay.testbed.detectors import ComparedDetector, chosen, with_variants
-from assay.testbed.evaluation_result import Blind, Contest, DetectorResult, Evaluation, View
+from assay.testbed.evaluation_result import Blind, Contest, DetectorResult, Evaluation, SampleView
 from assay.testbed.judge import blind, cells, contests
 from assay.testbed.plant import PARTS, Planted
 from assay.testbed.sources import general_texts
@@ -46,7 +46,7 @@ STATISTICS = "statistics.sqlite"
 FREQUENCY_TEXTS = 5000
 """General texts that a table of token frequencies is counted on where none ships for the tokenizer."""
 
-Values = Mapping[str, NDArray[np.float64]]
+ScoreColumns = Mapping[str, NDArray[np.float64]]
 
 
 def evaluate(
@@ -78,11 +78,11 @@ def judged(
     configuration: Configuration,
     planted: Planted,
     detectors: Sequence[ComparedDetector],
-    scored: Mapping[int, Values],
+    scored: Mapping[int, ScoreColumns],
 ) -> Evaluation:
     """Return AUROC, decisions, differences and false-positive rates of the values of all checkpoints."""
     draws = {"resamples": configuration.judging.resamples, "seed": configuration.seed}
-    views: dict[View, NDArray[np.bool_]] = {"all": np.ones(len(planted.samples), np.bool_)}
+    views: dict[SampleView, NDArray[np.bool_]] = {"all": np.ones(len(planted.samples), np.bool_)}
     passed = passes_filter(scored[0])
     notes = list(planted.notes)
     if passed is not None and not configuration.data.filter:
@@ -122,7 +122,7 @@ def checkpoint_scores(
     *,
     epoch: int,
     progress: Progress | None = None,
-) -> Values:
+) -> ScoreColumns:
     """Return the values of every detector on one checkpoint; those stored for this very checkpoint are not recomputed.
 
     Raises:
@@ -266,7 +266,7 @@ def frequencies(out: Path, configuration: Configuration) -> FrequencyTable:
     return table
 
 
-def passes_filter(base: Values) -> NDArray[np.bool_] | None:
+def passes_filter(base: ScoreColumns) -> NDArray[np.bool_] | None:
     """Return, for each text, whether it passes the paper's filter: the base model finds a variant at least as easy.
 
     Returns:

@@ -6,7 +6,7 @@ from typing import Literal
 
 from assay.evaluation import Difference, Estimate, FlagRate
 
-View = Literal["all", "filtered"]
+SampleView = Literal["all", "filtered"]
 """All samples, or those that pass the paper's filter: under the base model some variant is at least as easy."""
 
 
@@ -63,7 +63,7 @@ class DetectorResult:
 
     detector: str
     epoch: int
-    view: View
+    view: SampleView
     members: int
     nonmembers: int
     unscorable: int
@@ -87,7 +87,7 @@ class Contest:
     candidate: str
     rival: str
     epoch: int
-    view: View
+    view: SampleView
     difference: Difference
 
 
@@ -95,7 +95,7 @@ class Contest:
 class Blind:
     """The better of two baselines that separate the classes without the model."""
 
-    view: View
+    view: SampleView
     kind: str
     auroc: Estimate
     separates: bool
@@ -127,7 +127,7 @@ class Evaluation:
     blind: tuple[Blind, ...]
     notes: tuple[str, ...]
 
-    def cell(self, detector: str, epoch: int, view: View = "all") -> DetectorResult | None:
+    def cell(self, detector: str, epoch: int, view: SampleView = "all") -> DetectorResult | None:
         """Return the result of a detector on a checkpoint; None where it was not measured."""
         matches = (c for c in self.cells if (c.detector, c.epoch, c.view) == (detector, epoch, view))
         return next(matches, None)

@@ -22,7 +22,7 @@ from assay.evaluation import (
 )
 from assay.scores import flagged
 from assay.testbed.detectors import ComparedDetector
-from assay.testbed.evaluation_result import Blind, Contest, Decided, DetectorResult, Null, View
+from assay.testbed.evaluation_result import Blind, Contest, Decided, DetectorResult, Null, SampleView
 from assay.testbed.plant import Planted
 from assay.types import MEMBER, Sample
 
@@ -38,7 +38,7 @@ def cells(
     detectors: Sequence[ComparedDetector],
     *,
     epoch: int,
-    view: View,
+    view: SampleView,
     kept: Chosen,
     resamples: int,
     seed: int,
@@ -59,7 +59,7 @@ def cells(
     judged = kept & np.isin(part, ("member", "nonmember"))
     fits = kept & np.isin(part, ("calibration-member", "calibration-nonmember"))
     truths = np.array([sample.label == MEMBER for sample in planted.samples])
-    groups = groups_of(planted.samples, judged)
+    groups = selected_groups(planted.samples, judged)
     rankings = rank_all(
         {detector.name: values[detector.name][judged] for detector in detectors},
         truths[judged],
@@ -85,7 +85,7 @@ def cells(
         is_clean, is_member = kept & np.isin(part, ("nonmember", "unseen")), kept & (part == "member")
         if detector.rule is not None and threshold is not None:
             scored = is_clean & ~np.isnan(column)
-            on_unseen = grouped_share(column[scored] >= threshold, groups_of(planted.samples, scored))
+            on_unseen = grouped_share(column[scored] >= threshold, selected_groups(planted.samples, scored))
         calibration = column[kept & (part == "calibration-nonmember")]
         yield DetectorResult(
             detector=detector.name,
@@ -110,7 +110,7 @@ def nulls(planted: Planted, column: Values, calibration: Values, is_clean: Chose
     p_values = conformal_p_values(column, calibration)
     for alpha in ALPHAS:
         clean, members = (
-            flag_rate(p_values[part], alpha, groups=groups_of(planted.samples, part), unseen=calibrated_on)
+            flag_rate(p_values[part], alpha, groups=selected_groups(planted.samples, part), unseen=calibrated_on)
             for part in (is_clean, is_member)
         )
         yield Null(alpha, calibrated_on, clean, members)
@@ -121,7 +121,7 @@ def contests(
     values: Mapping[str, Values],
     *,
     epoch: int,
-    view: View,
+    view: SampleView,
     kept: Chosen,
     resamples: int,
     seed: int,
@@ -130,7 +130,7 @@ def contests(
     part = np.array([str(sample.metadata["part"]) for sample in planted.samples])
     judged = kept & np.isin(part, ("member", "nonmember"))
     truths = np.array([sample.label == MEMBER for sample in planted.samples])[judged]
-    groups = groups_of(planted.samples, judged)
+    groups = selected_groups(planted.samples, judged)
     for candidate in flagged("contender"):
         for rival in flagged("baseline"):
             if candidate not in values or rival not in values:
@@ -143,7 +143,7 @@ def contests(
             yield Contest(candidate, rival, epoch, view, difference)
 
 
-def blind(planted: Planted, *, view: View, kept: Chosen, resamples: int, seed: int) -> Blind | None:
+def blind(planted: Planted, *, view: SampleView, kept: Chosen, resamples: int, seed: int) -> Blind | None:
     """Return the baseline that separates members from non-members without the model; None for too few texts."""
     part = np.array([str(sample.metadata["part"]) for sample in planted.samples])
     judged = kept & np.isin(part, ("member", "nonmember"))
@@ -151,7 +151,7 @@ def blind(planted: Planted, *, view: View, kept: Chosen, resamples: int, seed: i
     outcome = blind_baseline(
         [sample.text for sample in samples],
         [sample.label == MEMBER for sample in samples],
-        groups_of(planted.samples, judged),
+        selected_groups(planted.samples, judged),
         resamples=resamples,
         seed=seed,
     )
@@ -160,7 +160,7 @@ def blind(planted: Planted, *, view: View, kept: Chosen, resamples: int, seed: i
     return Blind(view, outcome.kind, outcome.ranking.auroc, outcome.separates)
 
 
-def groups_of(samples: Sequence[Sample], chosen: Chosen) -> list[str | None]:
+def selected_groups(samples: Sequence[Sample], chosen: Chosen) -> list[str | None]:
     """Return the group of each chosen sample; an interval treats a group as a unit."""
     return [sample.group for sample, selected in zip(samples, chosen, strict=True) if selected]
 

@@ -19,7 +19,7 @@ from assay.files import atomic_file
 PACKAGE_FILE: Final = "package file"
 LIBRARY_FUNCTION: Final = "library function"
 
-Kind = Literal["package file", "library function"]
+EntryKind = Literal["package file", "library function"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -40,7 +40,7 @@ class ManifestEntry:
         tokens: its tokens under the model's tokenizer, without the special ones.
     """
 
-    kind: Kind
+    kind: EntryKind
     package: str
     version: str
     path: str

@@ -4,9 +4,9 @@ from collections.abc import Mapping, Sequence
 
 from assay.evaluation import Estimate
 from assay.reports import Cell, Column, Missing, Row, Table, percent
-from assay.testbed.evaluation_result import DetectorResult, Evaluation, View
+from assay.testbed.evaluation_result import DetectorResult, Evaluation, SampleView
 
-VIEWS: Mapping[View, str] = {"all": "", "filtered": ", samples that pass the paper's filter"}
+VIEWS: Mapping[SampleView, str] = {"all": "", "filtered": ", samples that pass the paper's filter"}
 INTERVALS = "In brackets: 95 % intervals, and the groups behind them (members + non-members)."
 NOT_SCORED = Missing("the detector was not run on that checkpoint")
 NOT_CALIBRATED = Missing("too few texts calibrate")
@@ -16,7 +16,7 @@ NOT_COMPARED = Missing("the two were not compared on that checkpoint")
 DETECTOR = Column("detector", "name")
 
 
-def tables(evaluation: Evaluation) -> tuple[Table, ...]:
+def evaluation_tables(evaluation: Evaluation) -> tuple[Table, ...]:
     """Return every table that the run allows, the shortest answers first."""
     every: list[Table] = []
     for view in views(evaluation):
@@ -26,12 +26,12 @@ def tables(evaluation: Evaluation) -> tuple[Table, ...]:
     return tuple(table for table in every if table.rows)
 
 
-def views(evaluation: Evaluation) -> Sequence[View]:
+def views(evaluation: Evaluation) -> Sequence[SampleView]:
     """Return the views that the run has, all samples first."""
     return tuple(view for view in VIEWS if any(cell.view == view for cell in evaluation.cells))
 
 
-def auroc_table(evaluation: Evaluation, view: View) -> Table:
+def auroc_table(evaluation: Evaluation, view: SampleView) -> Table:
     """Return the AUROC of every detector on every checkpoint, and of the baseline that never sees the model."""
     rows = []
     for name in evaluation.detectors:
@@ -54,7 +54,7 @@ def auroc_table(evaluation: Evaluation, view: View) -> Table:
     )
 
 
-def checkpoint_table(evaluation: Evaluation, epoch: int, view: View) -> Table:
+def checkpoint_table(evaluation: Evaluation, epoch: int, view: SampleView) -> Table:
     """Return decisions and rankings of every detector on one checkpoint."""
     cells = [(name, evaluation.cell(name, epoch, view)) for name in evaluation.detectors]
     rates = next((tuple(cell.tpr_at_fpr) for _, cell in cells if cell is not None), ())
@@ -80,7 +80,7 @@ def checkpoint_table(evaluation: Evaluation, epoch: int, view: View) -> Table:
     )
 
 
-def null_table(evaluation: Evaluation, view: View) -> Table:
+def null_table(evaluation: Evaluation, view: SampleView) -> Table:
     """Return how many clean texts conformal decisions flag at each level, and how many a paper's own rule."""
     alphas = sorted({null.alpha for cell in evaluation.cells for null in cell.nulls})
     has_rules = any(cell.rule_on_unseen for cell in evaluation.cells)
@@ -113,7 +113,7 @@ def null_table(evaluation: Evaluation, view: View) -> Table:
     )
 
 
-def contest_table(evaluation: Evaluation, view: View) -> Table:
+def contest_table(evaluation: Evaluation, view: SampleView) -> Table:
     """Return the AUROC of the candidates minus that of their rivals, paired."""
     pairs = dict.fromkeys((contest.candidate, contest.rival) for contest in evaluation.contests)
     differences: dict[tuple[str, str, int], Estimate] = {
@@ -166,7 +166,7 @@ def _epoch(epoch: int) -> str:
     return "before training" if not epoch else f"epoch {epoch}"
 
 
-def _sizes(evaluation: Evaluation, view: View) -> str:
+def _sizes(evaluation: Evaluation, view: SampleView) -> str:
     cells = [cell for cell in evaluation.cells if cell.view == view]
     most = max(cells, key=lambda cell: cell.members + cell.nonmembers)
     return f"{most.members:,} + {most.nonmembers:,} texts"

@@ -24,7 +24,7 @@ from assay import __version__
 from assay.errors import AssayError, DataError, MissingExtra
 from assay.files import write_json, write_text
 from assay.models import Checkpoint, ModelSettings, combined, files_digest, load_checkpoint
-from assay.scoring import Progress as ScoringProgress
+from assay.scoring import Progress
 from assay.testbed.configuration import Configuration, as_json, read_configuration
 from assay.testbed.evaluate import evaluate, filter_verdicts
 from assay.testbed.evaluation_result import Evaluation
@@ -34,6 +34,7 @@ from assay.training import (
     TRAIN,
     Ids,
     Task,
+    TrainingProgress,
     checkpoint_folder,
     finetune,
     general_rows,
@@ -42,7 +43,6 @@ from assay.training import (
     member_rows,
     without_planted,
 )
-from assay.training import Progress as TrainingProgress
 
 CONFIGURATION = "configuration.json"
 MANIFEST = "manifest.json"
@@ -62,7 +62,7 @@ class Watchers:
 
     stage: Callable[[str], None] | None = None
     training: TrainingProgress | None = None
-    scoring: ScoringProgress | None = None
+    scoring: Progress | None = None
 
     def begin(self, stage: str) -> None:
         """Report that a stage begins."""

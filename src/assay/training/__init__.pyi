@@ -4,14 +4,14 @@ from .finetuning import Task as Task
 from .finetuning import checkpoint_folder as checkpoint_folder
 from .finetuning import finetune as finetune
 from .loop import Batches as Batches
-from .loop import RunFolder as RunFolder
 from .loop import Training as Training
+from .loop import TrainingFolder as TrainingFolder
 from .loop import accumulate as accumulate
 from .loop import train as train
 from .loop import trapezoid as trapezoid
 from .processes import launched as launched
 from .resuming import LOG as LOG
-from .resuming import Progress as Progress
+from .resuming import TrainingProgress as TrainingProgress
 from .resuming import keep_recipe as keep_recipe
 from .rows import Ids as Ids
 from .rows import general_rows as general_rows

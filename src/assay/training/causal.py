@@ -11,7 +11,7 @@ from assay.errors import MissingExtra
 from assay.models import quiet
 from assay.training.loop import Batches, Training, accumulate, train, trapezoid
 from assay.training.processes import Processes
-from assay.training.resuming import Progress
+from assay.training.resuming import TrainingProgress
 from assay.training.rows import Ids
 from assay.training.settings import TrainingSettings
 
@@ -109,7 +109,7 @@ def tune(
     settings: TrainingSettings,
     *,
     seed: int,
-    progress: Progress | None = None,
+    progress: TrainingProgress | None = None,
 ) -> Any:  # noqa: ANN401  peft publishes no types
     """Train a loaded model on rows of tokens, in this process and without files; return it, or it with LoRA.
 

@@ -14,9 +14,9 @@ from assay.errors import DataError
 from assay.files import atomic_folder
 from assay.models import ModelSettings, combined, files_digest, load_checkpoint, quiet
 from assay.training.causal import causal_training, prepared
-from assay.training.loop import Batches, RunFolder, train
+from assay.training.loop import Batches, TrainingFolder, train
 from assay.training.processes import Processes
-from assay.training.resuming import RECIPE, Progress, keep_recipe
+from assay.training.resuming import RECIPE, TrainingProgress, keep_recipe
 from assay.training.rows import Ids
 from assay.training.settings import TrainingSettings
 
@@ -73,7 +73,7 @@ class Task:
         }
 
 
-def finetune(out: Path, task: Task, *, stop_after: int | None = None, progress: Progress | None = None) -> bool:
+def finetune(out: Path, task: Task, *, stop_after: int | None = None, progress: TrainingProgress | None = None) -> bool:
     """Train in the folder `out`, or continue the training there; return whether the last step is done.
 
     `out` then holds `epoch-N/` for each checkpoint (a model folder, or an adapter), the last state and the loss curve.
@@ -113,7 +113,7 @@ def finetune(out: Path, task: Task, *, stop_after: int | None = None, progress: 
     return train(
         replace(training, after_step=after_step),
         processes=processes,
-        folder=RunFolder(out, COMMAND, combined(facts)),
+        folder=TrainingFolder(out, COMMAND, combined(facts)),
         stop_after=stop_after,
         progress=progress,
     )

@@ -20,8 +20,8 @@ from assay.training.processes import Processes
 from assay.training.resuming import (
     LOG,
     STATE,
-    Progress,
     Record,
+    TrainingProgress,
     cut_log,
     log_step,
     read_state,
@@ -64,7 +64,7 @@ class Training:
 
 
 @dataclass(frozen=True, slots=True)
-class RunFolder:
+class TrainingFolder:
     """The folder in which a training keeps its last state and its log.
 
     Attributes:
@@ -140,9 +140,9 @@ def train(
     training: Training,
     *,
     processes: Processes | None = None,
-    folder: RunFolder | None = None,
+    folder: TrainingFolder | None = None,
     stop_after: int | None = None,
-    progress: Progress | None = None,
+    progress: TrainingProgress | None = None,
 ) -> bool:
     """Train in place, or continue from the last state in the folder; return whether the last step is done.
 
@@ -170,9 +170,9 @@ def train(
 def _run(
     training: Training,
     processes: Processes,
-    folder: RunFolder | None,
+    folder: TrainingFolder | None,
     stop_after: int | None,
-    progress: Progress | None,
+    progress: TrainingProgress | None,
 ) -> bool:
     parameters = {name: each for name, each in training.model.named_parameters() if each.requires_grad}
     # before the state is restored, which brings back the scaled rates of its step
@@ -234,7 +234,7 @@ def _step(
 
 
 def _restore(
-    folder: RunFolder, parameters: Mapping[str, torch.nn.Parameter], optimisers: Sequence[torch.optim.Optimizer]
+    folder: TrainingFolder, parameters: Mapping[str, torch.nn.Parameter], optimisers: Sequence[torch.optim.Optimizer]
 ) -> tuple[int, float]:
     """Load the last state, if there is one; return its step and the seconds trained until then."""
     path = folder.path / STATE

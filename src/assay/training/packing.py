@@ -11,7 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-Tokens = NDArray[np.uint16]
+TokenIds = NDArray[np.uint16]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -23,12 +23,12 @@ class PackedRows:
         function_of: int32 [R], which function starts the row, -1 for none.
     """
 
-    rows: Tokens
+    rows: TokenIds
     function_of: NDArray[np.int32]
 
 
 def pack(
-    functions: Sequence[tuple[Tokens, int]], files: Sequence[Tokens], *, width: int, pad: int, seed: int
+    functions: Sequence[tuple[TokenIds, int]], files: Sequence[TokenIds], *, width: int, pad: int, seed: int
 ) -> PackedRows:
     """Pack documents into rows of `width` tokens.
 

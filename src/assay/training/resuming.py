@@ -21,7 +21,7 @@ Recipe = Mapping[str, object]
 """All that determines the weights, as JSON."""
 Record = dict[str, float]
 """A line of the loss curve."""
-Progress = Callable[[Record, int], None]
+TrainingProgress = Callable[[Record, int], None]
 """Called after each step with its line of the loss curve and the number of steps."""
 
 

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from assay.code.sandbox import execution as sandbox
-from assay.code.sandbox.execution import MIB, Limits, require_sandbox, run, run_python
+from assay.code.sandbox.execution import MIB, Limits, require_sandbox, run_command, run_python
 from assay.errors import AssayError, SandboxUnavailable
 
 SHORT = Limits(
@@ -51,11 +51,11 @@ def test_a_file_cannot_be_put_outside():
 
 def test_any_visible_command_runs():
     folder = Path(shutil.which("cat")).resolve()
-    assert run([str(folder), "a"], files={"a": "é"}, visible=[folder], limits=SHORT).stdout == "é"
+    assert run_command([str(folder), "a"], files={"a": "é"}, visible=[folder], limits=SHORT).stdout == "é"
 
 
 def test_a_command_that_is_not_visible_is_not_found():
-    done = run(["/usr/bin/env"], limits=SHORT)
+    done = run_command(["/usr/bin/env"], limits=SHORT)
     assert not done.succeeded
     assert "No such file" in done.stderr
 

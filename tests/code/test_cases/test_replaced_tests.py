@@ -10,7 +10,7 @@ import pytest
 from assay.code import Problem, passed, replaced_tests, variants, written_tests
 from assay.code.prompting import string_in
 from assay.code.rename.variant_engine import composed
-from assay.code.test_cases.observing import Question, answers_to
+from assay.code.test_cases.observing import SolutionInputs, answers_to
 from assay.code.test_cases.statements import examples_in
 from assay.types import Generator
 from support.sandboxed import skip_without_sandbox
@@ -116,14 +116,14 @@ def test_without_a_test_that_holds_there_is_no_variant_and_a_reason(text, code, 
 
 def test_outputs_that_depend_on_the_order_of_a_set_are_no_tests():
     code = "def f(a):\n    return list({'x', 'y', 'z', 'u', 'v', a})\ndef g(a):\n    return {'x', 'y', a}\n"
-    first, other = answers_to([Question(code, ("f('w')", "g('w')"))])[0]
+    first, other = answers_to([SolutionInputs(code, ("f('w')", "g('w')"))])[0]
     assert first.reason == "two runs gave different outputs"
     assert other.value == {"w", "x", "y"}
 
 
 def test_a_solution_that_ends_its_process_harms_no_other():
     bad, good = "import os\ndef f(a):\n    os._exit(0)\n", "def f(a):\n    return a\n"
-    (first,), (second,) = answers_to([Question(bad, ("f(1)",)), Question(good, ("f(1)",))])
+    (first,), (second,) = answers_to([SolutionInputs(bad, ("f(1)",)), SolutionInputs(good, ("f(1)",))])
     assert first.reason
     assert second.value == 1
 

@@ -13,7 +13,7 @@ from assay.evaluation.retrieval import gains, reciprocal_rank_gain, retrieval_qu
 from assay.experiments.bench import Bench
 from assay.experiments.catalogue import experiment_named
 from assay.experiments.hst import trial as trial_module
-from assay.experiments.hst.corpus import group_of, search_space
+from assay.experiments.hst.corpus import package_of, search_space
 from assay.experiments.hst.queries import ALTERATIONS, queries
 from assay.experiments.hst.search import WAYS, answers, first_right
 from assay.experiments.hst.trial import Size, run_trial
@@ -84,7 +84,7 @@ def test_a_function_and_its_near_duplicates_count_as_found():
 
 def test_groups_are_packages_and_modules():
     result = documents(2)
-    assert [group_of(document) for document in result] == ["some", "module_1"]
+    assert [package_of(document) for document in result] == ["some", "module_1"]
 
 
 @pytest.mark.parametrize("window", [7, 15, 60])

@@ -25,7 +25,7 @@ _UPPER_TWO_BITS, _CONTINUATION = 0b1100_0000, 0b1000_0000  # bytes of a characte
 _DECLARATORS_IN_PARENTHESES = frozenset({"parenthesized_declarator", "reference_declarator"})
 
 
-class Span(NamedTuple):
+class TextSpan(NamedTuple):
     """A stretch of a file's text: text[start:stop]."""
 
     start: int
@@ -54,9 +54,9 @@ class Function:
     text: str
     signature: str
     documentation: str | None
-    documentation_span: Span | None
-    span: Span
-    body: Span
+    documentation_span: TextSpan | None
+    span: TextSpan
+    body: TextSpan
 
 
 def functions_in(text: str, language: str) -> tuple[Function, ...]:
@@ -110,11 +110,11 @@ def _python_functions(text: str) -> Iterator[Function]:
         header = fragment.start(node)
         docstring = node.body[0] if ast.get_docstring(node, clean=False) is not None else None
         rest = node.body[1:] if docstring else node.body
-        body = Span(_statement_start(text, fragment, rest[0]) if rest else stop, stop)
+        body = TextSpan(_statement_start(text, fragment, rest[0]) if rest else stop, stop)
         documentation, documentation_span = _leading_python_comment(text, fragment, first_line)
         if docstring:
             documentation = ast.get_docstring(node)
-            documentation_span = Span(fragment.start(docstring), fragment.end(docstring))
+            documentation_span = TextSpan(fragment.start(docstring), fragment.end(docstring))
         yield Function(
             name=name,
             first_line=first_line,
@@ -122,7 +122,7 @@ def _python_functions(text: str) -> Iterator[Function]:
             signature=text[header : _colon(text, fragment, node) + 1],
             documentation=documentation,
             documentation_span=documentation_span,
-            span=Span(start, stop),
+            span=TextSpan(start, stop),
             body=body,
         )
 
@@ -165,7 +165,7 @@ def _colon(text: str, fragment: Fragment, node: _PythonFunction) -> int:
     return at
 
 
-def _leading_python_comment(text: str, fragment: Fragment, first_line: int) -> tuple[str | None, Span | None]:
+def _leading_python_comment(text: str, fragment: Fragment, first_line: int) -> tuple[str | None, TextSpan | None]:
     row = first_line - 1  # of the line above, from 1
     while row >= 1 and text[fragment.starts[row - 1] : fragment.starts[row]].lstrip().startswith("#"):
         row -= 1
@@ -173,7 +173,7 @@ def _leading_python_comment(text: str, fragment: Fragment, first_line: int) -> t
         return None, None
     start, stop = fragment.starts[row], fragment.starts[first_line - 1]
     comment = text[start:stop]
-    span = Span(start + len(comment) - len(comment.lstrip()), start + len(comment.rstrip()))
+    span = TextSpan(start + len(comment) - len(comment.lstrip()), start + len(comment.rstrip()))
     return _words_of_comment(comment), span
 
 
@@ -270,7 +270,7 @@ class _TreeReader:
             body=self._span(body.start_byte, body.end_byte),
         )
 
-    def _documentation(self, before: list[tree_sitter.Node], row: int) -> tuple[str | None, Span | None]:
+    def _documentation(self, before: list[tree_sitter.Node], row: int) -> tuple[str | None, TextSpan | None]:
         """Return the words and the span of the comments that end on the line above `row`, or above one another."""
         comments: list[tree_sitter.Node] = []
         for comment in reversed(before):
@@ -308,10 +308,10 @@ class _TreeReader:
     def _text(self, start: int, stop: int) -> str:
         return self.source[start:stop].decode("utf-8", "surrogatepass")
 
-    def _span(self, start: int, stop: int) -> Span:
+    def _span(self, start: int, stop: int) -> TextSpan:
         if self._starts is None:
-            return Span(start, stop)
-        return Span(bisect_right(self._starts, start) - 1, bisect_right(self._starts, stop - 1))
+            return TextSpan(start, stop)
+        return TextSpan(bisect_right(self._starts, start) - 1, bisect_right(self._starts, stop - 1))
 
 
 def _assigned(node: tree_sitter.Node) -> tree_sitter.Node | None:

@@ -17,7 +17,7 @@ Role = Literal[
     "field", "type", "template parameter", "constant", "import", "macro", "prototype", "extern", "export",
 ]  # fmt: skip
 ScopeKind = Literal["file", "function", "block", "class", "template"]
-Target = Literal["here", "outer", "function", "file"]
+BindingTarget = Literal["here", "outer", "function", "file"]
 
 KEPT: Mapping[Role, str] = {
     "method": "a method",
@@ -53,7 +53,7 @@ class Bound:
 
     node: Node
     role: Role
-    target: Target = "here"
+    target: BindingTarget = "here"
     since: int | None = None
     name: str | None = None
 
@@ -111,7 +111,7 @@ class NameRules:
         return self.language.lexical.reserved if self.language.lexical else frozenset()
 
 
-def field_binder(role: Role, field_name: str = "name", target: Target = "here") -> Binder:
+def field_binder(role: Role, field_name: str = "name", target: BindingTarget = "here") -> Binder:
     """Return a binder of what stands in a field of a node."""
 
     def binder(node: Node) -> Iterable[Bound]:

@@ -50,7 +50,7 @@ class PythonEngine:
 
     def analysis(self, text: str, keep: Collection[str]) -> Analysis:
         """See `Engine`."""
-        return python_names.analysis(text, keep=keep)
+        return python_names.python_analysis(text, keep=keep)
 
     def verifier(self, text: str) -> Verifier:
         """See `Engine`."""
@@ -69,7 +69,7 @@ class TreeEngine:
 
     def analysis(self, text: str, keep: Collection[str]) -> Analysis:
         """See `Engine`."""
-        return tree_names.analysis(text, self.rules, keep=keep)
+        return tree_names.tree_analysis(text, self.rules, keep=keep)
 
     def verifier(self, text: str) -> Verifier:
         """See `Engine`."""

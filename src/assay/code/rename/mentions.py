@@ -9,7 +9,7 @@ from collections.abc import Collection, Iterator
 from assay.code.parse.lexing import python_comments
 from assay.code.parse.python_source import Fragment, python_tree
 from assay.code.rename.dynamic import reads_docstrings
-from assay.code.rename.python_scopes import Scope, Scopes, Symbol
+from assay.code.rename.python_scopes import PythonScope, PythonSymbol, Scopes
 
 _WORD_OF_COMMENT = re.compile(r"(?<![\w.$])[^\W\d]\w*")
 _ENGLISH = frozenset(
@@ -80,20 +80,20 @@ _EXAMPLE = re.compile(r"^[ \t]*(?:>>>[ ](?P<doctest>.*)|(?P<assertion>assert\b.*
 class Mentions:
     """The mentions of the symbols that change, in one text."""
 
-    def __init__(self, scopes: Scopes, changing: Collection[Symbol]) -> None:
+    def __init__(self, scopes: Scopes, changing: Collection[PythonSymbol]) -> None:
         self.scopes = scopes
         self.changing = changing
         self.names = frozenset(symbol.name for symbol in changing)
         self.at = Fragment(scopes.text)
 
-    def places(self) -> Iterator[tuple[Symbol, int]]:
+    def places(self) -> Iterator[tuple[PythonSymbol, int]]:
         """Yield every mention: the symbol, and the offset of its name."""
         yield from self.of_comments()
         if not reads_docstrings(self.scopes):
             for scope in self.scopes.module.walk():
                 yield from self.of_docstring(scope)
 
-    def of_comments(self) -> Iterator[tuple[Symbol, int]]:
+    def of_comments(self) -> Iterator[tuple[PythonSymbol, int]]:
         """Yield words of comments that are names of the scope around them."""
         text = self.scopes.text
         for comment in python_comments(text):
@@ -104,12 +104,12 @@ class Mentions:
                 if symbol in self.changing and symbol:
                     yield symbol, word.start()
 
-    def only(self, name: str) -> Symbol | None:
+    def only(self, name: str) -> PythonSymbol | None:
         """Return the symbol of a name that is bound only in inner scopes, where there is a single one."""
         same_name = [symbol for symbol in self.changing if symbol.name == name]
         return same_name[0] if len(same_name) == 1 else None
 
-    def of_docstring(self, scope: Scope) -> Iterator[tuple[Symbol, int]]:
+    def of_docstring(self, scope: PythonScope) -> Iterator[tuple[PythonSymbol, int]]:
         """Yield parameters in lists of parameters, and names of the module in examples, which are code."""
         body = getattr(scope.node, "body", None)
         if not isinstance(body, list) or not body or not isinstance(body[0], ast.Expr):
@@ -130,7 +130,7 @@ class Mentions:
         for example in _EXAMPLE.finditer(self.scopes.text, start, end):
             yield from self.of_example(example[example.lastgroup or 0], example.start(example.lastgroup or 0))
 
-    def of_example(self, source: str, start: int) -> Iterator[tuple[Symbol, int]]:
+    def of_example(self, source: str, start: int) -> Iterator[tuple[PythonSymbol, int]]:
         """Yield functions of the module in one line of an example, with the keywords they are called by."""
         if source.isascii() and self.names.isdisjoint(_WORD.findall(source)):
             return
@@ -153,7 +153,7 @@ class Mentions:
                         yield symbol, at.start(argument)
 
 
-def _scope_at(scope: Scope, place: int) -> Scope:
+def _scope_at(scope: PythonScope, place: int) -> PythonScope:
     """Return the innermost scope around an offset."""
     for child in scope.children:
         if child.start <= place < child.end:

@@ -4,7 +4,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Literal
 
-Kind = Literal["function", "variable"]
+NameKind = Literal["function", "variable"]
+Pairs = frozenset[tuple[str, str]]
+"""A renaming, as pairs of an old and a new name."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,7 +21,7 @@ class Renamable:
     """
 
     name: str
-    kind: Kind
+    kind: NameKind
     places: tuple[int, ...]
     global_scope: bool
 

@@ -7,9 +7,9 @@ import numpy as np
 from scipy import sparse
 
 from assay.code.parse.lexing import python_tokens
-from assay.code.rename.names import Kind
+from assay.code.rename.names import NameKind
 from assay.code.rename.pools import DictionaryPool, NamePool, NeighborPool, casing
-from assay.code.rename.python_names import analysis
+from assay.code.rename.python_names import python_analysis
 from assay.errors import DataError
 from assay.languages import LANGUAGES
 
@@ -39,7 +39,7 @@ def neighbors_of(
     Raises:
         DataError: no name occurs in the corpus `minimum` times.
     """
-    seen: dict[Kind, Counter[tuple[str, str]]] = {"function": Counter(), "variable": Counter()}
+    seen: dict[NameKind, Counter[tuple[str, str]]] = {"function": Counter(), "variable": Counter()}
     for text in texts:
         for kind, pair in _surroundings(text):
             seen[kind][pair] += 1
@@ -51,9 +51,9 @@ def neighbors_of(
     return NeighborPool(neighbors, DictionaryPool() if fallback is None else fallback)
 
 
-def _surroundings(text: str) -> Iterator[tuple[Kind, tuple[str, str]]]:
+def _surroundings(text: str) -> Iterator[tuple[NameKind, tuple[str, str]]]:
     """Yield the kind and (name, token near it) for every place of a name that may change."""
-    names = analysis(text).names
+    names = python_analysis(text).names
     if not names:
         return
     tokens = python_tokens(text)

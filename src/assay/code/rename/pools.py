@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import Protocol
 
 from assay.code.rename import words
-from assay.code.rename.names import Kind
+from assay.code.rename.names import NameKind
 
 _PIECES = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+|_+|.")
 
@@ -86,7 +86,7 @@ CANDIDATES = 64
 class NamePool(Protocol):
     """Proposes names. A pool is data: the same name always gets the same candidates."""
 
-    def candidates(self, name: str, kind: Kind) -> Sequence[str]:
+    def candidates(self, name: str, kind: NameKind) -> Sequence[str]:
         """Return names that may replace this name, in the same casing style; the name itself is not among them."""
         ...
 
@@ -101,7 +101,7 @@ class DictionaryPool:
 
     size: int = CANDIDATES
 
-    def candidates(self, name: str, kind: Kind) -> tuple[str, ...]:
+    def candidates(self, name: str, kind: NameKind) -> tuple[str, ...]:
         """See `NamePool`."""
         return _dictionary_candidates(name, kind, self.size)
 
@@ -115,10 +115,10 @@ class NeighborPool:
         fallback: for names that the corpus does not contain.
     """
 
-    neighbors: Mapping[Kind, Mapping[str, tuple[str, ...]]]
+    neighbors: Mapping[NameKind, Mapping[str, tuple[str, ...]]]
     fallback: NamePool | None = field(default_factory=DictionaryPool)
 
-    def candidates(self, name: str, kind: Kind) -> tuple[str, ...]:
+    def candidates(self, name: str, kind: NameKind) -> tuple[str, ...]:
         """See `NamePool`."""
         neighbors = self.neighbors.get(kind, {}).get(name, ())
         further = self.fallback.candidates(name, kind) if self.fallback and not neighbors else ()
@@ -126,7 +126,7 @@ class NeighborPool:
 
 
 @functools.lru_cache(maxsize=65536)
-def _dictionary_candidates(name: str, kind: Kind, size: int) -> tuple[str, ...]:
+def _dictionary_candidates(name: str, kind: NameKind, size: int) -> tuple[str, ...]:
     split_name = identifier(name)
     lowered = [split_name.pieces[index].lower() for index in split_name.words]
     if not lowered:
@@ -147,7 +147,7 @@ def _dictionary_candidates(name: str, kind: Kind, size: int) -> tuple[str, ...]:
     return tuple(names)
 
 
-def _words_like(word: str, *, first: bool, last: bool, alone: bool, kind: Kind) -> tuple[str, ...]:
+def _words_like(word: str, *, first: bool, last: bool, alone: bool, kind: NameKind) -> tuple[str, ...]:
     if len(word) == 1:
         return tuple(letter for letter in words.LETTERS if letter != word)
     if word in words.STRUCTURAL and not alone:
@@ -157,7 +157,7 @@ def _words_like(word: str, *, first: bool, last: bool, alone: bool, kind: Kind) 
 
 
 @functools.lru_cache(maxsize=4096)
-def _same_part(word: str, *, first: bool, last: bool, kind: Kind) -> tuple[str, ...]:
+def _same_part(word: str, *, first: bool, last: bool, kind: NameKind) -> tuple[str, ...]:
     part = _part(word, first=first, last=last, kind=kind)
     return _plurals() if part == "plural" else _PARTS[part]
 
@@ -167,7 +167,7 @@ def _plurals() -> tuple[str, ...]:
     return tuple(map(plural, words.NOUNS))
 
 
-def _part(word: str, *, first: bool, last: bool, kind: Kind) -> str:  # noqa: PLR0911  a rule a line
+def _part(word: str, *, first: bool, last: bool, kind: NameKind) -> str:  # noqa: PLR0911  a rule a line
     """Return the part that a word plays in a name: by the lists of words, else by its place and ending."""
     verb_first = kind == "function" and first
     if verb_first and word in _SETS["verb"]:

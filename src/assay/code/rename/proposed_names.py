@@ -8,9 +8,9 @@ import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from assay.code.rename.names import Kind
+from assay.code.rename.names import NameKind
 from assay.code.rename.pools import DictionaryPool, NamePool, casing
-from assay.code.rename.python_names import analysis
+from assay.code.rename.python_names import python_analysis
 from assay.types import Generator, Unread
 
 NAMING = """\
@@ -38,7 +38,7 @@ class ProposedPool:
     rejected: int = 0
     reason: str | None = None
 
-    def candidates(self, name: str, kind: Kind) -> tuple[str, ...]:
+    def candidates(self, name: str, kind: NameKind) -> tuple[str, ...]:
         """See `NamePool`."""
         proposals = self.proposals.get(name, ())
         further = self.fallback.candidates(name, kind) if self.fallback and not proposals else ()
@@ -70,7 +70,7 @@ def names_proposed_by(
         ModelError: the model cannot be run.
     """
     behind = DictionaryPool() if fallback is None else fallback
-    names = sorted({identifier.name for identifier in analysis(text).names})
+    names = sorted({identifier.name for identifier in python_analysis(text).names})
     if not names:
         return ProposedPool({}, behind, 0, "no identifiers to rename")
     prompt = NAMING.format(code=text, count=count, names=", ".join(names))

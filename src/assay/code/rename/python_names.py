@@ -12,8 +12,8 @@ from collections.abc import Collection
 from assay.code.parse.python_source import python_tree
 from assay.code.rename.dynamic import dynamic_names, opaque_module, opaque_names
 from assay.code.rename.mentions import Mentions
-from assay.code.rename.names import Analysis, Kind, Renamable
-from assay.code.rename.python_scopes import Call, FunctionNode, Scope, Scopes, Symbol, scopes_of
+from assay.code.rename.names import Analysis, NameKind, Renamable
+from assay.code.rename.python_scopes import Call, FunctionNode, PythonScope, PythonSymbol, Scopes, scopes_of
 
 _BUILTINS = frozenset(dir(builtins))
 _CONVENTIONAL = frozenset({"self", "cls", "mcs", "mcls", "super"})  # the compiler itself looks for `super`
@@ -39,7 +39,7 @@ _OWN_BASES = frozenset({"object", "ABC", "Protocol", "Generic", "Enum", "Excepti
 _KEPT_BINDINGS = {"import": "imported", "class": "a class", "type parameter": "a type parameter"}
 
 
-def analysis(text: str, *, keep: Collection[str] = ()) -> Analysis:
+def python_analysis(text: str, *, keep: Collection[str] = ()) -> Analysis:
     """Find what can be renamed.
 
     Args:
@@ -76,9 +76,9 @@ class _Policy:
         )
         self.opaque = opaque_module(scopes)
         self.names_matter = opaque_names(scopes)
-        self.keyword_places: dict[Symbol, list[int]] = defaultdict(list)
+        self.keyword_places: dict[PythonSymbol, list[int]] = defaultdict(list)
         self.unknown_keywords: set[str] = set()
-        self.spread: set[Symbol] = set()
+        self.spread: set[PythonSymbol] = set()
         self.owners = {
             definition: symbol
             for scope in scopes.module.walk()
@@ -97,7 +97,7 @@ class _Policy:
     def analysis(self, words: frozenset[str]) -> Analysis:
         """Return the analysis; symbols of a name and kind change together, so their scopes stay apart as before."""
         kept: dict[str, str] = {}
-        changing: dict[Symbol, Kind] = {}
+        changing: dict[PythonSymbol, NameKind] = {}
         for scope in self.scopes.module.walk():
             for symbol in scope.symbols.values():
                 reason = self.reason(symbol)
@@ -105,7 +105,7 @@ class _Policy:
                     kept[symbol.name] = reason
                 elif symbol.places:
                     changing[symbol] = "function" if "function" in symbol.bindings else "variable"
-        places: dict[tuple[str, Kind], set[int]] = defaultdict(set)
+        places: dict[tuple[str, NameKind], set[int]] = defaultdict(set)
         for symbol, kind in changing.items():
             places[symbol.name, kind].update(symbol.places, self.keyword_places[symbol])
         for symbol, place in Mentions(self.scopes, changing).places():
@@ -134,7 +134,7 @@ class _Policy:
             else:
                 self.keyword_places[parameter].append(place)
 
-    def certain(self, symbol: Symbol) -> Scope | None:
+    def certain(self, symbol: PythonSymbol) -> PythonScope | None:
         """Return the scope of the function that a symbol names, where it can name no other."""
         if symbol.times_bound != 1 or len(symbol.definitions) != 1 or symbol.scope.kind == "class":
             return None
@@ -143,7 +143,7 @@ class _Policy:
 
     # reasons to keep a name
 
-    def reason(self, symbol: Symbol) -> str | None:  # noqa: PLR0911  a rule a line
+    def reason(self, symbol: PythonSymbol) -> str | None:  # noqa: PLR0911  a rule a line
         """Return why a symbol keeps its name, or None."""
         name, scope = symbol.name, symbol.scope
         if name in self.keep:
@@ -163,7 +163,7 @@ class _Policy:
             return "an f-string prints the name"
         return self.of_module(symbol) or self.of_function(symbol) or self.of_parameter(symbol)
 
-    def of_module(self, symbol: Symbol) -> str | None:
+    def of_module(self, symbol: PythonSymbol) -> str | None:
         """Return why a name of the module is kept: it can be reached from outside of the text's own scopes."""
         if symbol.scope.parent is not None:
             return None
@@ -177,7 +177,7 @@ class _Policy:
             return "the body of a class may read it under a name of its own"
         return None
 
-    def of_function(self, symbol: Symbol) -> str | None:
+    def of_function(self, symbol: PythonSymbol) -> str | None:
         """Return why the name of a function is kept: the program can see it."""
         if not symbol.definitions:
             return None
@@ -189,7 +189,7 @@ class _Policy:
             return "a decorator may look at the name"
         return None
 
-    def of_parameter(self, symbol: Symbol) -> str | None:  # noqa: PLR0911  a rule a line
+    def of_parameter(self, symbol: PythonSymbol) -> str | None:  # noqa: PLR0911  a rule a line
         """Return why the name of a parameter is kept: callers may pass it by keyword."""
         if not symbol.bindings & {"parameter", "star"}:
             return None
@@ -209,7 +209,7 @@ class _Policy:
             return "may be passed by keyword"
         return None
 
-    def foreign_decorator(self, definition: FunctionNode, scope: Scope) -> bool:
+    def foreign_decorator(self, definition: FunctionNode, scope: PythonScope) -> bool:
         """Return whether a decorator is neither defined in the text nor in the list of those that ignore names."""
         for decorator in _decorators(definition):
             called = decorator.func if isinstance(decorator, ast.Call) else decorator
@@ -221,7 +221,7 @@ class _Policy:
                 return True
         return False
 
-    def has_foreign_base(self, scope: Scope) -> bool:
+    def has_foreign_base(self, scope: PythonScope) -> bool:
         """Return whether a class inherits from a class that is not defined in the text."""
         node = scope.node
         for base in node.bases if isinstance(node, ast.ClassDef) else ():

@@ -15,7 +15,7 @@ from typing import Literal
 
 from assay.code.parse.python_source import Fragment, below, children, expression_at, fields
 
-ScopeKind = Literal["module", "function", "class", "comprehension", "type parameters"]
+PythonScopeKind = Literal["module", "function", "class", "comprehension", "type parameters"]
 Binding = Literal["variable", "parameter", "star", "function", "class", "import", "type parameter"]
 FunctionNode = ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda
 
@@ -29,7 +29,7 @@ _STRING = re.compile(r"""[uU]?('{3}|"{3}|'|")([^\\]*)\1\Z""", re.DOTALL)
 
 
 @dataclass(slots=True, eq=False)
-class Symbol:
+class PythonSymbol:
     """A name in the scope that owns it.
 
     Attributes:
@@ -44,7 +44,7 @@ class Symbol:
     """
 
     name: str
-    scope: "Scope"
+    scope: "PythonScope"
     bindings: set[Binding] = field(default_factory=set)
     places: list[int] = field(default_factory=list)
     definitions: list[FunctionNode] = field(default_factory=list)
@@ -62,25 +62,25 @@ class Symbol:
 
 
 @dataclass(slots=True, eq=False)
-class Scope:
+class PythonScope:
     """A stretch of text with its own names. `start` and `end` are offsets of the whole construct."""
 
-    kind: ScopeKind
-    parent: "Scope | None"
+    kind: PythonScopeKind
+    parent: "PythonScope | None"
     node: ast.AST
     start: int
     end: int
-    symbols: dict[str, Symbol] = field(default_factory=dict)
+    symbols: dict[str, PythonSymbol] = field(default_factory=dict)
     outer: dict[str, Literal["global", "nonlocal"]] = field(default_factory=dict)
     loads: set[str] = field(default_factory=set)
-    children: list["Scope"] = field(default_factory=list)
+    children: list["PythonScope"] = field(default_factory=list)
 
     @property
-    def module(self) -> "Scope":
+    def module(self) -> "PythonScope":
         """Return the outermost scope."""
         return self if self.parent is None else self.parent.module
 
-    def lookup(self, name: str) -> Symbol | None:
+    def lookup(self, name: str) -> PythonSymbol | None:
         """Return the symbol that a name means in this scope; None for a name that nothing in the text binds."""
         declared = self.outer.get(name)
         if declared == "global":
@@ -97,7 +97,7 @@ class Scope:
             above = above.parent
         return self.module.symbols.get(name)
 
-    def walk(self) -> Iterator["Scope"]:
+    def walk(self) -> Iterator["PythonScope"]:
         """Yield this scope and all below it, in the order of the text."""
         yield self
         for child in self.children:
@@ -108,7 +108,7 @@ class Scope:
 class Call:
     """A call with its keyword arguments: (name, offset or None). `spread` where it has ** among them."""
 
-    scope: Scope
+    scope: PythonScope
     callee: str | None
     keywords: tuple[tuple[str, int | None], ...]
     spread: bool
@@ -132,9 +132,9 @@ class Scopes:
     text: str
     tree: ast.Module
     nodes: tuple[ast.AST, ...]
-    module: Scope
+    module: PythonScope
     calls: tuple[Call, ...]
-    functions: dict[FunctionNode, Scope]
+    functions: dict[FunctionNode, PythonScope]
     free: frozenset[str]
     hints: frozenset[int]
 
@@ -142,7 +142,7 @@ class Scopes:
 @dataclass(frozen=True, slots=True)
 class _Use:
     name: str
-    scope: Scope
+    scope: PythonScope
     place: int | None
     called: bool
     stored: bool
@@ -187,11 +187,11 @@ class _Reader(ast.NodeVisitor):
     def __init__(self, text: str, tree: ast.Module) -> None:
         self.text = text
         self.at = Fragment(text)
-        self.module = self.scope = Scope("module", None, tree, 0, len(text))
+        self.module = self.scope = PythonScope("module", None, tree, 0, len(text))
         self.uses: list[_Use] = []
         self.calls: list[Call] = []
-        self.functions: dict[FunctionNode, Scope] = {}
-        self.nonlocals: list[tuple[Scope, str, Binding, FunctionNode | None]] = []
+        self.functions: dict[FunctionNode, PythonScope] = {}
+        self.nonlocals: list[tuple[PythonScope, str, Binding, FunctionNode | None]] = []
         self.hints: set[int] = set()
         self.shown = False
         self.declares = "global" in text or "nonlocal" in text
@@ -199,7 +199,7 @@ class _Reader(ast.NodeVisitor):
     # what binds and what uses
 
     def bind(
-        self, name: str, binding: Binding, scope: Scope | None = None, definition: FunctionNode | None = None
+        self, name: str, binding: Binding, scope: PythonScope | None = None, definition: FunctionNode | None = None
     ) -> None:
         """Add a binding of the name to the scope, or to the scope that `global` or `nonlocal` declares."""
         scope = scope or self.scope
@@ -208,10 +208,16 @@ class _Reader(ast.NodeVisitor):
             self.nonlocals.append((scope, name, binding, definition))
             return
         owner = scope.module if declared == "global" else scope
-        owner.symbols.setdefault(name, Symbol(name, owner)).bound(binding, definition)
+        owner.symbols.setdefault(name, PythonSymbol(name, owner)).bound(binding, definition)
 
     def use(
-        self, name: str, place: int | None, *, scope: Scope | None = None, called: bool = False, stored: bool = False
+        self,
+        name: str,
+        place: int | None,
+        *,
+        scope: PythonScope | None = None,
+        called: bool = False,
+        stored: bool = False,
     ) -> None:
         """Add a use of the name."""
         self.uses.append(_Use(name, scope or self.scope, place, called, stored, self.shown))
@@ -227,9 +233,9 @@ class _Reader(ast.NodeVisitor):
         self.bind(name, binding, definition=definition)
         self.use(name, place, stored=True)
 
-    def enter(self, kind: ScopeKind, node: ast.AST, start: int, end: int) -> Scope:
+    def enter(self, kind: PythonScopeKind, node: ast.AST, start: int, end: int) -> PythonScope:
         """Open a scope; `leave` closes it."""
-        inner = Scope(kind, self.scope, node, start, end)
+        inner = PythonScope(kind, self.scope, node, start, end)
         self.scope.children.append(inner)
         self.scope = inner
         return inner

@@ -23,6 +23,7 @@ from operator import ne
 from typing import Any
 
 from assay.code.parse.python_source import python_tree
+from assay.code.rename.names import Pairs
 
 _WORDS = re.compile(r"([^\W\d]\w*+)")
 _ASCII_WORDS = re.compile(r"([A-Za-z_][A-Za-z0-9_]*+)")  # finds the same words in a text in ASCII, twice as fast
@@ -31,7 +32,6 @@ _FIXED = frozenset({ast.ClassDef, ast.alias, ast.Attribute, ast.ImportFrom})
 _DECLARATIONS = frozenset({ast.Global, ast.Nonlocal})
 _KNOWN = ("__", "super")  # so begin the names that symbol tables treat unlike others: they mangle them or look for them
 _BLOCKS = ("body", "orelse", "finalbody", "handlers", "cases")
-Pairs = frozenset[tuple[str, str]]
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,12 +14,12 @@ from assay.code.parse.trees import WORD, Unparsable, syntax_tree
 from assay.code.rename.bindings import KEPT, METHOD, Bindings, Key, NameRules, Symbol
 from assay.code.rename.hiding import readable
 from assay.code.rename.mentions import mentioned
-from assay.code.rename.names import Analysis, Kind, Renamable
+from assay.code.rename.names import Analysis, NameKind, Renamable
 
 UNCERTAIN = "stands where the text does not parse, or for something else too"
 
 
-def analysis(text: str, rules: NameRules, *, keep: Collection[str] = ()) -> Analysis:
+def tree_analysis(text: str, rules: NameRules, *, keep: Collection[str] = ()) -> Analysis:
     """Find what can be renamed.
 
     Args:
@@ -37,9 +37,9 @@ def analysis(text: str, rules: NameRules, *, keep: Collection[str] = ()) -> Anal
         return Analysis(text, (), {}, words, reason)
     bindings = Bindings(tree, rules)
     changing, kept = sorted_out(bindings, frozenset(keep))
-    places: dict[tuple[str, Kind], set[int]] = defaultdict(set)
+    places: dict[tuple[str, NameKind], set[int]] = defaultdict(set)
     kinds = {key: _kind(symbols) for key, symbols in changing.items()}
-    outside: set[tuple[str, Kind]] = set()
+    outside: set[tuple[str, NameKind]] = set()
     for key, symbols in changing.items():
         place_of = places[key[1], kinds[key]]
         for bound_symbol in symbols:
@@ -170,7 +170,7 @@ def _directive(rules: NameRules) -> re.Pattern[str]:
     return _pattern(rules.directive)
 
 
-def _kind(symbols: Collection[Symbol]) -> Kind:
+def _kind(symbols: Collection[Symbol]) -> NameKind:
     roles = set[str]().union(*(symbol.roles for symbol in symbols))
     return "function" if roles & {"function", "method"} else "variable"
 

@@ -16,9 +16,8 @@ from dataclasses import dataclass
 from assay.code.parse.trees import WORD, Unparsable, syntax_tree
 from assay.code.rename.bindings import KEPT, METHOD, Bindings, NameRules
 from assay.code.rename.hiding import readable
+from assay.code.rename.names import Pairs
 from assay.code.rename.tree_names import code_words
-
-Pairs = frozenset[tuple[str, str]]
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,11 +12,11 @@ from dataclasses import dataclass
 
 from assay.code.parse.python_source import garbage_collection_paused
 from assay.code.rename.engines import Verifier, engine_of
-from assay.code.rename.names import Kind, Renamable
+from assay.code.rename.names import NameKind, Renamable
 from assay.code.rename.pools import DictionaryPool, NamePool
 from assay.languages import LANGUAGES
 
-KINDS: tuple[Kind, ...] = ("function", "variable")
+KINDS: tuple[NameKind, ...] = ("function", "variable")
 _ATTEMPTS = 12  # draws for each requested variant before the pool counts as exhausted
 
 
@@ -73,7 +73,7 @@ def variants(
     *,
     language: str = "python",
     seed: int = 0,
-    kinds: Collection[Kind] = KINDS,
+    kinds: Collection[NameKind] = KINDS,
     pool: NamePool | None = None,
     keep: Collection[str] = (),
 ) -> VariantSet:
@@ -245,13 +245,13 @@ class _FixedPool:
     functions: Mapping[str, str]
     variables: Mapping[str, str]
 
-    def candidates(self, name: str, kind: Kind) -> Sequence[str]:
+    def candidates(self, name: str, kind: NameKind) -> Sequence[str]:
         """Return that name, or none."""
         new = (self.functions if kind == "function" else self.variables).get(name)
         return () if new is None else (new,)
 
 
-def composed(tests: VariantSet, names: VariantSet, n: int, *, kinds: Collection[Kind]) -> VariantSet:
+def composed(tests: VariantSet, names: VariantSet, n: int, *, kinds: Collection[NameKind]) -> VariantSet:
     """Return at most n variants of a text that show other test cases and have other names: τ_t ∘ τ_v ∘ τ_f.
 
     Each rewriting of `tests` is renamed as a variant of `names` is, and verified anew; where there are fewer of one

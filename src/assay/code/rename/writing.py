@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 
 from assay.code.prompting import AS_JSON, VERSIONS, renaming_prompt, replies, strings_in
 from assay.code.rename.engines import engine_of
-from assay.code.rename.names import Kind, Renamable
+from assay.code.rename.names import NameKind, Renamable
 from assay.code.rename.variant_engine import KINDS, Variant, VariantSet, variant_of
 from assay.languages import LANGUAGES
 from assay.types import Generator, Unread
@@ -65,7 +65,7 @@ def written_variants(
     language: str = "python",
     seed: int = 0,
     rounds: int = ROUNDS,
-    kinds: Collection[Kind] = KINDS,
+    kinds: Collection[NameKind] = KINDS,
     keep: Collection[str] = (),
 ) -> tuple[WrittenVariants, ...]:
     """Return at most n verified variants of each text, written by a model.
@@ -108,7 +108,7 @@ def written_variants(
 class _Draft:
     """One text, the variants of it so far, and what was rejected."""
 
-    def __init__(self, text: str, n: int, language: str, kinds: Collection[Kind], keep: Collection[str]) -> None:
+    def __init__(self, text: str, n: int, language: str, kinds: Collection[NameKind], keep: Collection[str]) -> None:
         engine = engine_of(language)
         self.text = text
         self.n = n

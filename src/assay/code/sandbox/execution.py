@@ -127,7 +127,7 @@ def run_python(
         "del sys.argv[0]\n"
         "runpy.run_path(sys.argv[0], run_name='__main__')\n"
     )
-    return run(
+    return run_command(
         [str(_interpreter()), "-I", "-S", "-B", "-c", start, f"{WORK}/{main}", *arguments],
         files={**(files or {}), main: program},
         stdin=stdin,
@@ -136,7 +136,7 @@ def run_python(
     )
 
 
-def run(
+def run_command(
     command: Sequence[str],
     *,
     files: Mapping[str, str | bytes] | None = None,

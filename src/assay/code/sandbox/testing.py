@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from types import MappingProxyType
 
-from assay.code.sandbox.execution import DEFAULT_LIMITS, Limits, run, run_python
+from assay.code.sandbox.execution import DEFAULT_LIMITS, Limits, run_command, run_python
 from assay.errors import SandboxUnavailable
 from assay.languages import LANGUAGES
 
@@ -222,7 +222,7 @@ def passed(
         if tools is None:
             raise ValueError(f"received the language {language!r}, expected one of {['python', *TOOLCHAINS]}")
         sources = {tools.source(index): program.encode() for index, program in enumerate(programs)}
-        execution = run(
+        execution = run_command(
             tools.command(tools.tool(), list(sources)),
             files={**(files or {}), **tools.files, **sources},
             visible=tools.visible(),

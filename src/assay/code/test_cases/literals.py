@@ -110,7 +110,7 @@ class Style:
             pairs = [f"{self.written(key)}{self.colon}{self.written(item)}" for key, item in value.items()]
             return f"{{{self.comma.join(pairs)}}}"
         if isinstance(value, set) and value:
-            return f"{{{self.comma.join(map(self.written, in_order(value)))}}}"
+            return f"{{{self.comma.join(map(self.written, sorted_values(value)))}}}"
         return repr(value)
 
     def _string(self, value: str) -> str:
@@ -120,7 +120,7 @@ class Style:
         return f"{self.quote}{usual[1:-1]}{self.quote}"
 
 
-def in_order(values: Collection[object]) -> list[object]:
+def sorted_values(values: Collection[object]) -> list[object]:
     """Return the values sorted; by their written form where they cannot be compared."""
     try:
         return sorted(values)  # type: ignore[type-var]

@@ -11,7 +11,7 @@ import string
 from collections.abc import Iterable, Iterator, Sequence
 
 from assay.code.rename.words import NOUNS
-from assay.code.test_cases.literals import in_order
+from assay.code.test_cases.literals import sorted_values
 
 _WORDS = re.compile(r"[A-Za-z]{3,}")
 _LARGE = 10
@@ -87,7 +87,7 @@ def _other(value: object, draw: random.Random, names: dict[str, str]) -> object:
     if isinstance(value, list):
         return _list(value, draw, names)
     if isinstance(value, set):
-        return set(_list(in_order(value), draw, names, resize=False))
+        return set(_list(sorted_values(value), draw, names, resize=False))
     if isinstance(value, dict):
         keys = [_other(key, draw, names) for key in value]
         new = [_other(item, draw, names) for item in value.values()]

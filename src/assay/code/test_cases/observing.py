@@ -128,7 +128,7 @@ for place, question in enumerate(questions):
 
 
 @dataclass(frozen=True, slots=True)
-class Question:
+class SolutionInputs:
     """A solution with its inputs: expressions, or standard inputs of a program."""
 
     code: str
@@ -137,14 +137,14 @@ class Question:
 
 
 @dataclass(frozen=True, slots=True)
-class Answer:
+class Outcome:
     """The outcome of one input: a value (of a program: its standard output), or the reason why there is none."""
 
     value: object = None
     reason: str | None = None
 
 
-def answers_to(questions: Sequence[Question]) -> tuple[tuple[Answer, ...], ...]:
+def answers_to(questions: Sequence[SolutionInputs]) -> tuple[tuple[Outcome, ...], ...]:
     """Return the answers of each solution to its inputs, as far as two runs agree.
 
     Many solutions share a sandbox; each has a process of its own there. They are guarded against accidents, not against
@@ -157,7 +157,7 @@ def answers_to(questions: Sequence[Question]) -> tuple[tuple[Answer, ...], ...]:
     return tuple(answers for batch in batches for answers in _agreed(batch))
 
 
-def _agreed(questions: Sequence[Question]) -> Iterator[tuple[Answer, ...]]:
+def _agreed(questions: Sequence[SolutionInputs]) -> Iterator[tuple[Outcome, ...]]:
     forward, backward = (_run(questions, backward=backward) for backward in (False, True))
     for place, question in enumerate(questions):
         yield tuple(
@@ -166,23 +166,23 @@ def _agreed(questions: Sequence[Question]) -> Iterator[tuple[Answer, ...]]:
         )
 
 
-def _both(first: tuple[str, str] | None, second: tuple[str, str] | None, *, is_program: bool) -> Answer:
+def _both(first: tuple[str, str] | None, second: tuple[str, str] | None, *, is_program: bool) -> Outcome:
     if first is None or second is None:  # the whole process was ended
-        return Answer(reason=SLOW)
+        return Outcome(reason=SLOW)
     for kind, reason in (("slow", SLOW), ("raises", RAISES), ("no literal", NO_LITERAL)):
         if kind in (first[0], second[0]):
-            return Answer(reason=reason)
+            return Outcome(reason=reason)
     if is_program:
-        return Answer(first[1]) if first[1] == second[1] else Answer(reason=DIFFERS)
+        return Outcome(first[1]) if first[1] == second[1] else Outcome(reason=DIFFERS)
     try:
         values = [ast.literal_eval(written) for _, written in (first, second)]
     except (ValueError, SyntaxError, TypeError, MemoryError, RecursionError):  # output of the sandbox is not trusted
-        return Answer(reason=NO_LITERAL)
+        return Outcome(reason=NO_LITERAL)
     alike = type(values[0]) is type(values[1]) and values[0] == values[1]
-    return Answer(values[0]) if alike else Answer(reason=DIFFERS)
+    return Outcome(values[0]) if alike else Outcome(reason=DIFFERS)
 
 
-def _run(questions: Sequence[Question], *, backward: bool) -> dict[tuple[int, int], tuple[str, str]]:
+def _run(questions: Sequence[SolutionInputs], *, backward: bool) -> dict[tuple[int, int], tuple[str, str]]:
     """Return the answers of one run: (solution, input) → kind of answer, and the answer."""
     content = [
         {

@@ -14,9 +14,9 @@ from itertools import islice
 
 from assay.code.parse.python_source import python_tree
 from assay.code.rename.variant_engine import Variant, VariantSet
-from assay.code.test_cases.literals import Style, in_order
+from assay.code.test_cases.literals import Style, sorted_values
 from assay.code.test_cases.mutation import mutated, mutated_input
-from assay.code.test_cases.observing import Answer, Question, answers_to
+from assay.code.test_cases.observing import Outcome, SolutionInputs, answers_to
 from assay.code.test_cases.statements import Example, Problem, examples_in
 
 
@@ -174,7 +174,7 @@ class Draft:
         chosen = tuple(example for example in examples if example.is_program == examples[0].is_program)
         return cls(problem, n, chosen, None if chosen else NO_TESTS)
 
-    def question(self, proposals: Sequence[Sequence[Inputs]]) -> Question:
+    def question(self, proposals: Sequence[Sequence[Inputs]]) -> SolutionInputs:
         """Return the stated inputs and the new ones as a question to the solution, each new input once."""
         stated = [example.source for example in self.examples]
         for example, few in zip(self.examples, proposals, strict=True):
@@ -185,9 +185,9 @@ class Draft:
             for example, proposed in zip(self.examples, self._proposed, strict=True)
             for sources in proposed
         ]
-        return Question(self.problem.code, (*stated, *new_inputs), self.examples[0].is_program)
+        return SolutionInputs(self.problem.code, (*stated, *new_inputs), self.examples[0].is_program)
 
-    def verify(self, answers: Sequence[Answer]) -> None:
+    def verify(self, answers: Sequence[Outcome]) -> None:
         """Keep the examples and replacements that the solution confirms."""
         stated, new_answers = answers[: len(self.examples)], iter(answers[len(self.examples) :])
         holding = [_gives(example, answer) for example, answer in zip(self.examples, stated, strict=True)]
@@ -209,7 +209,7 @@ class Draft:
             self.refused = Counter(self.kept.values()).most_common(1)[0][0]
 
     def _replacement(
-        self, example: Example, sources: tuple[str, ...], answer: Answer, kinds: set[type]
+        self, example: Example, sources: tuple[str, ...], answer: Outcome, kinds: set[type]
     ) -> Replacement | None:
         output = None if answer.reason else _output(example, answer.value, kinds)
         if output is None:
@@ -292,7 +292,7 @@ def _sources(example: Example, inputs: Inputs) -> tuple[str, ...]:
     )
 
 
-def _gives(example: Example, answer: Answer) -> bool:
+def _gives(example: Example, answer: Outcome) -> bool:
     """Return whether the output of the solution is the stated one."""
     if answer.reason:
         return False
@@ -317,4 +317,6 @@ def _output(example: Example, value: object, kinds: set[type]) -> str | None:
         return style.written(value)
     if not isinstance(value, set) or not value:
         return None
-    return style.written(tuple(in_order(value)) if isinstance(example.output.value, tuple) else in_order(value))
+    return style.written(
+        tuple(sorted_values(value)) if isinstance(example.output.value, tuple) else sorted_values(value)
+    )

@@ -8,12 +8,12 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from assay.datasets.families.selection import Selection, rest, words
-from assay.datasets.sources import Note, Row, decoded, opened, walk
+from assay.datasets.sources import Note, SourceRow, decoded, opened, walk
 from assay.errors import DataError
 from assay.types import Sample
 
 
-def apps(row: Row, _number: int, selection: Selection) -> Iterator[Sample]:
+def apps(row: SourceRow, _number: int, selection: Selection) -> Iterator[Sample]:
     """Text: question, a line end, the first solution; subset "all" gives one sample per solution.
 
     A problem without a solution is its question alone (part "solution": empty). The id is split and problem
@@ -43,7 +43,7 @@ def apps(row: Row, _number: int, selection: Selection) -> Iterator[Sample]:
         )
 
 
-def apps_folders(path: Path, note: Note) -> Iterator[Row]:
+def apps_folders(path: Path, note: Note) -> Iterator[SourceRow]:
     """Rows of the official layout: <split>/<problem>/question.txt with solutions.json and more beside it."""
     for question in walk(path):
         if question.name != "question.txt":

@@ -3,11 +3,11 @@
 from collections.abc import Iterator
 
 from assay.datasets.families.selection import Selection, words
-from assay.datasets.sources import Row
+from assay.datasets.sources import SourceRow
 from assay.types import Sample
 
 
-def bigcodebench(row: Row, _number: int, selection: Selection) -> Iterator[Sample]:
+def bigcodebench(row: SourceRow, _number: int, selection: Selection) -> Iterator[Sample]:
     """Text of "complete": docstring prompt + canonical solution, which completes it without anything between.
 
     Text of "instruct": the instruction, a line end, the canonical solution.

@@ -19,7 +19,7 @@ from typing import Any
 
 from assay.datasets.families.selection import Selection, rest, words
 from assay.datasets.patches import Side, patch_side, patched_files
-from assay.datasets.sources import Note, Row, decoded, opened, walk
+from assay.datasets.sources import Note, SourceRow, decoded, opened, walk
 from assay.errors import DataError
 from assay.languages import language_of
 from assay.types import Sample
@@ -29,22 +29,22 @@ FIXED_TO_BUGGY, BUGGY_TO_FIXED = "fixed→buggy", "buggy→fixed"
 _SETTING = re.compile(r'^(\w+)="(.*)"\s*$', re.MULTILINE)
 
 
-def defects4j(row: Row, _number: int, selection: Selection) -> Iterator[Sample]:
+def defects4j(row: SourceRow, _number: int, selection: Selection) -> Iterator[Sample]:
     """Id: project and bug number ("Lang-1"). Group: the project. Direction: fixed → buggy."""
     yield _bug(f"{row['project']}-{row['bug']}", row, selection, FIXED_TO_BUGGY, group=str(row["project"]))
 
 
-def bugscpp(row: Row, _number: int, selection: Selection) -> Iterator[Sample]:
+def bugscpp(row: SourceRow, _number: int, selection: Selection) -> Iterator[Sample]:
     """Id: project and bug number ("md4c-2"). Group: the project. Direction: fixed → buggy."""
     yield _bug(f"{row['project']}-{row['bug']}", row, selection, FIXED_TO_BUGGY, group=str(row["project"]))
 
 
-def bugsinpy(row: Row, _number: int, selection: Selection) -> Iterator[Sample]:
+def bugsinpy(row: SourceRow, _number: int, selection: Selection) -> Iterator[Sample]:
     """Id: project and bug number ("black-1"). Group: the project. Direction: buggy → fixed."""
     yield _bug(f"{row['project']}-{row['bug']}", row, selection, BUGGY_TO_FIXED, group=str(row["project"]))
 
 
-def gitbug_java(row: Row, _number: int, selection: Selection) -> Iterator[Sample]:
+def gitbug_java(row: SourceRow, _number: int, selection: Selection) -> Iterator[Sample]:
     """Id: repository and the first 12 digits of the fixing commit, as the benchmark's own tool names bugs.
 
     Group: the repository. Direction: buggy → fixed. The logs of test runs, most of the file, are left out.
@@ -55,12 +55,12 @@ def gitbug_java(row: Row, _number: int, selection: Selection) -> Iterator[Sample
     yield _bug(name, kept, selection, BUGGY_TO_FIXED, group=repository)
 
 
-def swe_bench(row: Row, _number: int, selection: Selection) -> Iterator[Sample]:
+def swe_bench(row: SourceRow, _number: int, selection: Selection) -> Iterator[Sample]:
     """Id: instance_id. Group: the repository. Direction: buggy → fixed. `metadata` has the issue text."""
     yield _bug(words(row, "instance_id"), row, selection, BUGGY_TO_FIXED, group=words(row, "repo"))
 
 
-def defects4j_folders(path: Path, note: Note) -> Iterator[Row]:
+def defects4j_folders(path: Path, note: Note) -> Iterator[SourceRow]:
     """Rows of a checkout: framework/projects/<project>/patches/<bug>.src.patch, with what lies beside it."""
     for patch in walk(path):
         if patch.parent.name != "patches" or not patch.name.endswith(".src.patch"):
@@ -78,14 +78,14 @@ def defects4j_folders(path: Path, note: Note) -> Iterator[Row]:
         }
 
 
-def bugscpp_folders(path: Path, note: Note) -> Iterator[Row]:
+def bugscpp_folders(path: Path, note: Note) -> Iterator[SourceRow]:
     """Rows of a checkout: bugscpp/taxonomy/<project>/patch/NNNN-buggy.patch, with its entry in meta.json."""
     for patch in walk(path):
         if patch.parent.name != "patch" or not patch.name.endswith("-buggy.patch"):
             continue
         project, bug = patch.parent.parent, int(patch.name.removesuffix("-buggy.patch"))
         meta = _meta(project / "meta.json", note)
-        defect: Row = next((entry for entry in meta.get("defects", []) if entry.get("id") == bug), {})
+        defect: SourceRow = next((entry for entry in meta.get("defects", []) if entry.get("id") == bug), {})
         yield {
             "project": project.name,
             "bug": bug,
@@ -95,7 +95,7 @@ def bugscpp_folders(path: Path, note: Note) -> Iterator[Row]:
         }
 
 
-def bugsinpy_folders(path: Path, note: Note) -> Iterator[Row]:
+def bugsinpy_folders(path: Path, note: Note) -> Iterator[SourceRow]:
     """Rows of a checkout: projects/<project>/bugs/<bug>/bug_patch.txt, with bug.info and project.info."""
     for patch in walk(path):
         if patch.name != "bug_patch.txt":
@@ -111,7 +111,7 @@ def bugsinpy_folders(path: Path, note: Note) -> Iterator[Row]:
         }
 
 
-def _bug(name: str, row: Row, selection: Selection, direction: str, *, group: str) -> Sample:
+def _bug(name: str, row: SourceRow, selection: Selection, direction: str, *, group: str) -> Sample:
     patch = words(row, "patch")
     fixed, buggy = _sides(direction)
     files = patched_files(patch)
@@ -141,7 +141,7 @@ def _read(path: Path, note: Note) -> str:
         return decoded(stream.read(), f"{path.parent.parent.name}/{path.parent.name}/{path.name}", note)
 
 
-def _record(path: Path, bug: str, note: Note) -> Row:
+def _record(path: Path, bug: str, note: Note) -> SourceRow:
     """The line of a bug in one of Defects4J's tables, dots in its column names turned to underscores."""
     records = csv.DictReader(_read(path, note).splitlines())
     for record in records:

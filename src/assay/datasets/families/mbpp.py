@@ -6,7 +6,7 @@ Source: Austin et al. 2021, "Program Synthesis with Large Language Models".
 from collections.abc import Iterator
 
 from assay.datasets.families.selection import Selection, words
-from assay.datasets.sources import Row
+from assay.datasets.sources import SourceRow
 from assay.errors import DataError
 from assay.types import Sample
 
@@ -19,7 +19,7 @@ _SPLITS = {
 """Section 2.1 of the paper assigns splits by task id."""
 
 
-def mbpp(row: Row, _number: int, selection: Selection) -> Iterator[Sample]:
+def mbpp(row: SourceRow, _number: int, selection: Selection) -> Iterator[Sample]:
     """Text: task description, a line end, the code; part "published": the paper's prompt with tests and code.
 
     The full set calls the description "text", the sanitized one (reworded, fewer tasks) "prompt": this

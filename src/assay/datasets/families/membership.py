@@ -9,11 +9,11 @@ from collections.abc import Iterator
 
 from assay.datasets.columns import memberships
 from assay.datasets.families.selection import Selection, rest, words
-from assay.datasets.sources import Row
+from assay.datasets.sources import SourceRow
 from assay.types import Sample
 
 
-def wikimia(row: Row, number: int, selection: Selection) -> Iterator[Sample]:
+def wikimia(row: SourceRow, number: int, selection: Selection) -> Iterator[Sample]:
     """Text: the excerpt. The set has no ids: they are its name and the position in the file."""
     length = row.get("split") or (f"WikiMIA_length{selection.subset}" if selection.subset else "WikiMIA")
     yield Sample(
@@ -24,7 +24,7 @@ def wikimia(row: Row, number: int, selection: Selection) -> Iterator[Sample]:
     )
 
 
-def bookmia(row: Row, number: int, _selection: Selection) -> Iterator[Sample]:
+def bookmia(row: SourceRow, number: int, _selection: Selection) -> Iterator[Sample]:
     """Text: the snippet. All snippets of a book are one group."""
     book = row.get("book_id")
     yield Sample(
@@ -36,7 +36,7 @@ def bookmia(row: Row, number: int, _selection: Selection) -> Iterator[Sample]:
     )
 
 
-def arxivtection(row: Row, number: int, _selection: Selection) -> Iterator[Sample]:
+def arxivtection(row: SourceRow, number: int, _selection: Selection) -> Iterator[Sample]:
     """Text: the verbatim passage, Example_A (the others paraphrase it). A paper's passages are one group."""
     yield Sample(
         f"arXivTection/{number}",
@@ -47,5 +47,5 @@ def arxivtection(row: Row, number: int, _selection: Selection) -> Iterator[Sampl
     )
 
 
-def _label(row: Row, column: str) -> str | None:
+def _label(row: SourceRow, column: str) -> str | None:
     return memberships([row[column]], f"the column {column!r}")[0]

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from assay.datasets.sources import Row
+from assay.datasets.sources import SourceRow
 from assay.errors import DataError
 
 
@@ -20,7 +20,7 @@ class Selection:
     split: str | None = None
 
 
-def words(row: Row, column: str) -> str:
+def words(row: SourceRow, column: str) -> str:
     """Return the text of a column; an absent or null one is an empty text.
 
     Raises:
@@ -32,6 +32,6 @@ def words(row: Row, column: str) -> str:
     return value or ""
 
 
-def rest(row: Row, *used: str) -> Row:
+def rest(row: SourceRow, *used: str) -> SourceRow:
     """Return the columns that are not used, for `Sample.metadata`."""
     return {column: value for column, value in row.items() if column not in used}

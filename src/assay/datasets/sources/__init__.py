@@ -6,13 +6,13 @@ from pathlib import Path
 from assay.datasets.sources.columnar import is_saved, saved_rows
 from assay.datasets.sources.files import file_rows
 from assay.datasets.sources.folders import data_files, folder_rows
-from assay.datasets.sources.json_text import Row
+from assay.datasets.sources.json_text import SourceRow
 from assay.datasets.sources.stream import opened, require_exists, walk
 from assay.datasets.sources.text import Note, decoded
 
 __all__ = [
     "Note",
-    "Row",
+    "SourceRow",
     "data_files",
     "decoded",
     "opened",
@@ -22,7 +22,7 @@ __all__ = [
 ]
 
 
-def read_rows(path: Path, note: Note) -> Iterator[Row]:
+def read_rows(path: Path, note: Note) -> Iterator[SourceRow]:
     """The rows of a file, of a `save_to_disk` folder, or of a folder of code or data files.
 
     Args:

@@ -9,7 +9,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from assay.datasets.sources.json_text import Row
+from assay.datasets.sources.json_text import SourceRow
 from assay.datasets.sources.stream import file_error, opened
 from assay.errors import DataError
 
@@ -19,7 +19,7 @@ _BATCH = 1024  # rows turned into Python objects at a time
 STATE, SPLITS = "state.json", "dataset_dict.json"
 
 
-def parquet_rows(path: Path) -> Iterator[Row]:
+def parquet_rows(path: Path) -> Iterator[SourceRow]:
     """Rows of a Parquet file.
 
     Raises:
@@ -28,7 +28,7 @@ def parquet_rows(path: Path) -> Iterator[Row]:
     return _rows(path, "Parquet", lambda source: pq.ParquetFile(source).iter_batches(batch_size=_BATCH))
 
 
-def arrow_rows(path: Path) -> Iterator[Row]:
+def arrow_rows(path: Path) -> Iterator[SourceRow]:
     """Rows of an Arrow file, in the stream or the file format.
 
     Raises:
@@ -42,7 +42,7 @@ def is_saved(folder: Path) -> bool:
     return (folder / STATE).is_file() or (folder / SPLITS).is_file()
 
 
-def saved_rows(folder: Path) -> Iterator[Row]:
+def saved_rows(folder: Path) -> Iterator[SourceRow]:
     """Rows of a `save_to_disk` folder; of one with several splits, all in order, each row with its "split".
 
     Raises:
@@ -77,7 +77,7 @@ def _arrow_batches(source: Any) -> Iterator[Any]:  # noqa: ANN401  pyarrow publi
         yield from pa.ipc.open_stream(source)
 
 
-def _rows(path: Path, form: str, batches: Callable[[Any], Iterator[Any]]) -> Iterator[Row]:
+def _rows(path: Path, form: str, batches: Callable[[Any], Iterator[Any]]) -> Iterator[SourceRow]:
     with opened(path) as stream:
         # both formats are read from both ends, so what was packed with gzip is unpacked into memory first
         source = io.BytesIO(stream.read()) if not isinstance(stream.raw, io.FileIO) else stream

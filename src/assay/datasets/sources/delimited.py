@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from itertools import chain
 from pathlib import Path
 
-from assay.datasets.sources.json_text import Row
+from assay.datasets.sources.json_text import SourceRow
 from assay.datasets.sources.stream import opened
 from assay.datasets.sources.text import Note, decoded_lines
 from assay.errors import DataError
@@ -19,7 +19,7 @@ def delimiter_of(header: str) -> str:
     return max(_DELIMITERS, key=header.count)
 
 
-def delimited_rows(path: Path, note: Note) -> Iterator[Row]:
+def delimited_rows(path: Path, note: Note) -> Iterator[SourceRow]:
     """Records of a file with a header line; the delimiter is the one that stands there most often.
 
     Quoted fields keep their line ends as they are.

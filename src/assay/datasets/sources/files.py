@@ -12,7 +12,7 @@ from pathlib import Path, PurePath
 
 from assay.datasets.sources.columnar import ARROW_FILE, ARROW_STREAM, PARQUET, arrow_rows, parquet_rows
 from assay.datasets.sources.delimited import delimited_rows, delimiter_of
-from assay.datasets.sources.json_text import Row, json_rows
+from assay.datasets.sources.json_text import SourceRow, json_rows
 from assay.datasets.sources.stream import head_of, opened
 from assay.datasets.sources.text import Note, decoded, has_nul, is_binary, wide_encoding
 from assay.errors import DataError
@@ -34,7 +34,7 @@ _SNIFFED_RECORDS = 5
 _FORMS = "JSON, CSV, Parquet, Arrow (also gzipped), code or text"
 
 
-def file_rows(path: Path, note: Note) -> Iterator[Row]:
+def file_rows(path: Path, note: Note) -> Iterator[SourceRow]:
     """The rows of one file of any known form; a text or code file is one row (id, text, language).
 
     Raises:
@@ -60,7 +60,7 @@ def _opening(head: bytes) -> str:
     return head.decode(wide or "utf-8-sig", errors="replace")
 
 
-def _text_rows(path: Path, opening: str, note: Note) -> Iterator[Row]:
+def _text_rows(path: Path, opening: str, note: Note) -> Iterator[SourceRow]:
     name = PurePath(path.name.removesuffix(".gz"))
     suffix = name.suffix.lower()
     if not opening.strip():
@@ -100,7 +100,7 @@ def _looks_delimited(opening: str) -> bool:
     )
 
 
-def _whole(path: Path, note: Note) -> Iterator[Row]:
+def _whole(path: Path, note: Note) -> Iterator[SourceRow]:
     """A text file as one row. Bytes become text without any change of line ends."""
     with opened(path) as stream:
         raw = stream.read()

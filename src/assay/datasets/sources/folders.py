@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from assay.datasets.sources.files import file_rows
-from assay.datasets.sources.json_text import Row
+from assay.datasets.sources.json_text import SourceRow
 from assay.datasets.sources.stream import opened, walk
 from assay.datasets.sources.text import Note, decoded, is_binary
 from assay.errors import DataError
@@ -30,7 +30,7 @@ def data_files(folder: Path) -> list[Path]:
     ]
 
 
-def folder_rows(folder: Path, note: Note) -> Iterator[Row]:
+def folder_rows(folder: Path, note: Note) -> Iterator[SourceRow]:
     """Rows of a folder: its code files, else the rows of its data files, else its prose files.
 
     A code or prose file is one row: "id" (path below the folder, with forward slashes), "text", "language".
@@ -53,7 +53,7 @@ def folder_rows(folder: Path, note: Note) -> Iterator[Row]:
         raise DataError(f"{folder}: {len(paths)} files, none of them readable; expected code, text or data files")
 
 
-def _texts(folder: Path, paths: list[Path], note: Note) -> Iterator[Row]:
+def _texts(folder: Path, paths: list[Path], note: Note) -> Iterator[SourceRow]:
     skipped: Counter[str] = Counter()
     latin: list[str] = []
     for path in paths:

@@ -9,11 +9,11 @@ from assay.datasets.sources.stream import opened
 from assay.datasets.sources.text import Note, decoded_lines
 from assay.errors import DataError
 
-Row = dict[str, object]
+SourceRow = dict[str, object]
 """Column name → value, as the source has it."""
 
 
-def json_rows(path: Path, note: Note) -> Iterator[Row]:
+def json_rows(path: Path, note: Note) -> Iterator[SourceRow]:
     """Rows of a JSON file; its first line shows which of the three forms it has.
 
     One object a line is streamed. A file that holds a single object is a table of columns where all its
@@ -61,13 +61,13 @@ def _parsed(path: Path, number: int, text: str) -> object:
         raise DataError(f"{path}: JSON that cannot be read in line {number} ({message})") from fault
 
 
-def _object(path: Path, number: int, value: object) -> Row:
+def _object(path: Path, number: int, value: object) -> SourceRow:
     if not isinstance(value, dict):
         raise DataError(f"{path}: line {number} holds {_kind(value)}, expected an object of columns")
     return value
 
 
-def _document(path: Path, number: int, text: str) -> Iterator[Row]:
+def _document(path: Path, number: int, text: str) -> Iterator[SourceRow]:
     """Rows of a file that is one JSON value over several lines, or an array."""
     lines = text.split("\n")
     try:
@@ -80,7 +80,7 @@ def _document(path: Path, number: int, text: str) -> Iterator[Row]:
     yield from _single(path, value)
 
 
-def _single(path: Path, value: object) -> Iterator[Row]:
+def _single(path: Path, value: object) -> Iterator[SourceRow]:
     """Rows of the one value that a file holds."""
     if isinstance(value, list):
         for position, item in enumerate(value, start=1):

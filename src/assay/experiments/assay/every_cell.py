@@ -8,7 +8,7 @@ from assay.experiments.declaration import Experiment
 from assay.experiments.finding import Finding, ValueRow, ValueTable, over_seeds
 from assay.experiments.runs import Runs, cell_of, epoch_heading, epochs_of, runs_of, setting, view_title, views_of
 from assay.scores import SCORES, flagged, request
-from assay.testbed import Evaluation, View
+from assay.testbed import Evaluation, SampleView
 
 
 def every_cell(bench: Bench) -> Finding:
@@ -18,13 +18,13 @@ def every_cell(bench: Bench) -> Finding:
     return Finding(
         name="assay/every-cell",
         title="AUROC in every cell, and paired differences",
-        tables=(*(auroc_table(runs, view) for view in views_of(runs)), *differences),
+        tables=(*(contender_auroc_table(runs, view) for view in views_of(runs)), *differences),
         notes=(*setting(bench, runs), verdict(differences), intervals(runs)),
         seeds=bench.seeds,
     )
 
 
-def auroc_table(runs: Runs, view: View) -> ValueTable:
+def contender_auroc_table(runs: Runs, view: SampleView) -> ValueTable:
     """Return the AUROC of each contender on each checkpoint."""
     rows = []
     for name in (*flagged("baseline"), *flagged("contender")):
@@ -38,13 +38,17 @@ def auroc_table(runs: Runs, view: View) -> ValueTable:
     return ValueTable(f"auroc-{view}", title, "detector", columns(runs), tuple(rows), "number")
 
 
-def difference_table(runs: Runs, rival: str, view: View) -> ValueTable:
+def difference_table(runs: Runs, rival: str, view: SampleView) -> ValueTable:
     """Return the AUROC of each candidate minus that of one rival, paired, on each checkpoint."""
     contests = [contest for run in every(runs) for contest in run.contests if contest.rival == rival]
     rows = [
         ValueRow(
             name,
-            tuple(difference(seeds, name, rival, epoch, view) for seeds in runs.values() for epoch in epochs_of(runs)),
+            tuple(
+                difference_over_seeds(seeds, name, rival, epoch, view)
+                for seeds in runs.values()
+                for epoch in epochs_of(runs)
+            ),
         )
         for name in dict.fromkeys(contest.candidate for contest in contests)
     ]
@@ -52,7 +56,9 @@ def difference_table(runs: Runs, rival: str, view: View) -> ValueTable:
     return ValueTable(f"over-{rival.replace('_', '-')}-{view}", title, "detector", columns(runs), tuple(rows), "number")
 
 
-def difference(seeds: tuple[Evaluation, ...], candidate: str, rival: str, epoch: int, view: View) -> Estimate | None:
+def difference_over_seeds(
+    seeds: tuple[Evaluation, ...], candidate: str, rival: str, epoch: int, view: SampleView
+) -> Estimate | None:
     """Return the paired difference of one cell over seeds."""
     key = (candidate, rival, epoch, view)
     return over_seeds(

@@ -11,8 +11,18 @@ from assay.experiments.bench import Bench
 from assay.experiments.declaration import Experiment
 from assay.experiments.finding import Finding, ValueRow, ValueTable, over_seeds
 from assay.experiments.runs import Runs, cell_of, epoch_heading, epochs_of, runs_of, setting
-from assay.experiments.srdetection.detectors import rule
-from assay.testbed import ALPHAS, FOLDER, SCORES, Configuration, Planted, View, passes_filter, read_planted, read_scores
+from assay.experiments.srdetection.detectors import paper_score
+from assay.testbed import (
+    ALPHAS,
+    FOLDER,
+    SCORES,
+    Configuration,
+    Planted,
+    SampleView,
+    passes_filter,
+    read_planted,
+    read_scores,
+)
 
 SPLITS = 200
 CALIBRATION_SHARE = 0.4
@@ -33,7 +43,7 @@ class FalsePositives:
         clean_texts: the number of clean texts of each seed.
     """
 
-    rates: Mapping[tuple[View, str, int], list[Rates]]
+    rates: Mapping[tuple[SampleView, str, int], list[Rates]]
     clean_texts: tuple[int, ...]
 
 
@@ -81,7 +91,7 @@ def epochs(runs: Runs) -> list[int]:
 
 def false_positives(bench: Bench, configuration: Configuration) -> FalsePositives:
     """Return the flag rates of one configuration."""
-    rates: dict[tuple[View, str, int], list[Rates]] = {}
+    rates: dict[tuple[SampleView, str, int], list[Rates]] = {}
     clean_texts = []
     for seed, run in zip(bench.seeds, bench.evaluations(configuration), strict=True):
         folder = bench.folder(bench.configured(configuration, seed))
@@ -98,7 +108,9 @@ def false_positives(bench: Bench, configuration: Configuration) -> FalsePositive
     return FalsePositives(rates, tuple(clean_texts))
 
 
-def rate_table(measured: Mapping[str, FalsePositives], view: View, level: int, checkpoints: list[int]) -> ValueTable:
+def rate_table(
+    measured: Mapping[str, FalsePositives], view: SampleView, level: int, checkpoints: list[int]
+) -> ValueTable:
     """Return the rates at one level: detectors in rows, checkpoints in columns."""
     detectors = dict.fromkeys(name for result in measured.values() for kind, name, _ in result.rates if kind == view)
     rows = [
@@ -120,7 +132,7 @@ def rate_table(measured: Mapping[str, FalsePositives], view: View, level: int, c
 
 def rule_table(runs: Runs) -> ValueTable:
     """Return the share of clean texts that SrDetection's own rule calls leaked."""
-    own, values = rule("gray"), []
+    own, values = paper_score("gray"), []
     for seeds in runs.values():
         for epoch in epochs(runs):
             cells = [cell_of(run, own, epoch, "all") for run in seeds]
@@ -132,10 +144,10 @@ def rule_table(runs: Runs) -> ValueTable:
     )
 
 
-def kept_in(planted: Planted, base: Mapping[str, Rates]) -> dict[View, NDArray[np.bool_]]:
+def kept_in(planted: Planted, base: Mapping[str, Rates]) -> dict[SampleView, NDArray[np.bool_]]:
     """Return view → which texts count: all, and those that pass the paper's filter."""
     passed = passes_filter(base)
-    everything: dict[View, NDArray[np.bool_]] = {"all": np.ones(len(planted.samples), np.bool_)}
+    everything: dict[SampleView, NDArray[np.bool_]] = {"all": np.ones(len(planted.samples), np.bool_)}
     return everything if passed is None else {**everything, "filtered": passed}
 
 

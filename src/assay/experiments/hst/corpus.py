@@ -74,7 +74,7 @@ def installed_functions() -> Iterator[Document]:
                     yield Document(definition.text, "python", "function", definition.name, (origin,))
 
 
-def group_of(document: Document) -> str:
+def package_of(document: Document) -> str:
     """Return the package, or the module of the standard library, of a document."""
     parts = document.origins[0].path.split("/")
     return parts[1] if parts[0] == PACKAGES else parts[0].removesuffix(".py")
@@ -126,7 +126,7 @@ def search_space(documents: Sequence[Document], *, smallest: int, targets: int, 
             continue
         cut = cuts.get(arranged[at]) or TokenizedText.of(document.text, document.language)
         if len(cut) >= SHORTEST:
-            searched.append(Target(at, cut, group_of(document)))
+            searched.append(Target(at, cut, package_of(document)))
     return SearchSpace(ordered, tuple(searched), _right(ordered, [target.at for target in searched]))
 
 

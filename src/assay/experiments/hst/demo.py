@@ -47,7 +47,7 @@ def traced_function(functions: Sequence[Sample], folder: Path) -> Traced | None:
     shutil.rmtree(folder, ignore_errors=True)
     encoder = open_encoder()
     with CodeIndex.create(folder, encoder=encoder) as index:
-        index.add(document(function) for function in functions)
+        index.add(demo_document(function) for function in functions)
         index.commit()
         for function in functions:
             if len(TokenizedText.of(function.text, "python")) not in TOKENS:
@@ -60,7 +60,7 @@ def traced_function(functions: Sequence[Sample], folder: Path) -> Traced | None:
     return None
 
 
-def document(function: Sample) -> Document:
+def demo_document(function: Sample) -> Document:
     """Return a function as a document of the index."""
     origin = Origin("standard library", str(function.group or function.id), licence="PSF-2.0")
     return Document(function.text, "python", "function", function.id, (origin,))

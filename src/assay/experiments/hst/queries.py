@@ -9,7 +9,7 @@ from typing import Literal
 from assay.experiments.hst.corpus import SearchSpace
 from assay.provenance import adapt, edited, renamed
 
-Kind = Literal["type 1", "type 2", "renamed", "type 3"]
+Alteration = Literal["type 1", "type 2", "renamed", "type 3"]
 WINDOWS: tuple[int, ...] = (7, 15, 30, 60, 120, 240, 480)
 DONORS = 20
 
@@ -47,14 +47,14 @@ def _edited(text: str, donors: Sequence[str], seed: int) -> str:
     return edited(text, donors, seed=seed)
 
 
-ALTERATIONS: Mapping[Kind, Callable[[str, Sequence[str], int], str]] = MappingProxyType(
+ALTERATIONS: Mapping[Alteration, Callable[[str, Sequence[str], int], str]] = MappingProxyType(
     {"type 1": _same, "type 2": _adapted, "renamed": _renamed, "type 3": _edited}
 )
 """Type 1: as it stands. Type 2: Algorithm 1 of the paper. Renamed: every name by another one. Type 3: a quarter of the
 lines added, removed or moved."""
 
 
-def queries(space: SearchSpace, window: int, kind: Kind, *, most: int, seed: int) -> list[Query]:
+def queries(space: SearchSpace, window: int, kind: Alteration, *, most: int, seed: int) -> list[Query]:
     """Return one fragment of `window` tokens from each target that has so many, in random order, at most `most`.
 
     Where the fragment begins depends on the target, the window and the seed, not on the kind: kinds are compared on the

@@ -9,9 +9,9 @@ from assay.experiments.bench import RUNS, Bench
 from assay.experiments.declaration import Experiment
 from assay.experiments.finding import Chart, Finding, ValueRow, ValueTable, over_seeds
 from assay.experiments.hst.corpus import installed_functions, search_space
-from assay.experiments.hst.queries import ALTERATIONS, Kind
+from assay.experiments.hst.queries import ALTERATIONS, Alteration
 from assay.experiments.hst.search import WAYS
-from assay.experiments.hst.trial import SIZES, Cell, TracingTrial, run_trial
+from assay.experiments.hst.trial import SIZES, TracingTrial, TrialCell, run_trial
 from assay.experiments.papers import paper
 from assay.files import write_text
 from assay.reports import Axes, Series
@@ -22,7 +22,7 @@ TRIAL = "trial.json"
 DRAWN = ("union", "HST (paper)", "winnowing (paper)", "vector")
 """Four lines can be told apart; the tables have all ways."""
 
-WORDS: Mapping[Kind, str] = {
+WORDS: Mapping[Alteration, str] = {
     "type 1": "as they stand",
     "type 2": "after Algorithm 1 of HybridSourceTracker",
     "renamed": "with every name replaced",
@@ -73,9 +73,9 @@ def trial(bench: Bench, seed: int) -> TracingTrial:
     return result
 
 
-def quality_table(trials: Sequence[TracingTrial], space: int, kind: Kind) -> ValueTable:
+def quality_table(trials: Sequence[TracingTrial], space: int, kind: Alteration) -> ValueTable:
     """Return the mean reciprocal ranks of one space and kind: ways in rows, lengths of fragments in columns."""
-    cells = cells_of(trials, space, kind)
+    cells = cells_by_window(trials, space, kind)
     windows = sorted({window for window, _ in cells})
     rows = [
         ValueRow(way, tuple(over_seeds([cell.quality["mrr"] for cell in cells[window, way]]) for window in windows))
@@ -93,9 +93,11 @@ def quality_table(trials: Sequence[TracingTrial], space: int, kind: Kind) -> Val
     )
 
 
-def cells_of(trials: Sequence[TracingTrial], space: int, kind: Kind) -> dict[tuple[int, str], list[Cell]]:
+def cells_by_window(
+    trials: Sequence[TracingTrial], space: int, kind: Alteration
+) -> dict[tuple[int, str], list[TrialCell]]:
     """Return window and way → the cells of all seeds."""
-    cells: dict[tuple[int, str], list[Cell]] = {}
+    cells: dict[tuple[int, str], list[TrialCell]] = {}
     for seed in trials:
         for cell in seed.cells:
             if (cell.space, cell.kind) == (space, kind):
@@ -103,13 +105,13 @@ def cells_of(trials: Sequence[TracingTrial], space: int, kind: Kind) -> dict[tup
     return cells
 
 
-def least_gain(union: Sequence[Cell]) -> Estimate | None:
+def least_gain(union: Sequence[TrialCell]) -> Estimate | None:
     """Return the paired gain of the union over that other way over which it is smallest."""
     gains = [over_seeds([cell.gain[way] for cell in union]) for way in union[0].gain]
     return min((gain for gain in gains if gain is not None), key=lambda gain: gain.value, default=None)
 
 
-def paper_gain(hybrid: Sequence[Cell]) -> Estimate | None:
+def paper_gain(hybrid: Sequence[TrialCell]) -> Estimate | None:
     """Return the paired gain of the paper's hybrid search over the paper's winnowing."""
     return over_seeds([cell.gain["winnowing (paper)"] for cell in hybrid])
 

@@ -13,7 +13,7 @@ import numpy as np
 from assay import __version__
 from assay.evaluation import Estimate, reciprocal_rank_gain, retrieval_quality
 from assay.experiments.hst.corpus import SearchSpace
-from assay.experiments.hst.queries import ALTERATIONS, WINDOWS, Kind, queries
+from assay.experiments.hst.queries import ALTERATIONS, WINDOWS, Alteration, queries
 from assay.experiments.hst.search import WAYS, Way, answers, first_right
 from assay.provenance import CodeIndex, trace
 from assay.types import Encoder
@@ -53,7 +53,7 @@ SIZES: Mapping[str, Size] = {
 
 
 @dataclass(frozen=True, slots=True)
-class Cell:
+class TrialCell:
     """One way in one cell of the trial.
 
     Attributes:
@@ -70,7 +70,7 @@ class Cell:
 
     space: int
     window: int
-    kind: Kind
+    kind: Alteration
     way: str
     queries: int
     changed: float
@@ -108,7 +108,7 @@ class TracingTrial:
     encoder: str
     encoder_digest: str
     documents: int
-    cells: tuple[Cell, ...]
+    cells: tuple[TrialCell, ...]
     costs: tuple[Cost, ...]
 
     def as_json(self) -> str:
@@ -116,7 +116,7 @@ class TracingTrial:
         return json.dumps(asdict(self), indent=1) + "\n"
 
 
-Progress = Callable[[int, int], None]
+TrialProgress = Callable[[int, int], None]
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,14 +132,14 @@ class Ranks:
 
     space: int
     window: int
-    kind: Kind
+    kind: Alteration
     groups: list[str]
     changed: float
     ranks: Mapping[str, list[int]]
 
 
 def run_trial(
-    space: SearchSpace, size: Size, encoder: Encoder, folder: Path, *, seed: int, progress: Progress | None = None
+    space: SearchSpace, size: Size, encoder: Encoder, folder: Path, *, seed: int, progress: TrialProgress | None = None
 ) -> TracingTrial:
     """Search every fragment in every way.
 
@@ -201,7 +201,7 @@ class RankFile:
                 continue
             self._cells[ranks.space, ranks.window, ranks.kind] = ranks
 
-    def get(self, space: int, window: int, kind: Kind) -> Ranks | None:
+    def get(self, space: int, window: int, kind: Alteration) -> Ranks | None:
         """Return the ranks of a cell; None where it was not measured."""
         return self._cells.get((space, window, kind))
 
@@ -233,7 +233,7 @@ def ranks_of(
     space: SearchSpace,
     documents: int,
     window: int,
-    kind: Kind,
+    kind: Alteration,
     indexes: Mapping[str, CodeIndex],
     *,
     most: int,
@@ -253,13 +253,13 @@ def ranks_of(
     return Ranks(documents, window, kind, [query.group for query in fragments], changed, ranks)
 
 
-def cells_of(cell: Ranks, *, seed: int) -> Iterator[Cell]:
+def cells_of(cell: Ranks, *, seed: int) -> Iterator[TrialCell]:
     """Yield the quality of each way in one cell; nothing where no function was long enough."""
     if not cell.groups:
         return
     for name, own in cell.ranks.items():
         others = {other: theirs for other, theirs in cell.ranks.items() if other != name}
-        yield Cell(
+        yield TrialCell(
             space=cell.space,
             window=cell.window,
             kind=cell.kind,

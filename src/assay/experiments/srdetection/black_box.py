@@ -29,7 +29,7 @@ from assay.experiments.runs import (
     runs_of,
     setting,
 )
-from assay.experiments.srdetection.detectors import black_rows, calibrated_black, drawn_black, rule
+from assay.experiments.srdetection.detectors import black_rows, calibrated_black, drawn_black, paper_score
 from assay.experiments.srdetection.sensitivity import by_variants
 from assay.models import StatisticsCache, cached_generator, combined
 from assay.scores import flagged, requests
@@ -104,7 +104,7 @@ def table_9(bench: Bench) -> Finding:
     black = writing(bench)
     runs = runs_of(black)
     columns = {
-        f"{chosen.name}, {epoch_heading(epoch)}": called_leaked(black, chosen, runs[chosen.name], epoch)
+        f"{chosen.name}, {epoch_heading(epoch)}": leaked_shares(black, chosen, runs[chosen.name], epoch)
         for chosen in black.configurations
         for epoch in (0, *chosen.training.checkpoints)
     }
@@ -150,7 +150,7 @@ def table_11(bench: Bench) -> Finding:
     return Finding(
         name="srdetection/table-11",
         title="Macro-F1 of SrDetection, black-box, by number of variants (SrDetection, Table 11)",
-        tables=by_variants(rule("black"), PAPER.tables["table-11"], runs),
+        tables=by_variants(paper_score("black"), PAPER.tables["table-11"], runs),
         notes=(
             *black_setting(black, runs),
             *([too_few] if most < max(NUMBERS) else []),
@@ -184,7 +184,7 @@ def judged_by_writing(configuration: Configuration) -> Configuration:
 
 def detectors() -> tuple[str, ...]:
     """Return the paper's filter, all detectors of generated text, and SrDetection with fewer variants."""
-    return (*flagged("filter"), "black", *(f"{rule('black')}:n={n}" for n in NUMBERS if n < max(NUMBERS)))
+    return (*flagged("filter"), "black", *(f"{paper_score('black')}:n={n}" for n in NUMBERS if n < max(NUMBERS)))
 
 
 def black_setting(bench: Bench, runs: Runs) -> tuple[str, ...]:
@@ -200,7 +200,7 @@ def black_setting(bench: Bench, runs: Runs) -> tuple[str, ...]:
     return notes
 
 
-def called_leaked(
+def leaked_shares(
     bench: Bench, configuration: Configuration, runs: tuple[Evaluation, ...], epoch: int
 ) -> dict[str, Value]:
     """Return texts and decision → the share called leaked under one checkpoint, over seeds."""
@@ -225,7 +225,7 @@ def rule_rates(bench: Bench, configuration: Configuration, epoch: int) -> tuple[
     folder = bench.folder(configuration)
     planted = read_planted(folder / FOLDER)
     values = read_scores(folder / SCORES / f"epoch-{epoch}.parquet", [sample.id for sample in planted.samples])
-    column = values[rule_of(configuration)]
+    column = values[variant_rule(configuration)]
     parts = np.array([sample.metadata["part"] for sample in planted.samples])
     groups = np.array([sample.group for sample in planted.samples], object)
     members, others = parts == "member", parts == "nonmember"
@@ -246,7 +246,7 @@ def benchmark_rate(bench: Bench, configuration: Configuration, epoch: int, name:
     run = bench.configured(configuration, bench.seeds[0])
     folder = bench.folder(run) / SCORES
     samples = read_dataset(name, DataSelection(data=bench.data[name])).samples
-    ids, path, own = [sample.id for sample in samples], folder / f"{name}-epoch-{epoch}.parquet", rule_of(run)
+    ids, path, own = [sample.id for sample in samples], folder / f"{name}-epoch-{epoch}.parquet", variant_rule(run)
     model = open_checkpoint(bench.folder(run), run, epoch)
     texts = [[sample.id, sample.text, sample.language] for sample in samples]
     origins = {own: combined({"assay": __version__, "target": model.digest, "texts": texts, "score": own})}
@@ -262,10 +262,10 @@ def benchmark_rate(bench: Bench, configuration: Configuration, epoch: int, name:
     return share(values[own], [sample.group for sample in samples])
 
 
-def rule_of(configuration: Configuration) -> str:
+def variant_rule(configuration: Configuration) -> str:
     """Return the column of SrDetection's rule with as many variants as the run makes, at most the paper's ten."""
     most = configuration.judging.variants
-    return rule("black") if most >= max(NUMBERS) else f"{rule('black')}:n={most}"
+    return paper_score("black") if most >= max(NUMBERS) else f"{paper_score('black')}:n={most}"
 
 
 def share(column: NDArray[np.float64], groups: Sequence[str | None]) -> Estimate | None:

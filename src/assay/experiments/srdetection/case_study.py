@@ -11,7 +11,7 @@ from assay.experiments.declaration import Experiment
 from assay.experiments.finding import Finding, Value, ValueRow, ValueTable
 from assay.experiments.papers import paper
 from assay.experiments.runs import cell_of
-from assay.experiments.srdetection.detectors import gray_rows, rule
+from assay.experiments.srdetection.detectors import gray_rows, paper_score
 from assay.reports import Excerpt
 from assay.scoring import rewritten
 from assay.testbed import FOLDER, SCORES, Configuration, Evaluation, open_checkpoint, read_planted, read_scores
@@ -35,7 +35,7 @@ class Verdict:
 
 
 @dataclass(frozen=True, slots=True)
-class Chosen:
+class StudiedSample:
     """The sample of the case study: a member, and detector → its verdict."""
 
     sample: Sample
@@ -53,7 +53,7 @@ def table_4(bench: Bench) -> Finding:
             continue
         verdict = chosen.verdicts[detector]
         papers: list[Value] = [printed.value(label, column=column) for column in printed.columns]
-        papers.append("yes" if detector == rule("gray") else "no" if label in printed.values else None)
+        papers.append("yes" if detector == paper_score("gray") else "no" if label in printed.values else None)
         ours = (verdict.value, verdict.threshold, "yes" if verdict.is_member else "no")
         rows.append(ValueRow(label, (*ours, *papers)))
     heads = ("score", "threshold", "found")
@@ -63,7 +63,7 @@ def table_4(bench: Bench) -> Finding:
         title="One member that thresholds miss (SrDetection, Table 4)",
         tables=(ValueTable("case", "Scores of one member", "detector", columns, tuple(rows), "number"),),
         notes=(
-            f"Ours: {chosen.sample.id}. {note(configuration)}",
+            f"Ours: {chosen.sample.id}. {run_sentence(configuration)}",
             (
                 "Chosen, as in the paper, for what it shows: of the members that SrDetection finds, the one that the "
                 "fewest other detectors find. An example proves nothing; Table 1 counts."
@@ -95,7 +95,7 @@ def figure_4(bench: Bench) -> Finding:
         name="srdetection/figure-4",
         title="A member and its easiest variant, token by token (SrDetection, Figure 4)",
         tables=(ValueTable("perplexity", "Perplexity", "text", columns, tuple(rows), "number"),),
-        notes=(note(configuration), "Orange: tokens that the model did not expect; blue: tokens that it did."),
+        notes=(run_sentence(configuration), "Orange: tokens that the model did not expect; blue: tokens that it did."),
         seeds=(configuration.seed,),
         excerpts=excerpts,
     )
@@ -107,7 +107,7 @@ def first_run(bench: Bench) -> tuple[Configuration, Evaluation]:
     return configuration, replace(bench, seeds=bench.seeds[:1]).evaluations(bench.configurations[0])[0]
 
 
-def choose(bench: Bench, configuration: Configuration, evaluation: Evaluation) -> Chosen:
+def choose(bench: Bench, configuration: Configuration, evaluation: Evaluation) -> StudiedSample:
     """Return the member that SrDetection finds and the fewest others do, at the first checkpoint.
 
     Of equal ones the one with the highest score of SrDetection.
@@ -115,7 +115,7 @@ def choose(bench: Bench, configuration: Configuration, evaluation: Evaluation) -
     Raises:
         DataError: SrDetection finds no member.
     """
-    own, epoch, folder = rule("gray"), configuration.training.checkpoints[0], bench.folder(configuration)
+    own, epoch, folder = paper_score("gray"), configuration.training.checkpoints[0], bench.folder(configuration)
     planted = read_planted(folder / FOLDER)
     values = read_scores(folder / SCORES / f"epoch-{epoch}.parquet", [sample.id for sample in planted.samples])
     verdicts: dict[str, list[Verdict]] = {}
@@ -132,10 +132,10 @@ def choose(bench: Bench, configuration: Configuration, evaluation: Evaluation) -
             best = max(filter(None, (best, (-others, verdicts[own][at].value, at))))
     if best is None:
         raise DataError(f"{folder}: SrDetection finds no member after epoch {epoch}; expected one for the case study")
-    return Chosen(planted.samples[best[2]], {detector: column[best[2]] for detector, column in verdicts.items()})
+    return StudiedSample(planted.samples[best[2]], {detector: column[best[2]] for detector, column in verdicts.items()})
 
 
-def note(configuration: Configuration) -> str:
+def run_sentence(configuration: Configuration) -> str:
     """Return a sentence that names the run."""
     epoch = configuration.training.checkpoints[0]
     when = f"{epoch} epoch{'s' * (epoch > 1)}"

@@ -19,7 +19,7 @@ def in_paper(*accesses: Access) -> dict[str, str]:
     return {entry.names_in[SRDETECTION]: entry.name for entry in entries}
 
 
-def rule(access: Access) -> str:
+def paper_score(access: Access) -> str:
     """Return SrDetection's own score for an access, whose rule is to flag values above 0."""
     return in_paper(access)["SrDetection"]
 

@@ -10,7 +10,7 @@ from assay.experiments.bench import Bench
 from assay.experiments.declaration import Experiment
 from assay.experiments.finding import Finding, ValueRow, ValueTable, over_seeds, seeds_note
 from assay.experiments.runs import epoch_heading
-from assay.experiments.srdetection.detectors import rule
+from assay.experiments.srdetection.detectors import paper_score
 from assay.leakage import Audit, ComparisonData, DecisionSettings, audit
 from assay.models import CachedScorer, StatisticsCache
 from assay.scores import headline_score, requests
@@ -83,7 +83,7 @@ def audits_of(bench: Bench, configuration: Configuration, epoch: int, benchmarks
     decision = DecisionSettings(seed=configuration.seed, resamples=configuration.judging.resamples)
     with StatisticsCache(bench.out / STATISTICS) as cache:
         model = CachedScorer(open_checkpoint(folder, configuration, epoch), cache)
-        work = plan(requests(f"{CALIBRATED},{rule_of(configuration)}"), {"target": model})
+        work = plan(requests(f"{CALIBRATED},{gray_rule(configuration)}"), {"target": model})
         audits = {}
         for name, samples in sets.items():
             bench.watchers.begin(f"auditing {name} after epoch {epoch} of {folder.name}")
@@ -105,7 +105,7 @@ def without_label(sample: Sample) -> Sample:
 
 def called_leaked(result: Audit, configuration: Configuration) -> tuple[Estimate | None, Estimate | None]:
     """Return the shares that SrDetection's rule and the calibrated decision call leaked."""
-    column = result.values[rule_of(configuration)]
+    column = result.values[gray_rule(configuration)]
     scored = ~np.isnan(column)
     calibrated = result.summary(CALIBRATED).calibration
     groups = [sample.group for sample, keep in zip(result.samples, scored, strict=True) if keep]
@@ -113,9 +113,9 @@ def called_leaked(result: Audit, configuration: Configuration) -> tuple[Estimate
     return by_rule, calibrated.flagged.rate if calibrated else None
 
 
-def rule_of(configuration: Configuration) -> str:
+def gray_rule(configuration: Configuration) -> str:
     """Return SrDetection's score with as many variants as the run makes."""
-    return f"{rule('gray')}:n={configuration.judging.variants}"
+    return f"{paper_score('gray')}:n={configuration.judging.variants}"
 
 
 def sizes(audits: Mapping[str, Audit]) -> dict[str, str]:

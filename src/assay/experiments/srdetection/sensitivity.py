@@ -18,7 +18,7 @@ from assay.experiments.runs import (
     setting,
     views_of,
 )
-from assay.experiments.srdetection.detectors import gray_rows, rule
+from assay.experiments.srdetection.detectors import gray_rows, paper_score
 from assay.scores import flagged, request
 
 PAPER = paper("srdetection")
@@ -33,7 +33,7 @@ def table_3(bench: Bench) -> Finding:
     return Finding(
         name="srdetection/table-3",
         title="Macro-F1 of SrDetection by number of variants (SrDetection, Table 3)",
-        tables=by_variants(rule("gray"), PAPER.tables["table-3"], runs),
+        tables=by_variants(paper_score("gray"), PAPER.tables["table-3"], runs),
         notes=(
             *setting(bench, runs),
             (

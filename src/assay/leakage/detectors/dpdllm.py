@@ -40,7 +40,7 @@ SHARE = 0.2
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Settings:
+class DpdllmSettings:
     """Settings of DPDLLM.
 
     Attributes:
@@ -60,7 +60,7 @@ class Settings:
     device: str = "auto"
 
 
-PUBLISHED = Settings()
+PUBLISHED = DpdllmSettings()
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -81,7 +81,7 @@ class DPDLLM:
     generator: Generator
     reference: TransformersModel
     classifier: GaussianNB
-    settings: Settings
+    settings: DpdllmSettings
 
     @property
     def labels(self) -> int:
@@ -125,7 +125,7 @@ def fit(
     generator: Generator,
     *,
     unlabelled: Sequence[Sample] = (),
-    settings: Settings = PUBLISHED,
+    settings: DpdllmSettings = PUBLISHED,
     seed: int = 0,
 ) -> DPDLLM:
     """Fit on texts of known membership.
@@ -160,7 +160,7 @@ def fit(
     return DPDLLM(labelled, judged, generator, reference, classifier, settings)
 
 
-def memorise(reference: TransformersModel, texts: Sequence[str], settings: Settings, *, seed: int) -> None:
+def memorise(reference: TransformersModel, texts: Sequence[str], settings: DpdllmSettings, *, seed: int) -> None:
     """Tune all weights of the reference, in place, on texts, each cut to the context."""
     encoded = reference.encoder.encode(texts)
     rows = [text.ids[: reference.context] for text in encoded if len(text.ids) > 1]
@@ -176,7 +176,7 @@ def memorise(reference: TransformersModel, texts: Sequence[str], settings: Setti
     tune(reference.checkpoint.model, rows, training, seed=seed)
 
 
-def completed(texts: Sequence[str], generator: Generator, settings: Settings, seed: int) -> list[Completion]:
+def completed(texts: Sequence[str], generator: Generator, settings: DpdllmSettings, seed: int) -> list[Completion]:
     """Return the completions that the settings ask for."""
     return completions(texts, generator, temperature=settings.temperature, seed=seed)
 

@@ -51,7 +51,7 @@ from assay.leakage.labelled import CUT, Completion, TrainingTexts, check_classes
 from assay.models import located, one_line, open_local, quiet, resolve_device
 from assay.scores import SRDETECTION, fitted
 from assay.scoring import cut_texts, rewritten
-from assay.training import Batches, Progress, Training, accumulate, train, trapezoid
+from assay.training import Batches, Training, TrainingProgress, accumulate, train, trapezoid
 from assay.training.processes import Processes
 from assay.types import Generator, Sample, Score, Unread
 
@@ -71,7 +71,7 @@ Rows = NDArray[np.float64]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Settings:
+class VeilProbeSettings:
     """Settings of VeilProbe.
 
     Attributes:
@@ -112,7 +112,7 @@ class Settings:
     device: str = "auto"
 
 
-PUBLISHED = Settings()
+PUBLISHED = VeilProbeSettings()
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -162,7 +162,7 @@ class VeilProbe:
     generator: Generator
     mapping: Mapping
     prototypes: Prototypes
-    settings: Settings
+    settings: VeilProbeSettings
 
     @property
     def labels(self) -> int:
@@ -206,7 +206,7 @@ def fit(
     generator: Generator,
     *,
     unlabelled: Sequence[Sample] = (),
-    settings: Settings = PUBLISHED,
+    settings: VeilProbeSettings = PUBLISHED,
     seed: int = 0,
 ) -> VeilProbe:
     """Fit on texts of known membership.
@@ -240,7 +240,7 @@ def fit(
     return VeilProbe(labelled, judged, generator, mapping, prototypes(rows[scored], truths, seed=seed), settings)
 
 
-def prompts_of(texts: Sequence[str], generator: Generator, settings: Settings) -> list[str | None]:
+def prompts_of(texts: Sequence[str], generator: Generator, settings: VeilProbeSettings) -> list[str | None]:
     """Return what is sent to the audited model for each text; None for a text that is too short to be cut."""
     if settings.prompt == "whole":
         return list(texts)
@@ -248,7 +248,7 @@ def prompts_of(texts: Sequence[str], generator: Generator, settings: Settings) -
 
 
 def answered(
-    prompts: Sequence[str], generator: Generator, settings: Settings, *, answers: int, seed: int
+    prompts: Sequence[str], generator: Generator, settings: VeilProbeSettings, *, answers: int, seed: int
 ) -> list[Completion]:
     """Return so many sampled answers for each prompt, those of one prompt together.
 
@@ -267,7 +267,7 @@ def answered(
     ]
 
 
-def open_mapping(settings: Settings, *, seed: int) -> Mapping:
+def open_mapping(settings: VeilProbeSettings, *, seed: int) -> Mapping:
     """Open the sequence-to-sequence model of the settings; without a name, a new one of random weights.
 
     Raises:
@@ -285,7 +285,7 @@ def open_mapping(settings: Settings, *, seed: int) -> Mapping:
     return Mapping(model.to(device).eval(), tokenizer)
 
 
-def _new_mapping(tokenizer: PreTrainedTokenizerBase, settings: Settings) -> EncoderDecoderModel:
+def _new_mapping(tokenizer: PreTrainedTokenizerBase, settings: VeilProbeSettings) -> EncoderDecoderModel:
     sizes: dict[str, Any] = {
         "vocab_size": len(tokenizer),
         "hidden_size": settings.width,
@@ -303,7 +303,12 @@ def _new_mapping(tokenizer: PreTrainedTokenizerBase, settings: Settings) -> Enco
 
 
 def learn(
-    mapping: Mapping, pairs: Sequence[Completion], settings: Settings, *, seed: int, progress: Progress | None = None
+    mapping: Mapping,
+    pairs: Sequence[Completion],
+    settings: VeilProbeSettings,
+    *,
+    seed: int,
+    progress: TrainingProgress | None = None,
 ) -> None:
     """Train the mapping, in place, to give the answer for each text."""
     if not pairs:
@@ -369,7 +374,7 @@ def _ids(tokenizer: PreTrainedTokenizerBase, text: str, longest: int) -> torch.T
 
 
 def features(
-    samples: Sequence[Sample], generator: Generator, mapping: Mapping, settings: Settings, *, seed: int
+    samples: Sequence[Sample], generator: Generator, mapping: Mapping, settings: VeilProbeSettings, *, seed: int
 ) -> tuple[Rows, list[str | None]]:
     """Return float64 [texts, 2 d], d the hidden states of the mapping, and why a row is NaN (None where it is not).
 
@@ -398,7 +403,12 @@ def features(
 
 
 def _perturbed(
-    samples: Sequence[Sample], prompts: Sequence[str | None], generator: Generator, settings: Settings, *, seed: int
+    samples: Sequence[Sample],
+    prompts: Sequence[str | None],
+    generator: Generator,
+    settings: VeilProbeSettings,
+    *,
+    seed: int,
 ) -> list[str | None]:
     """Return each prompt perturbed; None where it cannot be."""
     if settings.perturbation == "names":
@@ -410,7 +420,7 @@ def _perturbed(
 
 
 def _read_by_decoder(
-    prompts: Sequence[str], generator: Generator, settings: Settings, *, seed: int
+    prompts: Sequence[str], generator: Generator, settings: VeilProbeSettings, *, seed: int
 ) -> list[Completion]:
     """Return each prompt with the answer that the decoder reads; an empty one where it reads its start alone."""
     if settings.decoder == "start":
@@ -418,7 +428,7 @@ def _read_by_decoder(
     return answered(prompts, generator, settings, answers=1, seed=seed)
 
 
-def states(mapping: Mapping, pair: Completion, settings: Settings) -> Rows:
+def states(mapping: Mapping, pair: Completion, settings: VeilProbeSettings) -> Rows:
     """Return float64 [d]: mean hidden states of all layers, of the encoder, then of the decoder."""
     with torch.inference_mode():
         output = mapping.model(

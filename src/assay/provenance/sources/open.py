@@ -15,7 +15,7 @@ from assay.provenance.sources.archives import NAMED_ARCHIVE, Archive, is_archive
 from assay.provenance.sources.entry import CorpusSource
 from assay.provenance.sources.folders import NEVER_ENTERED, Folder
 from assay.provenance.sources.git import GitRepository, is_repository
-from assay.provenance.sources.rows import COLUMNS, Stream, Table, is_table
+from assay.provenance.sources.rows import COLUMNS, Stream, TableFile, is_table
 
 CorpusForm = Literal["folder", "git", "archive", "table", "file"]
 CORPUS_FORMS: tuple[CorpusForm, ...] = get_args(CorpusForm)
@@ -111,6 +111,6 @@ def _opened(path: Path, name: str, form: CorpusForm, options: CorpusOptions) -> 
         case "archive":
             return Archive(path, name, options.largest)
         case "table":
-            return Table(path, name, options.columns)
+            return TableFile(path, name, options.columns)
         case _:
             return Folder(path, name, options.honour_ignore, options.exclude)

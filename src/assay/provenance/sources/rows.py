@@ -6,7 +6,7 @@ import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import IO, Any, Final
+from typing import IO, Any, ClassVar, Final
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -42,14 +42,17 @@ ColumnNames = Mapping[str, str]
 
 
 @dataclass(frozen=True, slots=True)
-class Table:
+class TableFile:
     """The rows of a JSON lines or Parquet file, compressed or not.
 
     Attributes:
         path: of the file.
         name: see `CorpusSource`.
+        stored_kind: the kind of this source in the seen files of every index; it must never change.
         columns: names that the user states for columns, by the keys of `COLUMNS`.
     """
+
+    stored_kind: ClassVar[str] = "Table"
 
     path: Path
     name: str
@@ -89,7 +92,7 @@ class Stream:
     Attributes:
         stream: of bytes.
         name: see `CorpusSource`.
-        columns: see `Table`.
+        columns: see `TableFile`.
         form: "table" for JSON lines, "file" for a single file; None: the first line decides.
         path: of the single file.
         largest: bytes of the single file.
@@ -149,7 +152,7 @@ def json_lines(
         stream: of bytes.
         where: its name in messages.
         name: its name in the paths of rows without a path.
-        columns: see `Table`.
+        columns: see `TableFile`.
         share: returns the share that has been read.
 
     Raises:

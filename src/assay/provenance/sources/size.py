@@ -13,7 +13,7 @@ from assay.provenance.sources.archives import Archive, archive_form
 from assay.provenance.sources.entry import CorpusSource
 from assay.provenance.sources.folders import NEVER_ENTERED, Folder
 from assay.provenance.sources.git import GitRepository
-from assay.provenance.sources.rows import Table, is_parquet
+from assay.provenance.sources.rows import TableFile, is_parquet
 
 
 @dataclass(slots=True)
@@ -84,9 +84,9 @@ def _size_of(source: CorpusSource) -> _SourceSize:
             case Archive(path=path) if archive_form(path) == "zip":
                 with zipfile.ZipFile(path) as archive:
                     return _SourceSize(kind, sum(not member.is_dir() for member in archive.infolist()), 0)
-            case Table(path=path) if is_parquet(path):
+            case TableFile(path=path) if is_parquet(path):
                 return _SourceSize(kind, int(pq.read_metadata(path).num_rows), 0)
-            case Archive(path=path) | Table(path=path):
+            case Archive(path=path) | TableFile(path=path):
                 return _SourceSize(kind, None, path.stat().st_size)
             case GitRepository():
                 count = source.count()

@@ -39,7 +39,7 @@ LISTS = frozenset(
 )
 
 
-def names_of(declarator: Node) -> Iterator[tuple[Node, bool]]:
+def declared_names(declarator: Node) -> Iterator[tuple[Node, bool]]:
     """Yield the names that a declarator declares, and whether each is that of a function."""
     waiting = [(declarator, False)]
     while waiting:
@@ -76,14 +76,16 @@ def scope_of(node: Node) -> ScopeKind | None:
 def definition(node: Node) -> Iterable[Bound]:
     """Bind a function's name, outside of its scope."""
     role: Role = "method" if _in_class(node) else "function"
-    return [Bound(name, role, "outer") for child in node.fill("declarator") for name, _function in names_of(child)]
+    return [
+        Bound(name, role, "outer") for child in node.fill("declarator") for name, _function in declared_names(child)
+    ]
 
 
 def declaration(node: Node) -> Iterable[Bound]:
     """Bind variables, and functions that are only declared."""
     outside = any(word.kind == "extern" for child in node.of_kind("storage_class_specifier") for word in child.children)
     for declarator in node.fill("declarator"):
-        for name, function in names_of(declarator):
+        for name, function in declared_names(declarator):
             role: Role = "prototype" if function else "variable"
             if _in_class(node):
                 role = "method"
@@ -108,12 +110,12 @@ def parameter(node: Node) -> Iterable[Bound]:
     """Bind a parameter with its type."""
     of_template = node.parent is not None and node.parent.kind == "template_parameter_list"
     role: Role = "template parameter" if of_template else "parameter"
-    names = [pair for child in node.fill("declarator") for pair in names_of(child)]
+    names = [pair for child in node.fill("declarator") for pair in declared_names(child)]
     return [Bound(name, "macro" if function else role) for name, function in names]  # UNUSED(name), not a function
 
 
 def _type_names(node: Node) -> Iterable[Bound]:
-    return [Bound(name, "type") for child in node.fill("declarator") for name, _function in names_of(child)]
+    return [Bound(name, "type") for child in node.fill("declarator") for name, _function in declared_names(child)]
 
 
 def kept_names(bindings: Bindings) -> Mapping[str, str]:

@@ -50,13 +50,17 @@ _IN_BLOCK = frozenset({"compound_statement", "for_statement", "case_statement", 
 
 
 def _member(node: Node) -> Iterable[Bound]:
-    return [Bound(name, "field") for child in node.fill("declarator") for name, _function in c.names_of(child)]
+    return [Bound(name, "field") for child in node.fill("declarator") for name, _function in c.declared_names(child)]
 
 
 def _range(node: Node) -> Iterable[Bound]:
     body = node.child("body")
     since = body.start if body else None
-    return [Bound(name, "variable", since=since) for child in node.fill("declarator") for name, _f in c.names_of(child)]
+    return [
+        Bound(name, "variable", since=since)
+        for child in node.fill("declarator")
+        for name, _f in c.declared_names(child)
+    ]
 
 
 def _capture(node: Node) -> Iterable[Bound]:

@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Iterator, Mapping
 
 from assay.code.parse.trees import Node, Tree
-from assay.code.rename.bindings import Bindings, Bound, NameRules, Role, ScopeKind, Target, field_binder
+from assay.code.rename.bindings import Bindings, BindingTarget, Bound, NameRules, Role, ScopeKind, field_binder
 from assay.languages import LANGUAGES
 
 _FUNCTIONS = frozenset(
@@ -39,7 +39,7 @@ def names_of(pattern: Node) -> Iterator[Node]:
 
 def _declarator(node: Node) -> Iterable[Bound]:
     declaration = node.parent
-    target: Target = "function" if declaration and declaration.kind == "variable_declaration" else "here"
+    target: BindingTarget = "function" if declaration and declaration.kind == "variable_declaration" else "here"
     value = node.child("value")
     role: Role = "function" if value and value.kind in _VALUES_WITH_NAMES else "variable"
     if _exported(declaration):
@@ -75,7 +75,7 @@ def _for_in(node: Node) -> Iterable[Bound]:
     kind = node.child("kind")
     if kind is None:  # for (x in a): an assignment
         return []
-    target: Target = "function" if kind.kind == "var" else "here"
+    target: BindingTarget = "function" if kind.kind == "var" else "here"
     return [Bound(name, "variable", target) for child in node.fill("left") for name in names_of(child)]
 
 

@@ -19,6 +19,7 @@ NOTES = {
     "api": "what the commands do, as functions",
     "experiments": "tables and figures of the papers",
     "testbed": "plant, train, evaluate",
+    "studies": "what needs several questions",
     "leakage": "audits and indexes: each describes its own result",
     "training": "the one training loop",
     "scoring": "engine · fingerprints, postings, vectors",

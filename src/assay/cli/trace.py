@@ -187,7 +187,7 @@ def _benchmark(
     from assay.cli.present import chosen_format, show
     from assay.datasets import benchmark as benchmark_named
     from assay.datasets import is_benchmark
-    from assay.provenance import describe_benchmark, trace_benchmark
+    from assay.studies import describe_benchmark, trace_benchmark
 
     if which.part is None and is_benchmark(name) and SOLUTION in benchmark_named(name).parts:
         which = replace(which, part=SOLUTION)

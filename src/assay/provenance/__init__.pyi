@@ -14,11 +14,10 @@ from .candidates import similarity_of as similarity_of
 from .clones import TokenizedText as TokenizedText
 from .clones import edited as edited
 from .clones import renamed as renamed
-from .contamination import BenchmarkTrace as BenchmarkTrace
-from .contamination import trace_benchmark as trace_benchmark
+from .describing import confidence_text as confidence_text
 from .describing import denied_matches as denied_matches
-from .describing import describe_benchmark as describe_benchmark
 from .describing import describe_traces as describe_traces
+from .describing import place_of as place_of
 from .document import UNKNOWN_LICENCE as UNKNOWN_LICENCE
 from .document import Document as Document
 from .document import Origin as Origin

@@ -7,7 +7,7 @@ import pytest
 from assay import load
 from assay.code import variants
 from assay.provenance import CodeIndex, Document, Origin
-from assay.provenance.contamination import occurs_in, trace_benchmark
+from assay.studies.contamination import occurs_in, trace_benchmark
 from assay.types import Sample
 
 FILLER = "def before(x):\n    return x\n\n\n"

@@ -13,10 +13,7 @@ import numpy as np
 
 from assay.evaluation import Estimate, grouped_share
 from assay.languages import lexical_rules
-from assay.provenance.candidates import SearchMethod
-from assay.provenance.document import Origin
-from assay.provenance.searchable import Searchable
-from assay.provenance.tracing import Trace, trace
+from assay.provenance import Origin, Searchable, SearchMethod, Trace, trace
 from assay.retrieval import Canonical, Form, Source, characters, find_regions, tokens
 from assay.types import Match, Sample
 

@@ -19,6 +19,11 @@ Int32Array = NDArray[np.int32]
 Int64Array = NDArray[np.int64]
 BooleanArray = NDArray[np.bool_]
 
+Prompt = str | tuple[int, ...]
+"""Text, or tokens, that a model continues."""
+Answer = str | tuple[int, ...]
+"""A continuation, in the form of its prompt."""
+
 MEMBER = "member"
 NONMEMBER = "nonmember"
 
@@ -84,11 +89,11 @@ class TokenStatistics(TokenLogProbs):
 
 
 @dataclass(frozen=True, slots=True)
-class Unread:
-    """Stands where a model's answer would: the model does not take this one text, longer than its context say.
+class Rejected:
+    """Stands where a model's answer would: the model rejected this one text, as one longer than its context.
 
     Attributes:
-        reason: the same words for all texts that are not taken for one reason, so that they can be counted.
+        reason: the same words for all texts that are rejected for one reason, so that they can be counted.
     """
 
     reason: str
@@ -117,7 +122,7 @@ class LogProbScorer(Protocol):
         """Hexadecimal digest of the tokenizer alone; frequency tables are keyed by it. None where nobody sees it."""
         ...
 
-    def completed(self, texts: Sequence[str]) -> Iterator[Sequence[tuple[int, TokenLogProbs | Unread]]]:
+    def completed(self, texts: Sequence[str]) -> Iterator[Sequence[tuple[int, TokenLogProbs | Rejected]]]:
         """Log-probabilities batch by batch, as they come, in any order: every index exactly once."""
         ...
 
@@ -202,8 +207,8 @@ class Generator(Protocol):
         top_p: float = 1.0,
         stop: Sequence[str] = (),
         seed: int = 0,
-    ) -> Iterator[str | Unread]:
-        """Continuations in the order of `prompts`, without the prompt; `Unread` for a prompt that is not taken.
+    ) -> Iterator[str | Rejected]:
+        """Continuations in the order of `prompts`, without the prompt; `Rejected` for a prompt that the model rejects.
 
         `temperature` 0 is greedy decoding. A continuation ends before the first of `stop`, at the end-of-sequence
         token, or after `max_new_tokens`.

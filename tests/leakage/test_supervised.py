@@ -13,7 +13,7 @@ from assay.leakage.key_tokens import perturbed
 from assay.leakage.labelled import NO_CONTINUATION, Completion, TrainingTexts, completions
 from assay.leakage.supervised import fit_all
 from assay.scores import FittedDetector, detectors_of
-from assay.types import Sample, Unread
+from assay.types import Rejected, Sample
 
 FITTED = detectors_of(FittedDetector)
 SMALL = {
@@ -221,7 +221,7 @@ def test_why_nothing_stands_behind_a_beginning_is_known():
         name = "picky"
 
         def generate(self, prompts, **_):
-            yield from (Unread("too long") if one.startswith("def f") else "pass" for one in prompts)
+            yield from (Rejected("too long") if one.startswith("def f") else "pass" for one in prompts)
 
     refused, written, nothing = completions(["def f(x):\n    return x\n", "def g(x):\n    return x\n", "x"], Picky())
     assert (refused.answer, refused.reason) == ("", "too long")

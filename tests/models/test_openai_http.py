@@ -13,7 +13,7 @@ from assay.models.endpoint import Endpoint
 from assay.models.openai_http import OpenAIChat, OpenAICompletions
 from assay.models.openai_names import openai_name
 from assay.retrying import Patience
-from assay.types import Generator, LogProbScorer, TokenLogProbs, TokenScorer, Unread
+from assay.types import Generator, LogProbScorer, Rejected, TokenLogProbs, TokenScorer
 from support.openai_server import answer, completion, served, table_replies, with_context
 
 TEXTS = ["alpha beta gamma", "beta beta", "gamma alpha beta alpha"]
@@ -212,7 +212,7 @@ def test_log_probabilities_once_given_are_not_asked_for_again(model, server, tmp
 
 # one text that is not taken
 
-TOO_LONG = Unread(
+TOO_LONG = Rejected(
     "refused by the server: HTTP 400: This model's maximum context length is … tokens. However, you requested … tokens."
 )
 
@@ -285,7 +285,7 @@ def test_that_a_text_is_not_taken_is_not_remembered(model, server, tmp_path):
         first = dict(pair for batch in scorer.completed(TEXTS) for pair in batch)
         server.reply = whole
         again = dict(pair for batch in scorer.completed(TEXTS) for pair in batch)
-    assert [isinstance(first[index], Unread) for index in range(3)] == [True, False, True]
+    assert [isinstance(first[index], Rejected) for index in range(3)] == [True, False, True]
     assert all(isinstance(one, TokenLogProbs) for one in again.values())
 
 

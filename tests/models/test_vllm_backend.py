@@ -9,7 +9,7 @@ from tiny_models import byte_tokenizer
 
 from assay.errors import MissingExtra, ModelError
 from assay.models import TableModel, open_model
-from assay.types import Generator, LogProbScorer, TokenScorer, Unread
+from assay.types import Generator, LogProbScorer, Rejected, TokenScorer
 
 TEXTS = ["abc", "", "ba", "a"]
 
@@ -136,7 +136,7 @@ def test_a_missing_log_probability_is_told(model, monkeypatch):
 def test_a_text_beyond_the_context_is_unread_in_vllms_words_and_the_others_are_read(model):
     texts = [*TEXTS, "a" * 51, *TEXTS, "ab" * 40]
     found = list(model.token_log_probs(texts))
-    refused = Unread("refused by vLLM: The decoder prompt (length …) is longer than the maximum model length")
+    refused = Rejected("refused by vLLM: The decoder prompt (length …) is longer than the maximum model length")
     assert [index for index, one in enumerate(found) if one == refused] == [4, 9]
     for one, own in zip((one for one in found if one != refused), 2 * list(model.token_log_probs(TEXTS)), strict=True):
         assert one.log_probs.tolist() == own.log_probs.tolist()

@@ -10,7 +10,7 @@ import re
 from collections import defaultdict
 from collections.abc import Sequence
 
-from assay.types import Generator, Unread
+from assay.types import Generator, Rejected
 
 RENAMING = """\
 You are given a Python code snippet: {python_code_snippet}
@@ -88,7 +88,7 @@ CHARACTERS_A_TOKEN = 2
 
 def replies(
     generator: Generator, prompts: Sequence[tuple[str, int]], *, temperature: float, seed: int
-) -> list[str | Unread]:
+) -> list[str | Rejected]:
     """Return the model's reply to each prompt, or why there is none.
 
     Prompts whose replies are of similar length form one batch, so that a server answers many at a time, and a long text
@@ -106,7 +106,7 @@ def replies(
     alike: defaultdict[int, list[int]] = defaultdict(list)
     for place, (_, characters) in enumerate(prompts):
         alike[STEP * max(1, -(-characters // (CHARACTERS_A_TOKEN * STEP)))].append(place)
-    answers_by_place: dict[int, str | Unread] = {}
+    answers_by_place: dict[int, str | Rejected] = {}
     for tokens, places in sorted(alike.items()):
         batch = [prompts[place][0] for place in places]
         answers = generator.generate(batch, max_new_tokens=tokens, temperature=temperature, seed=seed)

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from assay.errors import DataError
 from assay.scores import SuffixCut
 from assay.scoring import ask, cut_texts
-from assay.types import Generator, Sample, Unread
+from assay.types import Generator, Rejected, Sample
 
 CUT = SuffixCut(0.5, "line", "lexical")
 """As SrDetection cuts a text, so that every detector of generated text sends the same prompts."""
@@ -143,7 +143,7 @@ def completions(
 
 def completion(prompt: str, answer: object, longest: int | None = None) -> Completion:
     """Return a completion, its answer cut to `longest` characters; a prompt that was not taken has none."""
-    if isinstance(answer, Unread):
+    if isinstance(answer, Rejected):
         return Completion(prompt, "", answer.reason)
     text = str(answer)[:longest]
     return Completion(prompt, text, None if text else NO_CONTINUATION)

@@ -17,10 +17,10 @@ from assay.types import (
     Indexed,
     LogProbScorer,
     Pooling,
+    Rejected,
     TokenLogProbs,
     TokenScorer,
     TokenStatistics,
-    Unread,
 )
 
 LOG = logging.getLogger("assay")
@@ -72,10 +72,10 @@ class CachedLogProbScorer:
         """The tokenizer's digest."""
         return self.scorer.tokenizer_digest
 
-    def completed(self, texts: Sequence[str]) -> Iterator[Sequence[tuple[int, TokenLogProbs | Unread]]]:
+    def completed(self, texts: Sequence[str]) -> Iterator[Sequence[tuple[int, TokenLogProbs | Rejected]]]:
         """Yield statistics batch by batch: first what the cache holds, then what the model computes.
 
-        That a text is not taken is not kept: the next server, or the same one with a longer context, may take it.
+        A rejection is not stored: the next server, or the same one with a longer context, may accept the text.
         """
         indexes: dict[str, list[int]] = {}
         for index, text in enumerate(texts):
@@ -93,7 +93,7 @@ class CachedLogProbScorer:
                 [
                     (text_digest(missing[at]), pack_statistics(value))
                     for at, value in batch
-                    if not isinstance(value, Unread)
+                    if not isinstance(value, Rejected)
                 ]
             )
             yield [(index, value) for position, value in batch for index in indexes[missing[position]]]

@@ -9,12 +9,10 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 
 from assay.models.cache import StatisticsCache
 from assay.models.model_store import ModelStore
-from assay.types import Generator, TokenGenerator, Tokens, Unread
+from assay.types import Answer, Generator, Prompt, Rejected, TokenGenerator, Tokens
 
 LOG = logging.getLogger("assay")
 
-Prompt = str | tuple[int, ...]
-Answer = str | tuple[int, ...] | Unread
 Numbered = tuple[Prompt, int]
 """A prompt and its number among equal prompts: two samples of one prompt are meant to differ."""
 
@@ -57,12 +55,12 @@ class CachedGenerator:
         top_p: float = 1.0,
         stop: Sequence[str] = (),
         seed: int = 0,
-    ) -> Iterator[str | Unread]:
-        """Yield continuations in the order of `prompts`; a refusal is not kept."""
+    ) -> Iterator[str | Rejected]:
+        """Yield continuations in the order of `prompts`; a rejection is not stored."""
         sampled = temperature > 0
         settings = ["text", max_new_tokens, list(stop), *([temperature, top_p, seed] if sampled else [])]
 
-        def write(missing: Sequence[Prompt]) -> Iterable[str | Unread]:
+        def write(missing: Sequence[Prompt]) -> Iterable[str | Rejected]:
             return self.model.generate(
                 [str(prompt) for prompt in missing],
                 max_new_tokens=max_new_tokens,
@@ -74,14 +72,14 @@ class CachedGenerator:
 
         requests = numbered(prompts) if sampled else [(prompt, 0) for prompt in prompts]
         for answer in self._kept_or(write, requests, settings):
-            yield answer if isinstance(answer, Unread) else str(answer)
+            yield answer if isinstance(answer, Rejected) else str(answer)
 
     def _kept_or(
         self,
-        write: Callable[[Sequence[Prompt]], Iterable[Answer]],
+        write: Callable[[Sequence[Prompt]], Iterable[Answer | Rejected]],
         requests: Sequence[Numbered],
         settings: list[object],
-    ) -> Iterator[Answer]:
+    ) -> Iterator[Answer | Rejected]:
         """Yield the answers in the order of the requests: from the cache, else from the model.
 
         Each new answer is kept before it is yielded. If one sample of a prompt is missing, all samples of that prompt
@@ -92,7 +90,7 @@ class CachedGenerator:
         }
         kept = self._entries.lookup(keys.values(), unpack_answer)
         incomplete = {prompt for (prompt, _), key in keys.items() if key not in kept}
-        answers: dict[Numbered, Answer] = {
+        answers: dict[Numbered, Answer | Rejected] = {
             request: kept[key] for request, key in keys.items() if request[0] not in incomplete
         }
         missing = [request for request in keys if request[0] in incomplete]
@@ -101,7 +99,7 @@ class CachedGenerator:
             # The model answers in the order of `missing`, and a caller may stop early: take no more than is needed.
             while request not in answers:
                 arrived, answer = next(new)
-                if not isinstance(answer, Unread):
+                if not isinstance(answer, Rejected):
                     self._entries.write([(keys[arrived], pack_answer(answer))])
                 answers[arrived] = answer
             yield answers[request]
@@ -129,7 +127,7 @@ class CachedTokenGenerator(CachedGenerator):
             return self.model.continue_tokens(token_prompts, max_new_tokens=max_new_tokens)
 
         for answer in self._kept_or(write, [(tuple(prompt), 0) for prompt in prompts], ["tokens", max_new_tokens]):
-            if not isinstance(answer, Unread):  # tokens that were cut to the context are never refused
+            if not isinstance(answer, Rejected):  # tokens that were cut to the context are never rejected
                 yield tuple(int(token) for token in answer)
 
 
@@ -157,13 +155,13 @@ def entry_key(prompt: Prompt, settings: list[object]) -> bytes:
     return hashlib.sha256(request).digest()
 
 
-def pack_answer(answer: Prompt) -> bytes:
+def pack_answer(answer: Answer) -> bytes:
     """Return a CRC-32 of four bytes, then the answer as JSON."""
     body = json.dumps(answer).encode("ascii")
     return zlib.crc32(body).to_bytes(4, "little") + body
 
 
-def unpack_answer(blob: bytes) -> Prompt:
+def unpack_answer(blob: bytes) -> Answer:
     """Return the answer that `pack_answer` packed.
 
     Raises:

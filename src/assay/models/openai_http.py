@@ -19,7 +19,7 @@ from assay.models.endpoint import Endpoint, Json, Refused
 from assay.models.openai_names import openai_name
 from assay.models.ordering import in_order
 from assay.models.seeding import prompt_seeds
-from assay.types import TokenLogProbs, Unread
+from assay.types import Rejected, TokenLogProbs
 
 KEY = "OPENAI_API_KEY"
 _STOPS = 4  # OpenAI takes no more; the rest is applied to the reply
@@ -72,7 +72,7 @@ class OpenAIChat:
         top_p: float = 1.0,
         stop: Sequence[str] = (),
         seed: int = 0,
-    ) -> Iterator[str | Unread]:
+    ) -> Iterator[str | Rejected]:
         """Continuations in the order of `prompts`, see `assay.types.Generator`.
 
         Each prompt has a seed of its own, see `prompt_seeds`, so that equal prompts may get different replies; some
@@ -95,11 +95,11 @@ class OpenAIChat:
         )
         for reply in self._endpoint.in_order(self.path, bodies):
             if isinstance(reply, Refused):
-                yield self._unread(reply, {**settings, "seed": seed})
+                yield self._rejected(reply, {**settings, "seed": seed})
             else:
                 yield before_first(self._text(reply), stop)
 
-    def _unread(self, refusal: Refused, settings: Json) -> Unread:
+    def _rejected(self, refusal: Refused, settings: Json) -> Rejected:
         """Return the refusal of one text, if the server accepts a short text under the same settings.
 
         Raises:
@@ -113,7 +113,7 @@ class OpenAIChat:
             except Refused:
                 raise refusal from None
             self._accepted.add(kind)
-        return unread(refusal)
+        return rejected(refusal)
 
     def _request(self, prompt: str) -> Json:
         return {"messages": [{"role": "user", "content": prompt}]}
@@ -160,7 +160,7 @@ class OpenAICompletions(OpenAIChat):
         """None: a server does not show its tokenizer."""
         return
 
-    def completed(self, texts: Sequence[str]) -> Iterator[Sequence[tuple[int, TokenLogProbs | Unread]]]:
+    def completed(self, texts: Sequence[str]) -> Iterator[Sequence[tuple[int, TokenLogProbs | Rejected]]]:
         """Yield log-probabilities of each text's tokens, as the replies arrive, without tokens that have no prediction.
 
         Raises:
@@ -181,11 +181,11 @@ class OpenAICompletions(OpenAIChat):
         for position, reply in self._endpoint.each(self.path, bodies):
             text = texts[pending[position]]
             if isinstance(reply, Refused):
-                yield [(pending[position], self._unread(reply, self._way.body((self.model, text))))]
+                yield [(pending[position], self._rejected(reply, self._way.body((self.model, text))))]
             else:
                 yield [(pending[position], self._checked(self._way.read(self._choice(reply), text), text))]
 
-    def token_log_probs(self, texts: Sequence[str]) -> Iterator[TokenLogProbs | Unread]:
+    def token_log_probs(self, texts: Sequence[str]) -> Iterator[TokenLogProbs | Rejected]:
         """As `completed`, in the order of `texts`."""
         return in_order(self.completed(texts))
 
@@ -286,9 +286,9 @@ class _PromptLogProbs:
 _Way = _Echo | _PromptLogProbs
 
 
-def unread(refusal: Refused) -> Unread:
+def rejected(refusal: Refused) -> Rejected:
     """Return a refusal as the reason of an unscorable text."""
-    return Unread(f"refused by the server: HTTP {refusal.status}{without_numbers(refusal.words)}")
+    return Rejected(f"refused by the server: HTTP {refusal.status}{without_numbers(refusal.words)}")
 
 
 def without_numbers(words: str) -> str:

@@ -17,7 +17,7 @@ from assay.models.digest import combined, files_digest, tokenizer_digest
 from assay.models.openai_http import SHORT, before_first, without_numbers
 from assay.models.seeding import prompt_seeds
 from assay.models.settings import ModelSettings
-from assay.types import TokenLogProbs, Unread
+from assay.types import Rejected, TokenLogProbs
 
 PREFIX = "vllm:"
 CHUNK = 256
@@ -83,7 +83,7 @@ class VllmModel:
         """SHA-256 of the tokenizer's behaviour."""
         return tokenizer_digest(self._loaded.get_tokenizer())
 
-    def completed(self, texts: Sequence[str]) -> Iterator[Sequence[tuple[int, TokenLogProbs | Unread]]]:
+    def completed(self, texts: Sequence[str]) -> Iterator[Sequence[tuple[int, TokenLogProbs | Rejected]]]:
         """Log-probabilities of each text's tokens; tokens without a prediction are left out.
 
         Raises:
@@ -94,11 +94,11 @@ class VllmModel:
             chunk = texts[start : start + CHUNK]
             outputs = self._run(chunk, [parameters] * len(chunk))
             yield [
-                (start + index, output if isinstance(output, Unread) else self._log_probs(output))
+                (start + index, output if isinstance(output, Rejected) else self._log_probs(output))
                 for index, output in enumerate(outputs)
             ]
 
-    def token_log_probs(self, texts: Sequence[str]) -> Iterator[TokenLogProbs | Unread]:
+    def token_log_probs(self, texts: Sequence[str]) -> Iterator[TokenLogProbs | Rejected]:
         """As `completed`, in the order of `texts`."""
         for batch in self.completed(texts):
             yield from (value for _, value in batch)
@@ -112,7 +112,7 @@ class VllmModel:
         top_p: float = 1.0,
         stop: Sequence[str] = (),
         seed: int = 0,
-    ) -> Iterator[str | Unread]:
+    ) -> Iterator[str | Rejected]:
         """Continuations in the order of `prompts`, see `assay.types.Generator`; each prompt has a seed of its own.
 
         Raises:
@@ -132,12 +132,12 @@ class VllmModel:
                 for own in islice(seeds, len(chunk))
             ]
             for output in self._run(chunk, parameters):
-                yield output if isinstance(output, Unread) else before_first(output.outputs[0].text, stop)
+                yield output if isinstance(output, Rejected) else before_first(output.outputs[0].text, stop)
 
     def _run(self, prompts: Sequence[str], parameters: Sequence[object]) -> list[Any]:
-        """Return vLLM's output for each prompt; `Unread` for a prompt that it refuses (one that is too long, say).
+        """Return vLLM's output for each prompt; `Rejected` for a prompt that it rejects.
 
-        vLLM checks all prompts before it runs any, and refuses all of them for one: halving finds the prompt at fault.
+        vLLM checks all prompts before it runs any, and rejects all of them for one: halving finds the prompt at fault.
         """
         try:
             outputs = list(self._loaded.generate(list(prompts), list(parameters), use_tqdm=False))
@@ -152,7 +152,7 @@ class VllmModel:
                 self._run([SHORT], parameters)
             except ModelError:
                 raise failure from error
-            return [Unread(f"refused by vLLM: {without_numbers(_line(error))}")]
+            return [Rejected(f"refused by vLLM: {without_numbers(_line(error))}")]
         if len(outputs) != len(prompts):
             raise ModelError(f"{self.name}: vLLM gave {len(outputs)} outputs, expected {len(prompts)}")
         return outputs

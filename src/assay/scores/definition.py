@@ -22,7 +22,7 @@ from assay.errors import ScoreError, Unscorable
 from assay.scores.continuation import Continuation, Cut
 from assay.scores.detector import Access, Detector, DetectorKind, DetectorOptions
 from assay.scores.frequency import FrequencyTable
-from assay.types import TokenLogProbs, TokenStatistics, Unread
+from assay.types import Rejected, TokenLogProbs, TokenStatistics
 
 TextForm = Literal["original", "lowercase"]
 ModelRole = Literal["target", "reference", "tuned"]
@@ -59,7 +59,7 @@ class SampleInputs:
 
     Attributes:
         text: of the sample.
-        views: what the models returned for each view; `Unread` where a model rejected the text.
+        views: what the models returned for each view; `Rejected` where a model rejected the text.
         frequencies: the token-frequency table, if there is one.
         variants: as many rewritings as could be generated.
         no_variants: the reason where those are too few.
@@ -68,11 +68,11 @@ class SampleInputs:
     """
 
     text: str
-    views: Mapping[View, TokenLogProbs | Unread]
+    views: Mapping[View, TokenLogProbs | Rejected]
     frequencies: FrequencyTable | None = None
-    variants: tuple[TokenLogProbs | Unread, ...] = ()
+    variants: tuple[TokenLogProbs | Rejected, ...] = ()
     no_variants: str | None = None
-    continuations: Mapping[Cut, tuple[tuple[Continuation, ...] | Unread, ...]] = field(default_factory=dict)
+    continuations: Mapping[Cut, tuple[tuple[Continuation, ...] | Rejected, ...]] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -170,13 +170,13 @@ class ScoreDefinition(Detector):
         return value
 
 
-def accepted(reply: _Reply | Unread, prefix: str = "") -> _Reply:
+def accepted(reply: _Reply | Rejected, prefix: str = "") -> _Reply:
     """Return what a model returned for a text.
 
     Raises:
         Unscorable: the model rejected the text; `prefix` and the reason are the message.
     """
-    if isinstance(reply, Unread):
+    if isinstance(reply, Rejected):
         raise Unscorable(prefix + reply.reason)
     return reply
 

@@ -1,5 +1,4 @@
 from .asking import ask as ask
-from .cutting import Answer as Answer
 from .cutting import CutText as CutText
 from .cutting import cut_texts as cut_texts
 from .planning import Plan as Plan

@@ -5,12 +5,12 @@ from dataclasses import dataclass
 
 from assay.scores import Continuation, Cut
 from assay.scoring.asking import ask
-from assay.scoring.cutting import Answer, CutText, Question, cut_texts, read_answer
+from assay.scoring.cutting import CutText, Question, cut_texts, read_answer
 from assay.scoring.planning import Plan
-from assay.types import Generator, Unread
+from assay.types import Answer, Generator, Rejected
 
-SampleContinuations = Mapping[Cut, tuple[tuple[Continuation, ...] | Unread, ...]]
-"""Cut → the continuations of a sample's text, then those of each rewriting; `Unread` where the model rejected one."""
+SampleContinuations = Mapping[Cut, tuple[tuple[Continuation, ...] | Rejected, ...]]
+"""Cut → the continuations of a sample's text, then those of each rewriting; `Rejected` where the model rejected one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,12 +59,12 @@ def continuations_of(
 
 
 def _continuations(
-    cut: Cut, text: Sequence[CutText], answers: Mapping[Question, Answer | Unread], model: Generator
-) -> tuple[Continuation, ...] | Unread:
+    cut: Cut, text: Sequence[CutText], answers: Mapping[Question, Answer | Rejected], model: Generator
+) -> tuple[Continuation, ...] | Rejected:
     continuations = []
     for piece in text:
         answer = answers[piece.question]
-        if isinstance(answer, Unread):
+        if isinstance(answer, Rejected):
             return answer
         continuations.append(read_answer(cut, piece, answer, model))
     return tuple(continuations)

@@ -11,10 +11,7 @@ from math import ceil
 
 from assay.code import lexeme_spans, lexemes
 from assay.scores import Continuation, Cut, StartsCut, SuffixCut, even_starts
-from assay.types import Generator, TokenGenerator, Tokens
-
-Prompt = str | tuple[int, ...]
-Answer = str | tuple[int, ...]
+from assay.types import Answer, Generator, Prompt, TokenGenerator, Tokens
 
 CHARACTERS_PER_TOKEN = 2
 """Fewer than a token of code has (three to four), so that the answer reaches the end of the true suffix."""

@@ -19,7 +19,7 @@ from assay.scores import ModelRole, SampleInputs, ScoreRequest, View
 from assay.scoring.continuing import continuations_of, cut_block
 from assay.scoring.planning import Plan
 from assay.scoring.views import Rewritten, view_text
-from assay.types import Sample, Score, TokenLogProbs, TokenStatistics, Unread
+from assay.types import Rejected, Sample, Score, TokenLogProbs, TokenStatistics
 
 Pair = tuple[ModelRole, str]
 Progress = Callable[[int, int], None]
@@ -37,7 +37,7 @@ class VariantReplies:
         reason: why there are fewer than were asked for; None where there are not.
     """
 
-    statistics: tuple[TokenLogProbs | Unread, ...] = ()
+    statistics: tuple[TokenLogProbs | Rejected, ...] = ()
     reason: str | None = None
 
 
@@ -85,7 +85,7 @@ def score_stream(
     """
     uses = pairs_to_run(samples, plan)
     done = prompts = 0
-    statistics: dict[Pair, TokenLogProbs | Unread] = {}
+    statistics: dict[Pair, TokenLogProbs | Rejected] = {}
     size = max(1, block // (1 + plan.variants))
     for begin in range(0, len(samples), size):
         positions = range(begin, min(begin + size, len(samples)))
@@ -134,7 +134,7 @@ def _report(progress: Progress | None, before: int, total: int, since: int) -> N
 
 
 def _variant_replies(
-    rewritings: Rewritten | None, statistics: Mapping[Pair, TokenLogProbs | Unread], plan: Plan
+    rewritings: Rewritten | None, statistics: Mapping[Pair, TokenLogProbs | Rejected], plan: Plan
 ) -> VariantReplies:
     if rewritings is None:
         return VariantReplies()

@@ -7,7 +7,6 @@ half.
 from collections.abc import Iterator, Mapping, Sequence
 
 import numpy as np
-from numpy.typing import NDArray
 
 from assay.evaluation import (
     MINIMUM_UNSEEN,
@@ -24,22 +23,19 @@ from assay.scores import flagged
 from assay.testbed.detectors import ComparedDetector
 from assay.testbed.evaluation_result import Blind, Contest, Decided, DetectorResult, Null, SampleView
 from assay.testbed.plant import Planted
-from assay.types import MEMBER, Sample
+from assay.types import MEMBER, BooleanArray, Float64Array, Sample
 
 ALPHAS = (0.05, 0.1)
-
-Values = NDArray[np.float64]
-Chosen = NDArray[np.bool_]
 
 
 def cells(
     planted: Planted,
-    values: Mapping[str, Values],
+    values: Mapping[str, Float64Array],
     detectors: Sequence[ComparedDetector],
     *,
     epoch: int,
     view: SampleView,
-    kept: Chosen,
+    kept: BooleanArray,
     resamples: int,
     seed: int,
 ) -> Iterator[DetectorResult]:
@@ -102,7 +98,9 @@ def cells(
         )
 
 
-def nulls(planted: Planted, column: Values, calibration: Values, is_clean: Chosen, is_member: Chosen) -> Iterator[Null]:
+def nulls(
+    planted: Planted, column: Float64Array, calibration: Float64Array, is_clean: BooleanArray, is_member: BooleanArray
+) -> Iterator[Null]:
     """Yield conformal decisions at each level of `ALPHAS`; none where fewer than 20 texts calibrate."""
     calibrated_on = int((~np.isnan(calibration)).sum())
     if calibrated_on < MINIMUM_UNSEEN:
@@ -118,11 +116,11 @@ def nulls(planted: Planted, column: Values, calibration: Values, is_clean: Chose
 
 def contests(
     planted: Planted,
-    values: Mapping[str, Values],
+    values: Mapping[str, Float64Array],
     *,
     epoch: int,
     view: SampleView,
-    kept: Chosen,
+    kept: BooleanArray,
     resamples: int,
     seed: int,
 ) -> Iterator[Contest]:
@@ -143,7 +141,7 @@ def contests(
             yield Contest(candidate, rival, epoch, view, difference)
 
 
-def blind(planted: Planted, *, view: SampleView, kept: Chosen, resamples: int, seed: int) -> Blind | None:
+def blind(planted: Planted, *, view: SampleView, kept: BooleanArray, resamples: int, seed: int) -> Blind | None:
     """Return the baseline that separates members from non-members without the model; None for too few texts."""
     part = np.array([str(sample.metadata["part"]) for sample in planted.samples])
     judged = kept & np.isin(part, ("member", "nonmember"))
@@ -160,12 +158,12 @@ def blind(planted: Planted, *, view: SampleView, kept: Chosen, resamples: int, s
     return Blind(view, outcome.kind, outcome.ranking.auroc, outcome.separates)
 
 
-def selected_groups(samples: Sequence[Sample], chosen: Chosen) -> list[str | None]:
+def selected_groups(samples: Sequence[Sample], chosen: BooleanArray) -> list[str | None]:
     """Return the group of each chosen sample; an interval treats a group as a unit."""
     return [sample.group for sample, selected in zip(samples, chosen, strict=True) if selected]
 
 
-def _threshold(detector: ComparedDetector, column: Values, truths: Chosen) -> tuple[float | None, int]:
+def _threshold(detector: ComparedDetector, column: Float64Array, truths: BooleanArray) -> tuple[float | None, int]:
     """Return the detector's threshold, and the number of labelled texts that it or the detector was fitted on."""
     if detector.access == "labelled":
         return 0.0, len(truths)

@@ -7,7 +7,7 @@ import pytest
 from assay.code import names_proposed_by, variants, written_variants
 from assay.code.prompting import RENAMING, renaming_prompt, strings_in
 from assay.code.rename.writing import word_changes
-from assay.types import Generator, Unread
+from assay.types import Generator, Rejected
 
 TEXT = """def total(prices, start=0):  # sum of prices
     result = start
@@ -73,7 +73,7 @@ def test_good_versions_become_variants_with_their_names():
 
 
 def test_a_text_that_the_model_does_not_take_is_put_to_it_once():
-    outcome, model = of(Unread("too long"))
+    outcome, model = of(Rejected("too long"))
     assert (outcome.variants, outcome.reason, outcome.rejections) == ((), "too long", {"too long": 1})
     assert len(model.requests) == 1
 

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from assay.code.rename.names import NameKind
 from assay.code.rename.pools import DictionaryPool, NamePool, casing
 from assay.code.rename.python_names import python_analysis
-from assay.types import Generator, Unread
+from assay.types import Generator, Rejected
 
 NAMING = """\
 You are given a Python code snippet:
@@ -78,7 +78,7 @@ def names_proposed_by(
         (reply,) = generator.generate(
             [prompt], max_new_tokens=16 * (count + 2) * len(names), temperature=0.8, seed=seed + turn
         )
-        if isinstance(reply, Unread):
+        if isinstance(reply, Rejected):
             return ProposedPool({}, behind, 0, reply.reason)
         read = _object(reply)
         if read is not None:

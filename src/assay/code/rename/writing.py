@@ -15,7 +15,7 @@ from assay.code.rename.engines import engine_of
 from assay.code.rename.names import NameKind, Renamable
 from assay.code.rename.variant_engine import KINDS, Variant, VariantSet, variant_of
 from assay.languages import LANGUAGES
-from assay.types import Generator, Unread
+from assay.types import Generator, Rejected
 
 ROUNDS = 3
 TEMPERATURE = 0.8
@@ -132,10 +132,10 @@ class _Draft:
     def lacks_variants(self) -> bool:
         return not self.refused and len(self.variants) < self.n
 
-    def read(self, reply: str | Unread) -> None:
+    def read(self, reply: str | Rejected) -> None:
         """Take the valid variants of a reply; a text that the model refuses is not sent to it again."""
         self.replies += 1
-        if isinstance(reply, Unread):
+        if isinstance(reply, Rejected):
             self.rejections[reply.reason] += 1
             self.refused = reply.reason
             return

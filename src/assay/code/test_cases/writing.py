@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from assay.code.prompting import PLAIN, inputs_prompt, replacement_prompt, replies, string_in, strings_in
 from assay.code.test_cases.replacement import Draft, Inputs, ReplacedTests, Replacement, verify
 from assay.code.test_cases.statements import Example, Problem
-from assay.types import Generator, Unread
+from assay.types import Generator, Rejected
 
 ROUNDS = 3
 _INPUTS = 20
@@ -96,9 +96,9 @@ class _Pages:
         """The tests that the rewriting has to show, in the order of the text."""
         return [replacement.test for replacement in self.pending[1]] if self.pending else []
 
-    def read(self, reply: str | Unread) -> None:
+    def read(self, reply: str | Rejected) -> None:
         """Accept a reply that is the rewriting; a text that the model refuses is not sent to it again."""
-        if isinstance(reply, Unread):
+        if isinstance(reply, Rejected):
             self.budget = 0
             self.draft.rejections[reply.reason] += 1
             return
@@ -110,9 +110,9 @@ class _Pages:
             self.draft.rejections[OTHER_TEXT] += 1
 
 
-def _inputs(reply: str | Unread, example: Example, draft: Draft) -> list[Inputs]:
+def _inputs(reply: str | Rejected, example: Example, draft: Draft) -> list[Inputs]:
     """Return the proposals of a reply that have the example's form and types."""
-    if isinstance(reply, Unread):
+    if isinstance(reply, Rejected):
         draft.rejections[reply.reason] += 1
         return []
     lines = strings_in(reply)

@@ -53,7 +53,7 @@ from assay.scores import SRDETECTION, fitted
 from assay.scoring import cut_texts, rewritten
 from assay.training import Batches, Training, TrainingProgress, accumulate, train, trapezoid
 from assay.training.processes import Processes
-from assay.types import Generator, Sample, Score, Unread
+from assay.types import Generator, Rejected, Sample, Score
 
 NAME = "veil_probe"
 LONGEST = 512
@@ -262,7 +262,7 @@ def answered(
         repeated, max_new_tokens=settings.answer_tokens, temperature=settings.temperature, seed=seed
     )
     return [
-        Completion(prompt, "", answer.reason) if isinstance(answer, Unread) else Completion(prompt, answer)
+        Completion(prompt, "", answer.reason) if isinstance(answer, Rejected) else Completion(prompt, answer)
         for prompt, answer in zip(repeated, sampled, strict=True)
     ]
 

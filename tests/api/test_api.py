@@ -86,6 +86,11 @@ def test_a_notebook_shows_the_report(audited):
     assert "min_k" in shown
 
 
+def test_a_result_prints_as_one_line(audited):
+    assert repr(audited[0]).startswith("<Audit: ")
+    assert len(repr(audited[0]).splitlines()) == 1
+
+
 def test_a_data_frame_needs_pandas(audited, monkeypatch):
     monkeypatch.setattr("assay.errors.find_spec", lambda _: None)
     with pytest.raises(MissingExtra, match=r"needs the package 'pandas'"):

@@ -11,7 +11,7 @@ SHOWN = 20
 """Samples in the table of a report; `to_arrow` has all of them."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class Scores(TabularResult):
     """Scores of samples under one model; higher = member.
 

@@ -104,7 +104,7 @@ class SampleTokens:
     offsets: Int32Array
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Audit(TabularResult):
     """Everything one audit measured and decided.
 

@@ -38,7 +38,7 @@ MATCHES = pa.schema(
 )
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class Trace(TabularResult):
     """The documents that a text may come from, and what the search did.
 

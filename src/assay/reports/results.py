@@ -34,6 +34,10 @@ class TabularResult:
         """Return the result as a report: statement, tables, figures."""
         raise NotImplementedError
 
+    def __repr__(self) -> str:
+        """Return one line: the type, and the answer of the report."""
+        return f"<{type(self).__name__}: {self.describe().statement}>"
+
     def to_pandas(self) -> Any:  # noqa: ANN401  pandas is optional
         """Return the rows as a pandas data frame.
 

@@ -30,6 +30,12 @@ LANGUAGES = frozenset({"python", "java", "c", "cpp", "javascript", "typescript",
 REPLACERS = ("os", "partial", "unfinished", "temporary")
 """Objects whose `replace` or `rename` puts a file in the place of another."""
 
+FACES_OF_A_CALL = frozenset({"audit", "build_index", "calibrate", "load", "open_index", "score", "trace"})
+"""Functions of the Python API named after the function of a package that they call."""
+
+PROTOCOLS = ("leakage/detectors/", "code/rename/grammars/")
+"""Folders whose modules all implement one protocol, so their functions share names."""
+
 TABLE = 4
 """Languages from which on a literal is a table of languages."""
 
@@ -213,7 +219,46 @@ def second_ways(sources: list[Module]) -> Iterator[Violation]:
                 yield Violation(module.path, line, "a table of languages; expected assay.languages")
 
 
-CHECKS = (deep_imports, wording, parameters, second_ways)
+def is_type_variable(value: ast.expr | None) -> bool:
+    """Return True for a call of `TypeVar` or `ParamSpec`."""
+    return (
+        isinstance(value, ast.Call) and isinstance(value.func, ast.Name) and value.func.id in {"TypeVar", "ParamSpec"}
+    )
+
+
+def public_names(module: Module) -> Iterator[tuple[str, int]]:
+    """Each public class, type alias and function at the top of a module, with its line.
+
+    Left out are commands, functions of one protocol, functions of the Python API named after the function that they
+    call, constants and type variables.
+    """
+    without_functions = module.path.startswith(("cli/", *PROTOCOLS))
+    for node in module.tree.body:
+        if isinstance(node, ast.ClassDef):
+            name = node.name
+        elif isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+            name = "" if without_functions or node.name in FACES_OF_A_CALL else node.name
+        elif isinstance(node, ast.Assign | ast.AnnAssign) and not is_type_variable(node.value):
+            target = node.targets[0] if isinstance(node, ast.Assign) else node.target
+            is_alias = isinstance(target, ast.Name) and target.id[0].isupper() and not target.id.isupper()
+            name = target.id if is_alias and isinstance(target, ast.Name) else ""
+        else:
+            continue
+        if name and not name.startswith("_"):
+            yield name, node.lineno
+
+
+def one_meaning(sources: list[Module]) -> Iterator[Violation]:
+    """Public names that two modules define."""
+    first: dict[str, str] = {}
+    for module in sources:
+        for name, line in public_names(module):
+            other = first.setdefault(name, module.path)
+            if other != module.path:
+                yield Violation(module.path, line, f"{name} is also defined in {other}, expected a name of its own")
+
+
+CHECKS = (deep_imports, wording, parameters, second_ways, one_meaning)
 
 
 def violations(sources: list[Module]) -> Iterator[Violation]:

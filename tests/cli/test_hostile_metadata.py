@@ -7,7 +7,7 @@ import unicodedata
 
 import pytest
 
-from assay.cli.score_files import Row, write_csv, write_jsonl
+from assay.cli.score_files import ScoreRow, write_csv, write_jsonl
 from assay.provenance import CodeIndex, Document, Origin
 
 SHARE = """def share_of(basket, total):
@@ -120,7 +120,7 @@ def test_a_hostile_table_is_indexed_and_its_faults_are_one_line(assay, tmp_path)
 
 
 IDS = ['=HYPERLINK("http://x")', "@SUM(1)", "+1+1", "-7", "a\n::error::b", "\x1b[2J", "[/red]", "MBPP/1"]
-ROWS = [Row(sample_id, {"loss": -1.5}, {"lrr": "=1+1\x9b"}) for sample_id in IDS]
+ROWS = [ScoreRow(sample_id, {"loss": -1.5}, {"lrr": "=1+1\x9b"}) for sample_id in IDS]
 
 
 def test_hostile_ids_of_samples_are_no_formulas():

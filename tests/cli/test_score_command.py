@@ -7,7 +7,7 @@ import math
 import pyarrow.parquet as pq
 import pytest
 
-from assay.cli.score_files import Row, write_scores
+from assay.cli.score_files import ScoreRow, write_scores
 from assay.errors import DataError
 from assay.scores import SCORES
 
@@ -43,7 +43,10 @@ def test_the_list_names_every_score_with_what_it_needs(assay):
 
 @pytest.mark.parametrize("suffix", ["jsonl", "parquet", "csv"])
 def test_every_format_holds_the_same_numbers(tmp_path, suffix):
-    rows = [Row("a", {"loss": -1 / 3, "lrr": 2.0}, {}), Row("b", {"loss": -math.pi}, {"lrr": "every rank is 1"})]
+    rows = [
+        ScoreRow("a", {"loss": -1 / 3, "lrr": 2.0}, {}),
+        ScoreRow("b", {"loss": -math.pi}, {"lrr": "every rank is 1"}),
+    ]
     path = tmp_path / f"out.{suffix}"
     write_scores(iter(rows), path, ["loss", "lrr"])
     if suffix == "jsonl":
@@ -58,7 +61,7 @@ def test_every_format_holds_the_same_numbers(tmp_path, suffix):
 
 def test_a_file_appears_under_its_name_only_when_it_is_whole(tmp_path):
     def breaking():
-        yield Row("a", {"loss": 1.0}, {})
+        yield ScoreRow("a", {"loss": 1.0}, {})
         raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):

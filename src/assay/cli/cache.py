@@ -15,11 +15,13 @@ cache_app = typer.Typer(
     name="cache", help="The store of token statistics and of what models wrote.", no_args_is_help=True
 )
 
-At = Annotated[Path | None, typer.Option("--path", metavar="FILE", help="Another cache file than the usual one.")]
+CachePath = Annotated[
+    Path | None, typer.Option("--path", metavar="FILE", help="Another cache file than the usual one.")
+]
 
 
 @cache_app.command("info")
-def info_command(*, path: At = None, as_json: AsJson = False) -> None:
+def info_command(*, path: CachePath = None, as_json: AsJson = False) -> None:
     """Say where the cache lies, how large it is and what it holds.
 
     **Example**: `assay cache info`
@@ -46,7 +48,7 @@ def clear_command(
         str | None,
         typer.Option(metavar="MODEL", help="Only this model: its name, or six or more first digits of its digest."),
     ] = None,
-    path: At = None,
+    path: CachePath = None,
 ) -> None:
     """Forget what is stored, of all models or of one.
 

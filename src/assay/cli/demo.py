@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from assay.cli.options import OUTPUT, AccessOption, AsJson, Variants
+from assay.cli.options import OUTPUT, AccessOption, AsJson, VariantCount
 
 if TYPE_CHECKING:
     from assay.datasets import Dataset
@@ -23,7 +23,7 @@ def demo_command(
         typer.Option(min=10, help="At most so many functions of each dose, and 6 times as many never seen; else all."),
     ] = None,
     access: AccessOption = "gray",
-    variants: Variants = 0,
+    variants: VariantCount = 0,
     live: Annotated[
         bool, typer.Option("--live/--no-live", help="Also plant, train and detect, here and now: about a minute.")
     ] = True,

@@ -152,7 +152,7 @@ AccessOption = Annotated[
         rich_help_panel=SCORES,
     ),
 ]
-Variants = Annotated[
+VariantCount = Annotated[
     int,
     typer.Option(
         min=0,
@@ -180,7 +180,7 @@ class ScoreOptions:
         ),
     ] = None
     access: AccessOption = "gray"
-    variants: Variants = 0
+    variants: VariantCount = 0
     variant_engine: Annotated[
         str,
         typer.Option(

@@ -39,7 +39,7 @@ def score_command(
     from rich.console import Console
 
     from assay.api import scored
-    from assay.cli.score_files import Row, check_output, write_scores
+    from assay.cli.score_files import ScoreRow, check_output, write_scores
 
     if list_scores:
         Console().print(score_list())
@@ -52,7 +52,7 @@ def score_command(
         plan,
         samples,
     ):
-        rows = (Row.of(dataset.samples[sample.index].id, sample.scores) for sample in samples)
+        rows = (ScoreRow.of(dataset.samples[sample.index].id, sample.scores) for sample in samples)
         write_scores(rows, output, [request.name for request in plan.requests])
 
 

@@ -21,7 +21,7 @@ ROW_GROUP = 4096
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
+class ScoreRow:
     """One sample's scores: values by name, and reasons by name where there is no value."""
 
     id: str
@@ -29,7 +29,7 @@ class Row:
     unscorable: Mapping[str, str]
 
     @classmethod
-    def of(cls, sample_id: str, scores: Sequence[Score]) -> "Row":
+    def of(cls, sample_id: str, scores: Sequence[Score]) -> "ScoreRow":
         """The row of one sample."""
         values = {found.name: found.value for found in scores if found.reason is None}
         return cls(sample_id, values, {found.name: found.reason for found in scores if found.reason is not None})
@@ -41,13 +41,13 @@ class Row:
         )
 
 
-def write_jsonl(rows: Iterable[Row], file: IO[bytes], names: Sequence[str]) -> None:  # noqa: ARG001  one shape for all
+def write_jsonl(rows: Iterable[ScoreRow], file: IO[bytes], names: Sequence[str]) -> None:  # noqa: ARG001  one shape for all
     """One JSON object a line."""
     for row in rows:
         file.write(row.json().encode("utf-8", "surrogatepass") + b"\n")
 
 
-def write_csv(rows: Iterable[Row], file: IO[bytes], names: Sequence[str]) -> None:
+def write_csv(rows: Iterable[ScoreRow], file: IO[bytes], names: Sequence[str]) -> None:
     """Write a column per score, empty where unscorable; the reasons as JSON in the last column.
 
     An id that a spreadsheet would read as a formula has an apostrophe before it.
@@ -65,7 +65,7 @@ def write_csv(rows: Iterable[Row], file: IO[bytes], names: Sequence[str]) -> Non
         lines.detach()  # the file is the caller's to close
 
 
-def write_parquet(rows: Iterable[Row], file: IO[bytes], names: Sequence[str]) -> None:
+def write_parquet(rows: Iterable[ScoreRow], file: IO[bytes], names: Sequence[str]) -> None:
     """A float64 column per score, null where unscorable; the reasons as JSON in the last column."""
     import pyarrow as pa
     import pyarrow.parquet as pq
@@ -80,7 +80,7 @@ def write_parquet(rows: Iterable[Row], file: IO[bytes], names: Sequence[str]) ->
             table.write_table(pa.table(columns, schema))
 
 
-WRITERS: Mapping[str, Callable[[Iterable[Row], IO[bytes], Sequence[str]], None]] = MappingProxyType(
+WRITERS: Mapping[str, Callable[[Iterable[ScoreRow], IO[bytes], Sequence[str]], None]] = MappingProxyType(
     {".jsonl": write_jsonl, ".parquet": write_parquet, ".csv": write_csv}
 )
 
@@ -99,7 +99,7 @@ def check_output(path: Path | None) -> None:
         raise DataError(f"-o {path}: the folder {path.parent} does not exist")
 
 
-def write_scores(rows: Iterable[Row], path: Path | None, names: Sequence[str]) -> None:
+def write_scores(rows: Iterable[ScoreRow], path: Path | None, names: Sequence[str]) -> None:
     """Write all rows to `path`, or as JSONL to standard output.
 
     Raises:

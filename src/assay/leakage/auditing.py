@@ -31,7 +31,7 @@ from assay.leakage.heat_map import TokenKeeper
 from assay.leakage.results import Audit, Calibration, Distribution, ScoreSummary
 from assay.scores import DatasetInputs, Fitted, ScoreRequest, flagged
 from assay.scoring import Plan, Progress, ScoreTable, score_samples
-from assay.types import MEMBER, NONMEMBER, Sample
+from assay.types import MEMBER, NONMEMBER, Float64Array, Sample
 
 Ties = Literal["strict", "inclusive"]
 LABELLED: Mapping[str, str] = {MEMBER: "members", NONMEMBER: "non-members"}
@@ -45,7 +45,6 @@ LEARNED = (
     "scores use no labels."
 )
 QUANTILES = (0.05, 0.25, 0.5, 0.75, 0.95)
-Values = NDArray[np.float64]
 
 
 class Draws(TypedDict):
@@ -255,8 +254,8 @@ NAMES_NOTE = (
 def rule_notes(
     plan: Plan,
     samples: Sequence[Sample],
-    values: Mapping[str, Values],
-    unseen: Mapping[str, Values],
+    values: Mapping[str, Float64Array],
+    unseen: Mapping[str, Float64Array],
     *,
     ties: Ties = "strict",
     fresh: Sequence[Sample] = (),
@@ -292,14 +291,14 @@ def rule_notes(
     return notes
 
 
-def ties_note(rule: float, columns: Iterable[Values], ties: Ties) -> str:
+def ties_note(rule: float, columns: Iterable[Float64Array], ties: Ties) -> str:
     """Return a note on the samples that equal their best variant, common where a model reproduces nothing of either."""
     equal = sum(int((column == rule).sum()) for column in columns)
     how = "not counted" if ties == "strict" else "counted"
     return f" {equal} equal their best variant and are {how}." if equal else ""
 
 
-def share_above(rule: float, column: Values, groups: Sequence[Hashable], ties: Ties) -> str:
+def share_above(rule: float, column: Float64Array, groups: Sequence[Hashable], ties: Ties) -> str:
     """The share of the scorable values that exceeds the rule: `45 % [40, 50; 31 groups] of 394`."""
     scored = ~np.isnan(column)
     above = column[scored] > rule if ties == "strict" else column[scored] >= rule
@@ -344,7 +343,7 @@ def blind_check(audited: Sequence[Sample], fresh: Sequence[Sample], draws: Draws
 def summaries(
     samples: Sequence[Sample],
     table: ScoreTable,
-    values: Mapping[str, Values],
+    values: Mapping[str, Float64Array],
     calibrated: Mapping[str, Calibration],
     draws: Draws,
 ) -> tuple[ScoreSummary, ...]:
@@ -371,7 +370,7 @@ def summaries(
     return tuple(summarised)
 
 
-def rank_labelled(samples: Sequence[Sample], values: Mapping[str, Values], draws: Draws) -> Mapping[str, Ranking]:
+def rank_labelled(samples: Sequence[Sample], values: Mapping[str, Float64Array], draws: Draws) -> Mapping[str, Ranking]:
     """Rank members above nonmembers over the labelled samples; empty where a class is missing."""
     labelled = np.array([sample.label in (MEMBER, NONMEMBER) for sample in samples])
     positive = np.array([sample.label == MEMBER for sample in samples])[labelled]
@@ -381,7 +380,7 @@ def rank_labelled(samples: Sequence[Sample], values: Mapping[str, Values], draws
     return rank_all({name: column[labelled] for name, column in values.items()}, positive, groups, **draws)
 
 
-def distribution(column: Values) -> Distribution:
+def distribution(column: Float64Array) -> Distribution:
     """Return mean, spread and quantiles of the scorable values; NaN where there is none."""
     scored = column[~np.isnan(column)]
     if not len(scored):
@@ -397,7 +396,9 @@ def score_notes(name: str, table: ScoreTable, ranking: Ranking | None) -> tuple[
     return (*counted, *(ranking.notes if ranking else ()))
 
 
-def calibration_of(column: Values, unseen: Values, samples: Sequence[Sample], alpha: float, source: str) -> Calibration:
+def calibration_of(
+    column: Float64Array, unseen: Float64Array, samples: Sequence[Sample], alpha: float, source: str
+) -> Calibration:
     """Return split-conformal p- and q-values of one score, and the flag rates that follow."""
     p_values = conformal_p_values(column, unseen)
     references = np.sort(unseen[~np.isnan(unseen)])

@@ -51,7 +51,7 @@ def test_a_class_and_an_alias_of_one_name_collide():
         "Row = TypeVar('Row')",
         "P = ParamSpec('P')",
         "def audit(): pass",
-        "def outer():\n    def rows(): pass",
+        "def outer_{0}():\n    def rows(): pass",
         "class Outer{0}:\n    class Row: pass",
     ],
 )

@@ -17,7 +17,7 @@ import pytest
 
 from assay.errors import DataError
 from assay.provenance import CodeIndex
-from assay.provenance.building import build
+from assay.provenance.building import SOURCE_PATH, build
 from assay.provenance.filters import Filters
 from assay.provenance.reading import IndexSettings, read_entries
 from assay.provenance.removal import remove
@@ -264,7 +264,7 @@ def run_build(tmp_path, corpus, jobs=1):
     script = textwrap.dedent(f"""
         import sys, threading
         from assay.provenance import CodeIndex
-        from assay.provenance.building import build
+        from assay.provenance.building import SOURCE_PATH, build
         from assay.provenance.reading import IndexSettings
         from assay.provenance.sources.open import CorpusOptions, open_sources
 
@@ -384,6 +384,13 @@ def test_a_table_is_read_row_by_row_and_once(index, tmp_path):
     assert (counts.read, counts.skipped) == (2, {"broken row": 1})
     again = add(index, tmp_path / "t.jsonl")
     assert (again.files, again.unchanged, again.bytes) == (3, 3, 0)
+
+
+def test_an_index_stores_the_kind_of_a_table_whatever_its_class_is_called(index, tmp_path):
+    path = tmp_path / "t.jsonl"
+    path.write_text(json.dumps({"content": text_of("alpha"), "path": "alpha.py"}))
+    add(index, path)
+    assert index.seen(str(path.resolve()))[SOURCE_PATH].digest.startswith("Table ")
 
 
 def test_the_profile_is_the_indexs(index, corpus):

@@ -87,7 +87,7 @@ def test_a_full_disk_is_told_in_one_line_and_nothing_committed_is_lost(
     assert (found.code, found.err.count("\n")) == (2, 1), found.err
     assert "the disk is full" in found.err
     assert f"{reported}: " in found.err
-    assert "what was committed before is untouched" in found.err
+    assert "the last commit is unchanged" in found.err
 
     with CodeIndex.open(tmp_path / "i") as index:
         index.check()

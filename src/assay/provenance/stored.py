@@ -108,7 +108,7 @@ def as_index_error(path: Path) -> Iterator[None]:
     except sqlite3.Error as error:
         code = getattr(error, "sqlite_errorname", "")
         full = code.startswith(("SQLITE_FULL", "SQLITE_IOERR_WRITE"))
-        reason = f"the disk is full ({error}); what was committed before is untouched" if full else str(error)
+        reason = f"the disk is full ({error}); the last commit is unchanged" if full else str(error)
         raise CorpusIndexError(f"{path}: {reason}") from error
     except (zlib.error, UnicodeDecodeError) as error:
         raise CorpusIndexError(f"{path}: damaged: {error}") from error

@@ -5,6 +5,8 @@ const [code, matches, status, token] = ["code", "matches", "status", "token"].ma
 const PERMISSIVE = /^(MIT|MIT-0|Apache-2\.0|BSD-\d-Clause|BSD-3-Clause-.*|0BSD|ISC|PSF-2\.0|Python-2\.0|Unlicense|CC0-1\.0|Zlib|BSL-1\.0|HPND)$/;
 const COPYLEFT = /(^|[^A-Z])(A?GPL|LGPL|MPL|EPL|CDDL|EUPL|OSL|CC-BY-SA)/;
 
+let indexShown = false;
+
 token.value = sessionStorage.getItem("assay-token") || "";
 
 async function ask(path, body) {
@@ -117,6 +119,7 @@ async function trace(event) {
   status.className = "soft";
   status.textContent = "Tracing …";
   try {
+    if (!indexShown) await showIndex(); // the first request had no token: the methods of the index are not known yet
     const began = performance.now();
     const body = { code: query, method: byId("method").value, top: Number(byId("top").value) };
     if (byId("language").value) body.language = byId("language").value;
@@ -149,11 +152,15 @@ for (const kind of ["dragover", "dragleave", "drop"]) {
   });
 }
 
-ask("api/info").then((info) => {
+async function showIndex() {
+  const info = await ask("api/info");
   byId("about").textContent = `${info.documents.toLocaleString("en")} documents in the index`;
   byId("language").append(...info.languages.map((name) => element("option", name)));
   for (const option of [...byId("method").options]) option.disabled = !info.methods.includes(option.value);
   byId("method").value = info.methods.includes("union") ? "union" : info.methods[0];
-}).catch((error) => {
+  indexShown = true;
+}
+
+showIndex().catch((error) => {
   byId("about").textContent = error.message;
 });

@@ -224,12 +224,12 @@ def _calibration_details(calibration: Calibration) -> tuple[str, ...]:
 
 
 def _adaptive(calibration: Calibration) -> str:
-    """The rest of the sentence that counts what stands out."""
+    """Return the end of the sentence that counts the samples which stand out."""
     if calibration.adaptive_discoveries is None or calibration.member_share is None:
         return "."
     return (
-        f"; {calibration.adaptive_discoveries:,} where the correction takes into account that an estimated "
-        f"{percent(calibration.member_share)} are not unseen (Storey)."
+        f". A less strict correction uses the estimate that {percent(calibration.member_share)} of the samples were "
+        f"seen (Storey); the number is then {calibration.adaptive_discoveries:,}."
     )
 
 

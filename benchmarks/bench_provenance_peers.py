@@ -30,6 +30,7 @@ from typing import Any
 import numpy as np
 from measuring import PeakMemory, arguments, fresh, write
 
+from assay import __version__
 from assay.evaluation.retrieval import gains, reciprocal_rank_gain, retrieval_quality
 from assay.experiments.hst.corpus import SearchSpace, installed_functions, is_unseen, search_space
 from assay.experiments.hst.queries import ALTERATIONS, Alteration, Query, queries
@@ -157,7 +158,7 @@ def compared(
                     "mean": float(np.mean(searched.query_seconds) * 1e3),
                 },
                 "mebibytes": searched.mebibytes,
-                "version": version(PEER if name == PEER else "assay"),
+                "version": version(PEER) if name == PEER else __version__,
                 "cells": quality,
             }
         )

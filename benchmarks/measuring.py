@@ -24,6 +24,8 @@ from typing import Self, TypeVar
 
 import torch
 
+from assay import __version__
+
 RESULTS = Path(__file__).parent / "results"
 PRELOADED = ["torch", "transformers.models.llama.modeling_llama", "assay.models.transformers_backend", "assay.scoring"]
 """What a fresh process starts with: the imports are paid once, and stand in no figure."""
@@ -144,7 +146,8 @@ def machine(options: argparse.Namespace) -> dict[str, object]:
         "device": options.device,
         "system": platform.system(),
         "python": platform.python_version(),
-        **{name: version(name).partition("+")[0] for name in ("assay", "torch", "transformers", "tokenizers", "numpy")},
+        "assay": __version__,
+        **{name: version(name).partition("+")[0] for name in ("torch", "transformers", "tokenizers", "numpy")},
     }
     if options.device.startswith("cuda"):
         described["gpu"] = torch.cuda.get_device_name()

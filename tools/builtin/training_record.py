@@ -9,6 +9,7 @@ from pathlib import Path
 
 import numpy as np
 
+from assay import __version__
 from assay.files import write_json
 
 RECORD = "training.json"
@@ -37,7 +38,10 @@ def loss_curve(log: Path, *, unit: str, judged: str, points: int = 200) -> dict[
 
 def versions(*packages: str) -> dict[str, str]:
     """Return the versions of Python and of packages."""
-    return {"python": platform.python_version(), **{name: version(name) for name in packages}}
+    return {
+        "python": platform.python_version(),
+        **{name: __version__ if name == "assay" else version(name) for name in packages},
+    }
 
 
 def write_record(folder: Path, record: Mapping[str, object]) -> None:

@@ -106,6 +106,23 @@ def beside_paper(
     return tuple(tables)
 
 
+def epoch_tables(printed: PrintedTable, runs: Runs, rows: Mapping[str, str]) -> tuple[ValueTable, ...]:
+    """Return the tables of every measure by epoch, beside the paper's; `rows` names the row of each detector."""
+    return tuple(
+        table
+        for measure in MEASURES
+        for table in beside_paper(
+            printed,
+            measure,
+            runs,
+            by_epoch(runs, measure),
+            rows=rows,
+            columns=epochs_of(runs),
+            heading=epoch_heading,
+        )
+    )
+
+
 def epoch_heading(epoch: int) -> str:
     """Return the heading of a column."""
     return f"epoch {epoch}" if epoch else "before training"
@@ -155,6 +172,7 @@ def setting(bench: Bench, runs: Runs) -> tuple[str, ...]:
     ]
     if separated:
         notes.append(
-            f"Without the model the classes can be told apart a little in some splits (AUROC: {', '.join(separated)})."
+            "Without the model the classes can be distinguished a little in some splits "
+            f"(AUROC: {', '.join(separated)})."
         )
     return tuple(notes)

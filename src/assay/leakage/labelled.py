@@ -75,6 +75,24 @@ class TrainingTexts:
         first, second = ([i for i in places if side[group_of(self.samples[i])] == half] for half in (0, 1))
         return first, second
 
+    def refuse_unknown(self, samples: Sequence[Sample], judged: frozenset[str] | None, model: str) -> None:
+        """Refuse a text that was not among those to judge when the detector was fitted.
+
+        Args:
+            samples: to judge.
+            judged: the texts that the fitted model was trained on without labels; None where any text may be judged.
+            model: the fitted model, for the message.
+
+        Raises:
+            DataError: there is such a text among the samples.
+        """
+        unknown = [sample.id for sample in samples if judged is not None and sample.text not in judged]
+        if unknown:
+            raise DataError(
+                f"{len(unknown)} of {len(samples)} samples (first {unknown[0]!r}) are unknown to the {model}: "
+                "expected every judged text among those that the detector was fitted with"
+            )
+
     def refuse_overlap(self, samples: Sequence[Sample]) -> None:
         """Refuse to judge a labelled text, a copy of one, or a text of its group.
 

@@ -20,7 +20,7 @@ from assay.retrieval import open_encoder
 PAPER = paper("hst")
 TRIAL = "trial.json"
 DRAWN = ("union", "HST (paper)", "winnowing (paper)", "vector")
-"""Four lines can be told apart; the tables have all ways."""
+"""Four lines can be distinguished in one figure; the tables have all ways."""
 
 WORDS: Mapping[Alteration, str] = {
     "type 1": "as they stand",

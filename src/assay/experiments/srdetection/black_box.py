@@ -19,12 +19,9 @@ from assay.experiments.declaration import Experiment
 from assay.experiments.finding import Finding, Value, ValueRow, ValueTable, over_seeds
 from assay.experiments.papers import paper
 from assay.experiments.runs import (
-    MEASURES,
     Runs,
-    beside_paper,
-    by_epoch,
     epoch_heading,
-    epochs_of,
+    epoch_tables,
     macro_f1_chart,
     runs_of,
     setting,
@@ -60,23 +57,10 @@ def table_2(bench: Bench) -> Finding:
     """Accuracy, precision, recall and macro-F1 of the black-box detectors after 1, 3 and 5 epochs."""
     black = writing(bench)
     runs = runs_of(black)
-    tables = [
-        table
-        for measure in MEASURES
-        for table in beside_paper(
-            PAPER.tables["table-2"],
-            measure,
-            runs,
-            by_epoch(runs, measure),
-            rows=black_rows(),
-            columns=epochs_of(runs),
-            heading=epoch_heading,
-        )
-    ]
     return Finding(
         name="srdetection/table-2",
         title="Black-box detectors after 1, 3 and 5 epochs (SrDetection, Table 2)",
-        tables=tuple(tables),
+        tables=epoch_tables(PAPER.tables["table-2"], runs, black_rows()),
         notes=(
             *black_setting(black, runs),
             (

@@ -27,7 +27,6 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.naive_bayes import GaussianNB
 
-from assay.errors import DataError
 from assay.leakage.labelled import NO_CONTINUATION, Completion, TrainingTexts, check_classes, completions
 from assay.models import TransformersModel, open_local
 from assay.scores import SRDETECTION, fitted
@@ -96,11 +95,7 @@ class DPDLLM:
             ModelError: a model cannot be run.
         """
         self.labelled.refuse_overlap(samples)
-        if self.judged is not None and (strange := [each.id for each in samples if each.text not in self.judged]):
-            raise DataError(
-                f"{len(strange)} of {len(samples)} samples (first {strange[0]!r}) are unknown to the reference: "
-                "expected every judged text among those that the detector was fitted with"
-            )
+        self.labelled.refuse_unknown(samples, self.judged, "reference")
         pairs = completed([sample.text for sample in samples], self.generator, self.settings, self.labelled.seed)
         scores = []
         for sample, pair, row in zip(samples, pairs, features(pairs, self.reference), strict=True):

@@ -45,7 +45,6 @@ from transformers import (
     PreTrainedTokenizerBase,
 )
 
-from assay.errors import DataError
 from assay.leakage.key_tokens import perturbed
 from assay.leakage.labelled import CUT, Completion, TrainingTexts, check_classes
 from assay.models import located, one_line, open_local, quiet, resolve_device
@@ -177,11 +176,7 @@ class VeilProbe:
             ModelError: a model cannot be run.
         """
         self.labelled.refuse_overlap(samples)
-        if self.judged is not None and (strange := [each.id for each in samples if each.text not in self.judged]):
-            raise DataError(
-                f"{len(strange)} of {len(samples)} samples (first {strange[0]!r}) are unknown to the mapping: "
-                "expected every judged text among those that the detector was fitted with"
-            )
+        self.labelled.refuse_unknown(samples, self.judged, "mapping")
         rows, reasons = features(samples, self.generator, self.mapping, self.settings, seed=self.labelled.seed)
         values = np.full(len(samples), np.nan)
         scored = ~np.isnan(rows).any(axis=1)

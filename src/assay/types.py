@@ -8,6 +8,7 @@ first token has no prediction and is not scored, unless a beginning-of-sequence 
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from enum import StrEnum
 from typing import Literal, Protocol, Self, runtime_checkable
 
 import numpy as np
@@ -42,6 +43,46 @@ class Sample:
     label: str | None = None
     group: str | None = None
     metadata: Mapping[str, object] = field(default_factory=dict)
+
+
+class Verdict(StrEnum):
+    """Answer to the question whether a benchmark was in the training data of a model; the same in every command."""
+
+    CONTAMINATED = "contaminated"
+    NO_EVIDENCE = "no evidence"
+    CANNOT_TELL = "cannot tell"
+
+
+class Undecided(StrEnum):
+    """Reason why a verdict is "cannot tell"."""
+
+    NO_UNSEEN_TEXT = "no unseen text"
+    CONTROL_NOT_FLAT = "control not flat"
+    TOO_FEW = "n too small"
+    NOT_MEASURED = "not measured"
+
+
+@dataclass(frozen=True, slots=True)
+class Decision:
+    """A verdict with its reason.
+
+    Attributes:
+        verdict: the answer.
+        explanation: one sentence with the figures behind the answer.
+        reason: the cause of "cannot tell"; None for every other verdict.
+
+    Raises:
+        ValueError: "cannot tell" without a reason, or a reason beside another verdict.
+    """
+
+    verdict: Verdict
+    explanation: str
+    reason: Undecided | None = None
+
+    def __post_init__(self) -> None:
+        """Check that exactly the verdict "cannot tell" has a reason."""
+        if (self.verdict is Verdict.CANNOT_TELL) != (self.reason is not None):
+            raise ValueError(f"verdict {self.verdict.value!r} with reason {self.reason}; only 'cannot tell' has a reason")
 
 
 @dataclass(frozen=True, slots=True, eq=False)

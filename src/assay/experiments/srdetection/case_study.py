@@ -21,7 +21,7 @@ PAPER = paper("srdetection")
 
 
 @dataclass(frozen=True, slots=True)
-class Verdict:
+class Classification:
     """One detector's value on a sample, and the threshold from which it calls a sample a member."""
 
     value: float
@@ -36,10 +36,10 @@ class Verdict:
 
 @dataclass(frozen=True, slots=True)
 class StudiedSample:
-    """The sample of the case study: a member, and detector → its verdict."""
+    """The sample of the case study: a member, and detector → its classification."""
 
     sample: Sample
-    verdicts: Mapping[str, Verdict]
+    classifications: Mapping[str, Classification]
 
 
 def table_4(bench: Bench) -> Finding:
@@ -49,12 +49,12 @@ def table_4(bench: Bench) -> Finding:
     printed = PAPER.tables["table-4"]
     rows = []
     for label, detector in gray_rows().items():
-        if detector not in chosen.verdicts:
+        if detector not in chosen.classifications:
             continue
-        verdict = chosen.verdicts[detector]
+        classification = chosen.classifications[detector]
         papers: list[Value] = [printed.value(label, column=column) for column in printed.columns]
         papers.append("yes" if detector == paper_score("gray") else "no" if label in printed.values else None)
-        ours = (verdict.value, verdict.threshold, "yes" if verdict.is_member else "no")
+        ours = (classification.value, classification.threshold, "yes" if classification.is_member else "no")
         rows.append(ValueRow(label, (*ours, *papers)))
     heads = ("score", "threshold", "found")
     columns = (*heads, *(f"#1061 of APPS (paper), {head}" for head in heads))
@@ -118,21 +118,21 @@ def choose(bench: Bench, configuration: Configuration, evaluation: Evaluation) -
     own, epoch, folder = paper_score("gray"), configuration.training.checkpoints[0], bench.folder(configuration)
     planted = read_planted(folder / FOLDER)
     values = read_scores(folder / SCORES / f"epoch-{epoch}.parquet", [sample.id for sample in planted.samples])
-    verdicts: dict[str, list[Verdict]] = {}
+    classifications: dict[str, list[Classification]] = {}
     for detector in gray_rows().values():
         cell = cell_of(evaluation, detector, epoch, evaluation.cells[0].view)
         if cell is not None and cell.decided is not None and cell.detector in values:
             is_rule = not cell.decided.fitted_on
             threshold = 0.0 if is_rule else cell.decided.threshold
-            verdicts[detector] = [Verdict(float(v), threshold, is_rule) for v in values[cell.detector]]
+            classifications[detector] = [Classification(float(v), threshold, is_rule) for v in values[cell.detector]]
     best: tuple[int, float, int] | None = None
     for at, sample in enumerate(planted.samples):
-        if sample.metadata["part"] == "member" and verdicts[own][at].is_member:
-            others = sum(column[at].is_member for detector, column in verdicts.items() if detector != own)
-            best = max(filter(None, (best, (-others, verdicts[own][at].value, at))))
+        if sample.metadata["part"] == "member" and classifications[own][at].is_member:
+            others = sum(column[at].is_member for detector, column in classifications.items() if detector != own)
+            best = max(filter(None, (best, (-others, classifications[own][at].value, at))))
     if best is None:
         raise DataError(f"{folder}: SrDetection finds no member after epoch {epoch}; expected one for the case study")
-    return StudiedSample(planted.samples[best[2]], {detector: column[best[2]] for detector, column in verdicts.items()})
+    return StudiedSample(planted.samples[best[2]], {detector: column[best[2]] for detector, column in classifications.items()})
 
 
 def run_sentence(configuration: Configuration) -> str:

@@ -82,7 +82,9 @@ class Decision:
     def __post_init__(self) -> None:
         """Check that exactly the verdict "cannot tell" has a reason."""
         if (self.verdict is Verdict.CANNOT_TELL) != (self.reason is not None):
-            raise ValueError(f"verdict {self.verdict.value!r} with reason {self.reason}; only 'cannot tell' has a reason")
+            raise ValueError(
+                f"verdict {self.verdict.value!r} with reason {self.reason}; only 'cannot tell' has a reason"
+            )
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -327,7 +329,7 @@ class Score:
 
 
 @dataclass(frozen=True, slots=True)
-class Decision:
+class SampleDecision:
     """A score held against a threshold or a calibration set; kept apart from the measurement."""
 
     sample_id: str

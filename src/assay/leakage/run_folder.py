@@ -25,7 +25,7 @@ from assay.errors import DataError
 from assay.files import atomic_path, write_json
 from assay.leakage.results import Audit, SampleTokens, ScoreSummary
 from assay.reports import decode, encode
-from assay.types import Decision, Sample
+from assay.types import SampleDecision, Sample
 
 SCHEMA = 1
 MANIFEST = "manifest.json"
@@ -139,13 +139,13 @@ def read_run(folder: str | Path) -> tuple[Audit, dict[str, Any]]:
     return Audit(samples=samples, values=values, reasons=reasons, tokens=tokens, **measured), manifest
 
 
-def decisions(summary: ScoreSummary, audit: Audit) -> tuple[Decision, ...]:
+def decisions(summary: ScoreSummary, audit: Audit) -> tuple[SampleDecision, ...]:
     """Return one decision per sample of a calibrated score: positive where p ≤ alpha, that is, value ≥ threshold."""
     calibration = summary.calibration
     if calibration is None:
         return ()
     return tuple(
-        Decision(
+        SampleDecision(
             sample_id=sample.id,
             name=summary.score,
             positive=bool(p <= calibration.alpha),

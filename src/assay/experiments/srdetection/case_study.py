@@ -132,7 +132,9 @@ def choose(bench: Bench, configuration: Configuration, evaluation: Evaluation) -
             best = max(filter(None, (best, (-others, classifications[own][at].value, at))))
     if best is None:
         raise DataError(f"{folder}: SrDetection finds no member after epoch {epoch}; expected one for the case study")
-    return StudiedSample(planted.samples[best[2]], {detector: column[best[2]] for detector, column in classifications.items()})
+    return StudiedSample(
+        planted.samples[best[2]], {detector: column[best[2]] for detector, column in classifications.items()}
+    )
 
 
 def run_sentence(configuration: Configuration) -> str:

@@ -25,7 +25,7 @@ from assay.errors import DataError
 from assay.files import atomic_path, write_json
 from assay.leakage.results import Audit, SampleTokens, ScoreSummary
 from assay.reports import decode, encode
-from assay.types import SampleDecision, Sample
+from assay.types import Sample, SampleDecision
 
 SCHEMA = 1
 MANIFEST = "manifest.json"

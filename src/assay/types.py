@@ -59,6 +59,7 @@ class Undecided(StrEnum):
     NO_UNSEEN_TEXT = "no unseen text"
     CONTROL_NOT_FLAT = "control not flat"
     TOO_FEW = "n too small"
+    UNFIT_SCORE = "score carries no verdict"
     NOT_MEASURED = "not measured"
 
 

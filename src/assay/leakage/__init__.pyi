@@ -6,6 +6,10 @@ from .calibration_file import UnseenScores as UnseenScores
 from .comparing import ComparedRun as ComparedRun
 from .comparing import compare as compare
 from .comparing import describe_comparison as describe_comparison
+from .deciding import Obstacle as Obstacle
+from .deciding import comparability as comparability
+from .deciding import decide as decide
+from .deciding import unfit_score as unfit_score
 from .description.describing import describe as describe
 from .fail_on import FIGURES as FIGURES
 from .fail_on import Rule as Rule
@@ -13,6 +17,7 @@ from .fail_on import rule as rule
 from .results import Audit as Audit
 from .results import Calibration as Calibration
 from .results import Distribution as Distribution
+from .results import NegativeControl as NegativeControl
 from .results import SampleTokens as SampleTokens
 from .results import ScoreSummary as ScoreSummary
 from .run_folder import read_run as read_run

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from assay.evaluation import BlindBaseline, DosePoint, Estimate, FlagRate, Ranking, SetTest
 from assay.reports import Report, TabularResult
-from assay.types import Float32Array, Int32Array, Sample
+from assay.types import Decision, Float32Array, Int32Array, Sample
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,6 +26,30 @@ class Distribution:
     mean: float
     std: float
     quantiles: Mapping[float, float]
+
+
+@dataclass(frozen=True, slots=True)
+class NegativeControl:
+    """The same audit with a model that certainly never saw the benchmark: same samples, unseen texts and score.
+
+    It measures how much the score differs between the two sets of texts for a reason other than training.
+
+    Attributes:
+        model: name of that model.
+        flagged: what it flags, with interval and chance level.
+        margin: largest distance of the flagged share from the chance level that counts as none; None for alpha.
+    """
+
+    model: str
+    flagged: FlagRate
+    margin: float | None = None
+
+    @property
+    def is_flat(self) -> bool:
+        """True if the whole interval of the flagged share is within the margin of chance (an equivalence test)."""
+        rate, chance = self.flagged.rate, self.flagged.chance
+        margin = self.flagged.alpha if self.margin is None else self.margin
+        return rate.has_interval and chance - margin <= rate.low and rate.high <= chance + margin
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -48,6 +72,7 @@ class Calibration:
         adaptive_discoveries: number of samples with adaptive q ≤ alpha, which takes that share into account.
         whole: the benchmark as a whole, for the primary score alone; None where the groups of the unseen text are not
             known, or where labels say that only a part of the benchmark is in question.
+        control: the same for a model that never saw the benchmark; None where no such model was run.
     """
 
     source: str
@@ -64,6 +89,7 @@ class Calibration:
     member_share: float | None = None
     adaptive_discoveries: int | None = None
     whole: SetTest | None = None
+    control: NegativeControl | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -156,6 +182,12 @@ class Audit(TabularResult):
         from assay.leakage import describe  # noqa: PLC0415  the renderer of this value, loaded when it is asked for
 
         return describe(self)
+
+    def decision(self, score: str | None = None) -> Decision:
+        """Return the verdict that a score supports, by default that of the headline; see `assay.leakage.deciding`."""
+        from assay.leakage.deciding import decision_of  # noqa: PLC0415  it is made from this value
+
+        return decision_of(self, score)
 
     def summary(self, score: str) -> ScoreSummary:
         """Return the summary of one score by name."""

@@ -1,0 +1,195 @@
+"""The verdict: one rule for every output. What could not be measured never counts as passed.
+
+A result is a verdict only if nothing stands in its way. The obstacles, in the order in which they are reported:
+
+1. there is no text that the model has certainly not seen, so nothing to compare with;
+2. the score is not declared to carry a verdict (raw likelihoods measure first how predictable a text is);
+3. there are too few groups, or no value;
+4. the texts that are compared may differ for a reason other than training. A blind baseline shows that they are alike,
+   or a negative control shows that the score does not react to their difference (equivalence, not a test that fails to
+   reject). A control that reacts overrules a baseline that sees no difference.
+
+Without an obstacle the verdict is "contaminated" if the result is significant at `LEVEL`, else "no evidence".
+"""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from assay.errors import ScoreError
+from assay.evaluation import CHANCE, SEPARATING_AUROC, BlindBaseline
+from assay.leakage.results import Audit, Calibration, NegativeControl, ScoreSummary
+from assay.reports import area_with_interval, in_cases, number_of, percent, percent_interval
+from assay.scores import flagged, request
+from assay.types import Decision, Undecided, Verdict
+
+LEVEL = 0.05
+"""Largest p-value of the verdict "contaminated": so many clean benchmarks get it where all assumptions hold."""
+
+
+@dataclass(frozen=True, slots=True)
+class Obstacle:
+    """Why a result is not a verdict.
+
+    Attributes:
+        reason: by category.
+        explanation: one sentence with the figures.
+        is_confound: the texts that are compared may differ; `--allow-confounded` ignores these obstacles alone.
+    """
+
+    reason: Undecided
+    explanation: str
+    is_confound: bool = False
+
+
+def decide(finding: str, obstacles: Iterable[Obstacle | None], *, significant: bool) -> Decision:
+    """Return the verdict on a result.
+
+    Args:
+        finding: the result in one sentence, with its figures.
+        obstacles: what may stand in the way; the first that is not None decides.
+        significant: p ≤ `LEVEL`.
+    """
+    for obstacle in obstacles:
+        if obstacle is not None:
+            return Decision(Verdict.CANNOT_TELL, obstacle.explanation, obstacle.reason)
+    return Decision(Verdict.CONTAMINATED if significant else Verdict.NO_EVIDENCE, finding)
+
+
+def decision_of(audit: Audit, score: str | None = None, *, allow_confounded: bool = False) -> Decision:
+    """Return the verdict that a score of an audit supports.
+
+    Args:
+        audit: what was measured.
+        score: by name; None for the score of the headline.
+        allow_confounded: decide although the texts that are compared may differ.
+    """
+    summary = audit.summary(score or audit.primary)
+    obstacles = [o for o in obstacles_to(audit, summary) if not (allow_confounded and o.is_confound)]
+    if summary.ranking is not None:
+        area = summary.ranking.auroc
+        finding = (
+            f"By {summary.score}, members of {audit.benchmark} rank above non-members with AUROC "
+            f"{area_with_interval(area)}, where chance is .5."
+        )
+        return decide(finding, obstacles, significant=area.low > CHANCE)
+    if summary.calibration is None:
+        return decide("", obstacles, significant=False)
+    return decide(
+        finding_of(audit, summary.calibration), obstacles, significant=summary.calibration.flagged.p_value <= LEVEL
+    )
+
+
+def finding_of(audit: Audit, calibration: Calibration) -> str:
+    """Return the flagged share beside chance in one sentence, with the p-value of so many."""
+    flags = calibration.flagged
+    return (
+        f"{percent(flags.rate.value)} of {audit.benchmark} is flagged as familiar to {audit.model}, where "
+        f"{percent(flags.chance)} is chance; had nothing leaked, a share this high would come up "
+        f"{in_cases(flags.p_value)}."
+    )
+
+
+def obstacles_to(audit: Audit, summary: ScoreSummary) -> list[Obstacle]:
+    """Return all that stands between a score of an audit and a verdict, in the order of the head of this file."""
+    unscored = _without_values(audit, summary)
+    if unscored is not None:
+        return [unscored]
+    calibration = summary.calibration
+    if summary.ranking is not None:
+        obstacles = [_few_groups(summary.ranking.auroc.reason), comparability(audit.blind, audit.blind_compares)]
+    elif calibration is not None:
+        obstacles = [
+            unfit_score(summary.score),
+            _few_groups(calibration.flagged.rate.reason),
+            comparability(audit.blind, audit.blind_compares, calibration.control),
+        ]
+    else:
+        explanation = f"Nothing here says what {audit.model} scores on text that it has not seen."
+        obstacles = [Obstacle(Undecided.NO_UNSEEN_TEXT, explanation)]
+    return [obstacle for obstacle in obstacles if obstacle is not None]
+
+
+def unfit_score(score: str) -> Obstacle | None:
+    """Return an obstacle if a score is not declared to carry a verdict; None if it is."""
+    try:
+        flags = request(score).definition.flags
+    except ScoreError:  # a run folder may come from a version with other scores
+        flags = frozenset()
+    if "verdict" in flags or score in flagged("verdict"):
+        return None
+    return Obstacle(
+        Undecided.UNFIT_SCORE,
+        f"{score} is not declared to carry a verdict: it measures first of all how predictable a text is, so a "
+        "benchmark that is easier than the unseen text would look seen.",
+    )
+
+
+def comparability(
+    blind: BlindBaseline | None, compares: str, control: NegativeControl | None = None
+) -> Obstacle | None:
+    """Return why two sets of texts may not be compared; None if they may.
+
+    Args:
+        blind: baseline that never sees the model; None where none was measured.
+        compares: the two sets in words: "this benchmark and the unseen text".
+        control: the same comparison under a model that saw neither set; None where none was run.
+    """
+    if control is not None and (control.is_flat or control.flagged.p_value <= LEVEL):
+        return None if control.is_flat else _not_flat(control)
+    obstacle = _blind_obstacle(blind, compares or "this benchmark and the unseen text")
+    if obstacle is not None and control is not None:
+        return _not_flat(control)
+    return obstacle
+
+
+def _not_flat(control: NegativeControl) -> Obstacle:
+    flags = control.flagged
+    margin = flags.alpha if control.margin is None else control.margin
+    return Obstacle(
+        Undecided.CONTROL_NOT_FLAT,
+        f"{control.model}, which never saw the benchmark, flags {percent(flags.rate.value)} of it "
+        f"({percent_interval(flags.rate)}), where {percent(flags.chance)} is chance; the whole interval would have to "
+        f"be within {percent(margin)} of chance.",
+        is_confound=True,
+    )
+
+
+def _blind_obstacle(blind: BlindBaseline | None, compares: str) -> Obstacle | None:
+    """Return why a blind baseline does not show that texts are alike; None if it does."""
+    if blind is None or blind.ranking is None:
+        reason = blind.reason if blind is not None and blind.reason else "there is no blind baseline"
+        return Obstacle(
+            Undecided.NOT_MEASURED,
+            f"Whether {compares} differ in their very text was not measured: {reason}.",
+            is_confound=True,
+        )
+    area = blind.ranking.auroc
+    reached = f"AUROC {area_with_interval(area)}, where chance is .5"
+    if blind.separates:
+        return Obstacle(
+            Undecided.NOT_MEASURED,
+            f"A baseline that never sees the model separates {compares} ({reached}), and no negative control shows "
+            "whether the score reacts to that difference.",
+            is_confound=True,
+        )
+    if not area.has_interval or area.value >= SEPARATING_AUROC:
+        return Obstacle(
+            Undecided.TOO_FEW,
+            f"A baseline that never sees the model may separate {compares} ({reached}), and the texts are too few to "
+            "be sure.",
+            is_confound=True,
+        )
+    return None
+
+
+def _without_values(audit: Audit, summary: ScoreSummary) -> Obstacle | None:
+    if summary.scored:
+        return None
+    samples = number_of(summary.total, "sample")
+    return Obstacle(
+        Undecided.NOT_MEASURED, f"None of {samples} of {audit.benchmark} could be scored by {summary.score}."
+    )
+
+
+def _few_groups(reason: str | None) -> Obstacle | None:
+    return None if reason is None else Obstacle(Undecided.TOO_FEW, f"There is no interval: {reason}.")

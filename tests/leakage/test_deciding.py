@@ -1,0 +1,111 @@
+"""One verdict: what decides it, and what stands in its way."""
+
+import math
+
+import numpy as np
+import pytest
+
+from assay.evaluation import BlindBaseline, Estimate, FlagRate, Ranking
+from assay.leakage import Audit, Calibration, Distribution, NegativeControl, ScoreSummary
+from assay.types import Sample, Undecided, Verdict
+
+HIGH = Estimate(0.2, 0.15, 0.27)
+FEW = Estimate(0.4, math.nan, math.nan, groups=(1, 200), reason="too few groups for an interval: 1 + 200")
+
+
+def blind(value: float, low: float, high: float, *, separates: bool = False) -> BlindBaseline:
+    area = Estimate(value, low, high)
+    rate = {0.01: area, 0.05: area}
+    ranking = Ranking("bag of words", 60, 40, 0, 0, 20, area, area, 0.6, rate, np.zeros(2), np.ones(2))
+    return BlindBaseline(ranking, ranking.name, separates, (ranking,))
+
+
+ALIKE = blind(0.51, 0.45, 0.57)
+DIFFERENT = blind(0.9, 0.85, 0.94, separates=True)
+
+
+def flags(rate: Estimate, p_value: float) -> FlagRate:
+    return FlagRate(10, 100, 0, 0.05, rate, 0.05, p_value)
+
+
+FLAT = NegativeControl("builtin:small", flags(Estimate(0.04, 0.02, 0.08), 0.7))
+STEEP = NegativeControl("builtin:small", flags(Estimate(0.2, 0.15, 0.27), 1e-6))
+WIDE = NegativeControl("builtin:small", flags(Estimate(0.06, 0.01, 0.15), 0.4))
+
+
+def audit(
+    p_value: float = 0.001,
+    *,
+    baseline: BlindBaseline | None = ALIKE,
+    control: NegativeControl | None = None,
+    rate: Estimate = HIGH,
+    score: str = "mid_pit",
+    unseen: bool = True,
+) -> Audit:
+    zeros = np.zeros(1)
+    calibration = Calibration("fresh", 200, 0.05, zeros, zeros, flags(rate, p_value), 3, 0.3, control=control)
+    nothing = Distribution(math.nan, math.nan, {})
+    summary = ScoreSummary(score, 100, 100, nothing, {}, calibration=calibration if unseen else None)
+    return Audit(
+        kind="audit",
+        model="some/model",
+        benchmark="humaneval",
+        samples=(Sample("a", "x"),),
+        values={score: zeros},
+        reasons={score: (None,)},
+        summaries=(summary,),
+        primary=score,
+        blind=baseline,
+        blind_compares="this benchmark and the unseen text" if baseline else "",
+    )
+
+
+@pytest.mark.parametrize(("p_value", "verdict"), [(0.05, Verdict.CONTAMINATED), (0.051, Verdict.NO_EVIDENCE)])
+def test_the_p_value_of_the_flagged_share_decides_where_texts_are_alike(p_value: float, verdict: Verdict):
+    decision = audit(p_value).decision()
+    assert (decision.verdict, decision.reason) == (verdict, None)
+    assert "20\u00a0% of humaneval is flagged" in decision.explanation
+    assert "where 5\u00a0% is chance" in decision.explanation
+
+
+@pytest.mark.parametrize(
+    ("case", "reason"),
+    [
+        (audit(unseen=False), Undecided.NO_UNSEEN_TEXT),
+        (audit(score="loss"), Undecided.UNFIT_SCORE),
+        (audit(rate=FEW), Undecided.TOO_FEW),
+        (audit(baseline=None), Undecided.NOT_MEASURED),
+        (audit(baseline=BlindBaseline(None, None, False, (), "9 texts")), Undecided.NOT_MEASURED),
+        (audit(baseline=DIFFERENT), Undecided.NOT_MEASURED),
+        (audit(baseline=blind(0.62, 0.48, 0.74)), Undecided.TOO_FEW),
+        (audit(baseline=blind(0.52, math.nan, math.nan)), Undecided.TOO_FEW),
+        (audit(baseline=DIFFERENT, control=STEEP), Undecided.CONTROL_NOT_FLAT),
+        (audit(baseline=DIFFERENT, control=WIDE), Undecided.CONTROL_NOT_FLAT),
+        (audit(baseline=ALIKE, control=STEEP), Undecided.CONTROL_NOT_FLAT),
+    ],
+)
+def test_what_was_not_measured_or_differs_leaves_the_question_open(case: Audit, reason: Undecided):
+    decision = case.decision()
+    assert (decision.verdict, decision.reason) == (Verdict.CANNOT_TELL, reason)
+    assert decision.explanation.endswith(".")
+
+
+@pytest.mark.parametrize(
+    ("baseline", "control"), [(DIFFERENT, FLAT), (None, FLAT), (ALIKE, WIDE)], ids=["differ", "no baseline", "alike"]
+)
+def test_a_flat_control_permits_a_verdict_on_texts_that_differ(
+    baseline: BlindBaseline | None, control: NegativeControl
+):
+    assert audit(baseline=baseline, control=control).decision().verdict is Verdict.CONTAMINATED
+
+
+def test_a_control_is_flat_if_its_whole_interval_is_within_the_margin_of_chance():
+    assert [control.is_flat for control in (FLAT, STEEP, WIDE)] == [True, False, False]
+
+
+def test_a_control_without_an_interval_is_not_flat():
+    assert not NegativeControl("builtin:small", flags(FEW, 0.5)).is_flat
+
+
+def test_a_narrower_margin_asks_more_of_a_control():
+    assert not NegativeControl("builtin:small", FLAT.flagged, margin=0.02).is_flat

@@ -45,6 +45,26 @@ class Sample:
     metadata: Mapping[str, object] = field(default_factory=dict)
 
 
+@dataclass(frozen=True, slots=True)
+class SamplePair:
+    """One bug: the text after its fix and the text before.
+
+    Both samples have the id, language, group and metadata of the bug.
+
+    Attributes:
+        fixed: the text after the fix.
+        buggy: the text with the bug.
+    """
+
+    fixed: Sample
+    buggy: Sample
+
+    @property
+    def id(self) -> str:
+        """Return the id of the bug."""
+        return self.fixed.id
+
+
 class Verdict(StrEnum):
     """Answer to the question whether a benchmark was in the training data of a model; the same in every command."""
 

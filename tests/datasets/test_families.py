@@ -5,6 +5,7 @@ import json
 import pytest
 
 from assay import load
+from assay.datasets import DataSelection, read_pairs
 from assay.errors import DataError
 
 HUMANEVAL = {"task_id": "HumanEval/3", "prompt": "def f():\n", "canonical_solution": "    pass\n", "entry_point": "f",
@@ -231,3 +232,53 @@ def test_a_patch_that_is_not_utf8_is_read_and_noted(written):
     dataset = load("bugsinpy", data=root)
     assert "pl\xfcs" in dataset.samples[0].text
     assert dataset.notes == ("bugs/1/bug_patch.txt: not UTF-8, read as Latin-1",)
+
+
+def test_quixbugs_pairs_lose_the_package_line_that_names_the_side(written):
+    written(b"package java_programs;\nclass GCD { bug }\n", "java_programs/GCD.java")
+    written(b"package correct_java_programs;\nclass GCD { fix }\n", "correct_java_programs/GCD.java")
+    written(b"def gcd(): bug\n", "python_programs/gcd.py")
+    written(b"def gcd(): fix\n", "correct_python_programs/gcd.py")
+    root = written(b"def test_gcd(): ...\n", "python_programs/gcd_test.py").parents[1]
+    pairs = read_pairs("quixbugs", DataSelection(data=root)).pairs
+    assert [(pair.id, pair.fixed.text, pair.buggy.text) for pair in pairs] == [
+        ("java_programs/GCD.java", "class GCD { fix }\n", "class GCD { bug }\n"),
+        ("python_programs/gcd.py", "def gcd(): fix\n", "def gcd(): bug\n"),
+    ]
+    assert {pair.fixed.group for pair in pairs} == {"gcd"}
+    assert [pair.fixed.language for pair in pairs] == ["java", "python"]
+
+
+def test_humaneval_java_pairs_come_from_two_folders(written):
+    written(b"package humaneval.correct;\n\nclass ADD { fix }\n", "humaneval/correct/ADD.java")
+    root = written(b"package humaneval.buggy;\n\nclass ADD { bug }\n", "humaneval/buggy/ADD.java").parents[2]
+    (pair,) = read_pairs("humaneval-java", DataSelection(data=root)).pairs
+    assert (pair.id, pair.fixed.text, pair.buggy.text) == ("ADD", "\nclass ADD { fix }\n", "\nclass ADD { bug }\n")
+
+
+def test_debugbench_files_name_language_and_kind(written):
+    row = {"slug": "two-sum", "oracle_code": "fix", "buggy_code": "bug", "level": "easy"}
+    root = written(json.dumps([row, row]).encode(), "benchmark/python3_missing colons.json").parents[1]
+    pairs = read_pairs("debugbench", DataSelection(data=root)).pairs
+    assert [pair.id for pair in pairs] == ["python3_missing colons#0", "python3_missing colons#1"]
+    sample = pairs[0].fixed
+    assert (sample.text, pairs[0].buggy.text, sample.group, sample.language) == ("fix", "bug", "two-sum", "python")
+    assert sample.metadata["subtype"] == "missing colons"
+
+
+def test_every_bug_benchmark_gives_pairs_of_the_same_bugs(jsonl):
+    row = {"instance_id": "i", "repo": "r", "patch": PATCH}
+    pair = read_pairs("swe-bench-verified", DataSelection(data=jsonl([row]))).pairs[0]
+    assert (pair.fixed.text, pair.buggy.text) == ("before\nplus\nafter\n", "before\nminus\nafter\n")
+    assert pair.fixed.id == pair.buggy.id == pair.id == "i"
+
+
+def test_a_table_with_both_columns_gives_pairs(jsonl):
+    path = jsonl([{"id": "b", "fixed": "two", "buggy": "one", "language": "c"}])
+    pair = read_pairs(path).pairs[0]
+    assert (pair.id, pair.fixed.text, pair.buggy.text, pair.fixed.language) == ("b", "two", "one", "c")
+
+
+def test_a_benchmark_without_bugs_is_refused_by_name(jsonl):
+    with pytest.raises(DataError, match="humaneval has no buggy side; expected a bug benchmark"):
+        read_pairs("humaneval", DataSelection(data=jsonl([{"task_id": "a", "prompt": "", "canonical_solution": "x"}])))

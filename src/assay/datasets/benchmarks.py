@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from difflib import get_close_matches
 from pathlib import Path
 
-from assay.datasets.families import apps, bigcodebench, bugs, humaneval, mbpp, membership
+from assay.datasets.families import apps, bigcodebench, bugs, humaneval, mbpp, membership, programs
 from assay.datasets.families.selection import Selection
 from assay.datasets.hub import HubPart
 from assay.datasets.sources import Note, SourceRow
@@ -74,6 +74,7 @@ _BUG_PARTS = {
     "fix": "the fix lines alone",
     "buggy": "the buggy side of the patch: context and buggy lines",
 }
+_PROGRAM_PARTS = {"full": "the program after the fix", "buggy": "the program with the bug"}
 _BUG_TEXT = "fixed side of the human patch: context and fix lines, hunk by hunk, an empty line between two"
 
 
@@ -344,6 +345,70 @@ _TABLE = (
         columns=("instance_id", "repo", "patch"),
         samples=bugs.swe_bench,
         hub=lambda selection: (HubPart("princeton-nlp/SWE-bench_Lite", split=selection.split or "test"),),
+    ),
+    BenchmarkInfo(
+        name="swe-bench-verified",
+        title="SWE-bench Verified",
+        paper="Jimenez et al. 2024, SWE-bench; 500 tasks checked by people (OpenAI 2024)",
+        url="https://www.swebench.com/verified.html",
+        hub_id="princeton-nlp/SWE-bench_Verified",
+        licence="MIT for the benchmark's code (patches under the licences of their projects)",
+        text=_BUG_TEXT,
+        parts=_BUG_PARTS,
+        group="the repository",
+        files=("SWE-bench_Verified*",),
+        columns=("instance_id", "repo", "patch"),
+        samples=bugs.swe_bench,
+        hub=lambda selection: (HubPart("princeton-nlp/SWE-bench_Verified", split=selection.split or "test"),),
+    ),
+    BenchmarkInfo(
+        name="quixbugs",
+        title="QuixBugs",
+        paper="Lin et al. 2017, QuixBugs: A Multi-Lingual Program Repair Benchmark Set",
+        url="https://github.com/jkoppel/QuixBugs",
+        hub_id=None,
+        licence="MIT",
+        text="the program after the fix; in Java without its package line, which names the side",
+        parts=_PROGRAM_PARTS,
+        group="the program, in both languages",
+        files=("python_programs/<program>.py", "*.jsonl*"),
+        columns=("id", "fixed", "buggy", "group"),
+        samples=programs.quixbugs,
+        languages=("python", "java"),
+        folders=programs.quixbugs_folders,
+    ),
+    BenchmarkInfo(
+        name="humaneval-java",
+        title="HumanEval-Java",
+        paper="Jiang et al. 2023, Impact of Code Language Models on Automated Program Repair",
+        url="https://github.com/ASSERT-KTH/human-eval-java",
+        hub_id=None,
+        licence="none stated",
+        text="the program after the fix, without its package line, which names the side",
+        parts=_PROGRAM_PARTS,
+        group="the class",
+        files=("src/main/java/humaneval/buggy/<class>.java",),
+        columns=("group", "fixed", "buggy"),
+        samples=programs.humaneval_java,
+        languages=("java",),
+        folders=programs.humaneval_java_folders,
+    ),
+    BenchmarkInfo(
+        name="debugbench",
+        title="DebugBench",
+        paper="Tian et al. 2024, DebugBench: Evaluating Debugging Capability of Large Language Models",
+        url="https://github.com/thunlp/DebugBench",
+        hub_id="Rtian/DebugBench",
+        licence="Apache-2.0",
+        text="a posted solution, before a bug was put into it",
+        parts=_PROGRAM_PARTS,
+        group="the LeetCode task, in all languages",
+        files=("benchmark/<language>_<kind>.json", "*.jsonl*"),
+        columns=("oracle_code|solution|fixed", "buggy_code|buggy", "slug|group"),
+        samples=programs.debugbench,
+        languages=("cpp", "java", "python"),
+        hub=_hub_data_set("Rtian/DebugBench"),
+        folders=programs.debugbench_folders,
     ),
 )
 

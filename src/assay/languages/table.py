@@ -24,7 +24,7 @@ PYTHON = Language(
     name="python",
     title="Python",
     suffixes=(".py", ".pyi"),
-    aliases=("py",),
+    aliases=("py", "python3"),
     lexical=LexicalRules(
         Marks(hashes=True, triple_double=True, triple_single=True, fields=True),
         reserved=_words(

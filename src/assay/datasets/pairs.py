@@ -1,0 +1,60 @@
+"""Pairs of a fixed and a buggy text, from a bug benchmark or from any table."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from assay.datasets.benchmarks import benchmark, is_benchmark, list_benchmarks
+from assay.datasets.dataset import Dataset
+from assay.datasets.loading import DataSelection, read_dataset
+from assay.errors import DataError
+from assay.types import Sample, SamplePair
+
+FIXED, BUGGY = "fixed", "buggy"
+"""Columns of a table that is not a named benchmark."""
+
+
+@dataclass(frozen=True, slots=True)
+class PairedDataset:
+    """Both sides of every bug, in the order of their source.
+
+    Attributes:
+        fixed: the texts after the fix.
+        buggy: the texts with the bug, in the same order.
+    """
+
+    fixed: Dataset
+    buggy: Dataset
+
+    @property
+    def pairs(self) -> Sequence[SamplePair]:
+        """Return one pair for each bug."""
+        return tuple(map(SamplePair, self.fixed.samples, self.buggy.samples))
+
+
+def read_pairs(name_or_path: str | Path, selection: DataSelection | None = None) -> PairedDataset:
+    """Read both sides of a bug benchmark, or of a table with the columns `fixed` and `buggy`.
+
+    A side may be empty: a fix that only adds lines has no buggy lines of its own.
+
+    Raises:
+        UnknownBenchmark: neither a benchmark nor a path.
+        DataError: the benchmark has no buggy side, or the data cannot be read; one line.
+    """
+    chosen = selection or DataSelection()
+    if is_benchmark(str(name_or_path)):
+        info = benchmark(str(name_or_path))
+        if BUGGY not in info.parts:
+            names = ", ".join(each.name for each in list_benchmarks() if BUGGY in each.parts)
+            raise DataError(f"{info.name} has no buggy side; expected a bug benchmark ({names}) or a table")
+        sides = replace(chosen, part=None), replace(chosen, part=BUGGY)
+    else:
+        sides = replace(chosen, text=FIXED), replace(chosen, text=BUGGY)
+    fixed, buggy = (read_dataset(name_or_path, side) for side in sides)
+    return PairedDataset(fixed, replace(buggy, samples=_in_order(buggy.samples, fixed.samples)))
+
+
+def _in_order(samples: Sequence[Sample], leading: Sequence[Sample]) -> tuple[Sample, ...]:
+    """Return samples in the order of the ids of others."""
+    by_id = {sample.id: sample for sample in samples}
+    return tuple(by_id[sample.id] for sample in leading)

@@ -25,6 +25,7 @@ EXTRAS = {
     "tokenizers": "hf",
     "accelerate": "hf",
     "peft": "hf",
+    "gguf": "gguf",
     "pandas": "pandas",
     "datasets": "hub",
     "fastapi": "serve",

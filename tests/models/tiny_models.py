@@ -52,12 +52,14 @@ TEXTS = [
 """Among them: nothing, one token, two tokens, a text longer than the tiny contexts, and one text twice."""
 
 
-def byte_tokenizer(template: str | None = None, *, specials: bool = True) -> PreTrainedTokenizerFast:
-    """One token a byte; `template` says what the tokenizer itself puts around a text."""
+def byte_tokenizer(
+    template: str | None = None, *, specials: bool = True, merges: tuple[tuple[str, str], ...] = ()
+) -> PreTrainedTokenizerFast:
+    """One token a byte, and one for each merge; `template` says what the tokenizer itself puts around a text."""
     names = SPECIALS if specials else []
     letters = sorted(pre_tokenizers.ByteLevel.alphabet())
-    vocabulary = {token: index for index, token in enumerate(names + letters)}
-    tokenizer = Tokenizer(models.BPE(vocab=vocabulary, merges=[]))
+    vocabulary = {token: index for index, token in enumerate(names + letters + ["".join(pair) for pair in merges])}
+    tokenizer = Tokenizer(models.BPE(vocab=vocabulary, merges=list(merges)))
     tokenizer.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False, use_regex=False)
     tokenizer.decoder = decoders.ByteLevel()
     if template is not None:

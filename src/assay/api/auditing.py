@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
-from assay.api.manifest import Stopwatch, manifest
+from assay.api.manifest import Stopwatch, file_note, manifest
 from assay.api.opening import Opener
 from assay.api.progress import progress_bar, warn
 from assay.api.scores import Scores
@@ -57,7 +57,7 @@ def audit(
     """Audit a model for a benchmark: scores of every sample, and what follows from them.
 
     Args:
-        model: `builtin:small`, a folder, a hub id, `vllm:ID` or `openai:MODEL@URL`.
+        model: `builtin:small`, a folder, a hub id, a GGUF file, `vllm:ID` or `openai:MODEL@URL`.
         benchmark: what is audited.
         unseen: text of the same kind that the model has certainly not seen; it calibrates every score.
         calibration: instead of `unseen`, a file that `assay.calibrate` wrote.
@@ -92,6 +92,8 @@ def audit(
     dataset, fresh, lessons = _dataset(benchmark), _optional(unseen), _optional(labelled)
     unseen_scores = None if calibration is None else UnseenScores.load(Path(calibration))
     plan, notes = selection.plan(model, Opener(settings or ModelSettings(), cache))
+    if note := file_note(plan):
+        notes = (*notes, note)
     _check_primary(primary, plan)
     if unseen_scores is not None:
         unseen_scores.check(plan, Path(str(calibration)))

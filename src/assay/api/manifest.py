@@ -10,9 +10,11 @@ from pathlib import Path
 
 from assay import __version__
 from assay.datasets import Dataset
+from assay.models import gguf_of
+from assay.scores import ModelRole
 from assay.scoring import Plan
 
-PACKAGES = ("torch", "transformers", "tokenizers", "numpy", "scipy", "scikit-learn")
+PACKAGES = ("torch", "transformers", "tokenizers", "gguf", "numpy", "scipy", "scikit-learn")
 
 
 class Stopwatch:
@@ -36,7 +38,10 @@ def manifest(plan: Plan, dataset: Dataset, watch: Stopwatch, settings: Mapping[s
         "python": platform.python_version(),
         "platform": f"{platform.system()} {platform.machine()}",
         "packages": {name: installed for name in PACKAGES if (installed := _version(name))},
-        "models": {role: {"name": name, "digest": digest} for role, (name, digest) in plan.digests.items()},
+        "models": {
+            role: {"name": name, "digest": digest} | _file_facts(plan, role)
+            for role, (name, digest) in plan.digests.items()
+        },
         "data": {
             "name": dataset.name,
             "source": dataset.source,
@@ -48,6 +53,23 @@ def manifest(plan: Plan, dataset: Dataset, watch: Stopwatch, settings: Mapping[s
         "began": watch.began.isoformat(timespec="seconds"),
         "seconds": watch.seconds,
     }
+
+
+def file_note(plan: Plan) -> str | None:
+    """Return one sentence on a target that comes from a quantised file; None for any other."""
+    facts = _file_facts(plan, "target")
+    if not facts:
+        return None
+    return (
+        f"The model is the file {facts['file']} (quantisation {facts['quantization']}, SHA-256 {facts['sha256']}): "
+        "scores are those of the quantised weights."
+    )
+
+
+def _file_facts(plan: Plan, role: ModelRole) -> dict[str, str]:
+    """Return name, digest and quantisation of the file that a model comes from; nothing for any other model."""
+    file = gguf_of(plan.models.get(role, plan.generator))
+    return {} if file is None else file.facts()
 
 
 def _version(package: str) -> str | None:

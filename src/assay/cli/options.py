@@ -16,7 +16,7 @@ DATA = "Data"
 SCORES = "Scores"
 OUTPUT = "Output"
 
-MODEL_HELP = "builtin:small, a folder, a Hugging Face id, vllm:ID, or openai:MODEL@URL."
+MODEL_HELP = "builtin:small, a folder, a Hugging Face id, a GGUF file, vllm:ID, or openai:MODEL@URL."
 ModelName = Annotated[str, typer.Argument(metavar="MODEL", help=MODEL_HELP, show_default=False)]
 
 

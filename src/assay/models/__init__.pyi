@@ -8,6 +8,7 @@ from .digest import combined as combined
 from .digest import files_digest as files_digest
 from .digest import tokenizer_digest as tokenizer_digest
 from .generation_cache import cached_generator as cached_generator
+from .gguf_file import gguf_of as gguf_of
 from .loading import DTYPE_ARGUMENT as DTYPE_ARGUMENT
 from .loading import DTYPES as DTYPES
 from .loading import Checkpoint as Checkpoint

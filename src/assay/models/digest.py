@@ -19,10 +19,10 @@ _CONTENT_NAME = re.compile(r"[0-9a-f]{64}")
 
 def files_digest(folders: Iterable[Path]) -> str:
     """SHA-256 of weights, configurations and code by content; where the files lie does not matter."""
-    files = [file for folder in folders for file in _files(folder)]
+    files = [pair for folder in folders for pair in _files(folder)]
     with ThreadPoolExecutor(4) as pool:  # hashing lets go of the interpreter's lock
-        digests = list(pool.map(_file_digest, files))
-    return combined([[file.name, digest] for file, digest in zip(files, digests, strict=True)])
+        digests = list(pool.map(file_digest, [file for _, file in files]))
+    return combined([[name, digest] for (name, _), digest in zip(files, digests, strict=True)])
 
 
 def tokenizer_digest(tokenizer: "PreTrainedTokenizerBase") -> str:
@@ -45,17 +45,24 @@ def model_digest(folders: Iterable[Path], tokenizer: "PreTrainedTokenizerBase", 
     return combined([DEFINITIONS, files_digest(folders), tokenizer_digest(tokenizer), dict(settings)])
 
 
-def _files(folder: Path) -> list[Path]:
-    """Configuration, the checkpoint's own code, and weights; of two formats of these, the one transformers loads."""
+def _files(folder: Path) -> list[tuple[str, Path]]:
+    """Name and path of configuration, own code and weights; of two formats of these, the one transformers loads.
+
+    A model in a single file has no name that belongs to it.
+    """
+    if folder.is_file():
+        return [("", folder)]
     configs = [file for name in ("config.json", "adapter_config.json") if (file := folder / name).is_file()]
     configs += sorted(folder.glob("*.py"))
     for pattern in ("*.safetensors", "*.bin"):
         if weights := sorted(folder.glob(pattern)):
-            return configs + weights
-    return configs
+            configs += weights
+            break
+    return [(file.name, file) for file in configs]
 
 
-def _file_digest(file: Path) -> str:
+def file_digest(file: Path) -> str:
+    """Return the SHA-256 of a file's content."""
     target = file.resolve().name
     if file.is_symlink() and _CONTENT_NAME.fullmatch(target):
         return target  # the hub's cache names large files by their SHA-256: no need to read them

@@ -46,11 +46,16 @@ class TextEncoder:
     text, and whether the model expects the text to end there says nothing about the text.
     """
 
-    def __init__(self, tokenizer: PreTrainedTokenizerBase, *, bos: Bos = "auto") -> None:
+    def __init__(
+        self, tokenizer: PreTrainedTokenizerBase, *, bos: Bos = "auto", rows: int | None = None, name: str = "model"
+    ) -> None:
         """Find out what the tokenizer adds.
 
         Args:
             tokenizer: any tokenizer of transformers.
+            rows: token ids that the model has embeddings of; None where there is no model. Some tokenizers have a few
+                more, which no ordinary text contains.
+            name: the user's name for the model.
             bos: "auto" keeps what the tokenizer itself puts before a text; "always" puts BOS there (EOS where
                 there is none) if the tokenizer puts nothing; "never" puts nothing there.
 
@@ -62,13 +67,19 @@ class TextEncoder:
             raise ModelError(f"bos {bos!r}: expected one of {', '.join(get_args(Bos))}")
         self.tokenizer = tokenizer
         self.bos = bos
+        self.rows = rows
+        self.name = name
         added = _specials_before(tokenizer)
         if bos == "always" and not added:
             added = (beginning(tokenizer),)
         self.prefix: tuple[int, ...] = () if bos == "never" else added
 
     def encode(self, texts: Sequence[str]) -> list[Encoded]:
-        """Token sequences of texts. Lone surrogates, which no tokenizer takes, count as U+FFFD."""
+        """Token sequences of texts. Lone surrogates, which no tokenizer takes, count as U+FFFD.
+
+        Raises:
+            ModelError: a text contains a token that the model has no embedding of.
+        """
         if not texts:
             return []
         fast = self.tokenizer.is_fast
@@ -85,6 +96,13 @@ class TextEncoder:
         return [self._encoded(row, places) for row, places in zip(ids, offsets, strict=True)]
 
     def _encoded(self, ids: Sequence[int], offsets: Sequence[tuple[int, int]]) -> Encoded:
+        if self.rows is not None and max(ids, default=0) >= self.rows:
+            token = next(token for token in ids if token >= self.rows)
+            raise ModelError(
+                f"{self.name}: a text contains {self.tokenizer.convert_ids_to_tokens(token)!r}, token {token} of the "
+                f"tokenizer, and the model has {self.rows} embeddings: expected the model's own tokenizer, or texts "
+                "without that token"
+            )
         before = len(self.prefix)
         places = np.full((before + len(ids), 2), NO_OFFSET, np.int32)
         places[before:] = np.array(offsets, np.int32).reshape(-1, 2)

@@ -4,8 +4,9 @@ import importlib.util
 import json
 import warnings
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext, redirect_stderr
 from dataclasses import dataclass
+from io import StringIO
 from pathlib import Path
 from typing import Any, cast
 
@@ -15,13 +16,15 @@ from transformers import (
     AutoConfig,
     AutoModelForCausalLM,
     AutoTokenizer,
+    PretrainedConfig,
     PreTrainedModel,
     PreTrainedTokenizerBase,
 )
 from transformers.utils import logging as transformers_logging
 from transformers.utils.hub import cached_file
 
-from assay.errors import MissingExtra, ModelError
+from assay.errors import MissingExtra, ModelError, require
+from assay.models.gguf_file import GgufFile, is_gguf, locate_gguf, read_gguf
 from assay.models.names import located
 from assay.models.settings import ModelSettings
 
@@ -53,26 +56,28 @@ class Checkpoint:
         name: what the user called it.
         model: in evaluation mode, on its device or devices.
         tokenizer: its tokenizer.
-        folders: where its files lie: the base model's, then the adapter's if there is one.
+        folders: where its files lie: the base model's (a folder, or one GGUF file), then the adapter's if there is one.
+        gguf: the GGUF file that it came from.
     """
 
     name: str
     model: PreTrainedModel
     tokenizer: PreTrainedTokenizerBase
     folders: tuple[Path, ...]
+    gguf: GgufFile | None = None
 
 
 def load_checkpoint(name: str, settings: ModelSettings = ModelSettings()) -> Checkpoint:  # noqa: B008  frozen
-    """Load a built-in model, a model folder or a hub id. A folder never opens a network connection.
+    """Load a built-in model, a model folder, a GGUF file or a hub id. A folder or file opens no network connection.
 
     Args:
-        name: `builtin:NAME`, a folder or a hub id; a folder with an adapter_config.json is an adapter and names its
-            own base model.
+        name: `builtin:NAME`, a folder, a hub id, `PATH.gguf` or `hub-id:FILE.gguf`; a folder with an
+            adapter_config.json is an adapter and names its own base model.
         settings: how to load it; what concerns texts (windows, batches, BOS) does not matter here.
 
     Raises:
         ModelError: anything about the name, the files, the dtype or the device that does not work.
-        MissingExtra: an adapter without peft, or several devices without accelerate.
+        MissingExtra: an adapter without peft, several devices without accelerate, or a GGUF file without gguf.
     """
     device = resolve_device(settings.device)
     if settings.dtype != "auto" and settings.dtype not in DTYPES:
@@ -80,32 +85,75 @@ def load_checkpoint(name: str, settings: ModelSettings = ModelSettings()) -> Che
     base, adapter = located(name), settings.adapter
     if adapter is None and (Path(base) / "adapter_config.json").is_file():
         base, adapter = _base_of_adapter(Path(base)), base
-    check_folder(base)
-    if adapter is None or _has_no(Path(adapter), VOCABULARIES):
-        check_vocabulary(base)
-    common: dict[str, Any] = {
-        "trust_remote_code": settings.trust_remote_code,
-        "local_files_only": Path(base).is_dir(),
-    }
-    if settings.revision is not None and not Path(base).is_dir():
-        common["revision"] = settings.revision
+    gguf = _open_gguf(base, settings, device) if is_gguf(base) else None
+    if gguf is None:
+        check_folder(base)
+        if adapter is None or _has_no(Path(adapter), VOCABULARIES):
+            check_vocabulary(base)
+    source = base if gguf is None else str(gguf.path.parent)
+    common = source_arguments(source, gguf, settings)
     with quiet(), one_line(name):
-        config = AutoConfig.from_pretrained(base, **common)
-        tokenizer = _load_tokenizer(base, adapter, common)
-        model = _load_weights(base, common | _weight_arguments(settings, device) | {"config": config})
-        folders = [_folder_of(base, common)]
+        config = AutoConfig.from_pretrained(source, **common)
+        if gguf is not None:
+            _check_positions(gguf, config)
+        tokenizer = _load_tokenizer(source, adapter, common)
+        model = _load_weights(source, common | _weight_arguments(settings, device, gguf) | {"config": config})
+        folders = [_folder_of(base, common) if gguf is None else gguf.path]
         if adapter is not None:
             model = _with_adapter(model, adapter)
             folders.append(_folder_of(adapter, {}, file="adapter_config.json"))
         if settings.device not in DEVICE_MAPS:
             model = model.to(device)
-    return Checkpoint(name, model.eval(), tokenizer, tuple(folders))
+    return Checkpoint(name, model.eval(), tokenizer, tuple(folders), gguf)
 
 
-def _weight_arguments(settings: ModelSettings, device: torch.device) -> dict[str, Any]:
+def source_arguments(source: str, gguf: GgufFile | None, settings: ModelSettings) -> dict[str, Any]:
+    """Return the arguments of every from_pretrained that say where the files are and what they may do."""
+    local = Path(source).is_dir()
+    arguments: dict[str, Any] = {"trust_remote_code": settings.trust_remote_code, "local_files_only": local}
+    if settings.revision is not None and not local:
+        arguments["revision"] = settings.revision
+    if gguf is not None:
+        arguments["gguf_file"] = gguf.path.name
+    return arguments
+
+
+def _open_gguf(name: str, settings: ModelSettings, device: torch.device) -> GgufFile:
+    """Locate a GGUF file, read its head, and check that its weights fit into memory."""
+    require("gguf", "accelerate", purpose=f"model {name!r}")
+    gguf = read_gguf(locate_gguf(name, settings.revision))
+    dtype = _gguf_dtype(settings, device)
+    gguf.check_memory(dtype.itemsize, str(dtype).removeprefix("torch."))
+    return gguf
+
+
+def _check_positions(gguf: GgufFile, config: PretrainedConfig) -> None:
+    """Check that scaled rotary positions have reached the configuration; transformers drops most of them silently.
+
+    Raises:
+        ModelError: they have not: every probability would be wrong.
+    """
+    rope = getattr(config, "rope_parameters", None) or getattr(config, "rope_scaling", None) or {}
+    if gguf.rope_scaling and rope.get("rope_type", rope.get("type", "default")) == "default":
+        raise ModelError(
+            f"{gguf.path}: rotary positions are scaled ({gguf.rope_scaling}), which transformers does not read from a "
+            f"GGUF file: expected the model's own folder or hub id"
+        )
+
+
+def _gguf_dtype(settings: ModelSettings, device: torch.device) -> torch.dtype:
+    """Return the number format of dequantised weights; a GGUF file states none of its own."""
+    return DTYPES.get(settings.dtype, torch.float32 if device.type == "cpu" else torch.bfloat16)
+
+
+def _weight_arguments(settings: ModelSettings, device: torch.device, gguf: GgufFile | None) -> dict[str, Any]:
     """Return the arguments of from_pretrained that concern weights alone."""
     dtype = torch.float32 if settings.dtype == "auto" and device.type == "cpu" else DTYPES.get(settings.dtype, "auto")
     arguments: dict[str, Any] = {DTYPE_ARGUMENT: dtype}
+    if gguf is not None:
+        arguments[DTYPE_ARGUMENT] = _gguf_dtype(settings, device)
+        if hasattr(transformers, "GgufConfig"):  # otherwise new versions fetch kernels and keep some weights packed
+            arguments["quantization_config"] = transformers.GgufConfig(dequantize=True)
     if settings.attention is not None:
         arguments["attn_implementation"] = settings.attention
     if settings.device in DEVICE_MAPS:
@@ -115,7 +163,10 @@ def _weight_arguments(settings: ModelSettings, device: torch.device) -> dict[str
 
 def _load_weights(name: str, arguments: dict[str, Any]) -> Any:  # noqa: ANN401  transformers types its methods partly
     """Load the network; weights that the files lack would be random numbers, so they are refused."""
-    loaded: Any = AutoModelForCausalLM.from_pretrained(name, output_loading_info=True, **arguments)
+    # transformers shows a bar while it dequantises, whatever its settings for bars are
+    silence = redirect_stderr(StringIO()) if "gguf_file" in arguments else nullcontext()
+    with silence:
+        loaded: Any = AutoModelForCausalLM.from_pretrained(name, output_loading_info=True, **arguments)
     model, report = loaded
     if report["missing_keys"]:
         examples = ", ".join(sorted(report["missing_keys"])[:3])

@@ -9,7 +9,7 @@ BUILTIN_PREFIX = "builtin:"
 SERVER_PREFIXES = ("openai:", "openai-chat:")
 VLLM_PREFIX = "vllm:"
 PREFIXES = tuple(prefix.removesuffix(":") for prefix in (BUILTIN_PREFIX, *SERVER_PREFIXES, VLLM_PREFIX))
-KINDS = "builtin:NAME, a model folder or a Hugging Face id"
+KINDS = "builtin:NAME, a model folder, a Hugging Face id or a GGUF file"
 
 
 def is_remote(name: str) -> bool:

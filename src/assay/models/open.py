@@ -1,4 +1,4 @@
-"""One string → a model: `builtin:small`, a folder, a hub id, `vllm:ID`, or `openai:MODEL@URL`.
+"""One string → a model: `builtin:small`, a folder, a hub id, a GGUF file, `vllm:ID`, or `openai:MODEL@URL`.
 
 Other distributions add prefixes through entry points of the group `assay.models`.
 """
@@ -37,9 +37,10 @@ def open_model(
     """Open a model by name. Its type says what it can do.
 
     Args:
-        name: `builtin:small` (ships with assay), a folder as save_pretrained writes it, a hub id, `vllm:ID` (extra
-            `vllm`), `openai:MODEL@http://host:port/v1` for the end point /completions of an OpenAI-compatible server,
-            or `openai-chat:…` for its /chat/completions, or the prefix of a plug-in, a colon and what it takes.
+        name: `builtin:small` (ships with assay), a folder as save_pretrained writes it, a hub id, `PATH.gguf` or
+            `hub-id:FILE.gguf` (extra `gguf`), `vllm:ID` (extra `vllm`), `openai:MODEL@http://host:port/v1` for the end
+            point /completions of an OpenAI-compatible server, `openai-chat:…` for its /chat/completions, or the prefix
+            of a plug-in, a colon and what it takes.
         settings: how to open it.
         changes: single settings by name, for example `device="cuda"`.
 
@@ -72,7 +73,7 @@ def open_local(name: str, settings: ModelSettings = DEFAULTS, **changes: object)
     """Open a model from its weights, through transformers.
 
     Args:
-        name: `builtin:small` (ships with assay), a folder as save_pretrained writes it, or a hub id.
+        name: `builtin:small` (ships with assay), a folder as save_pretrained writes it, a hub id, or a GGUF file.
         settings: how to open it.
         changes: single settings by name.
 

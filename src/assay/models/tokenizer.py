@@ -2,7 +2,6 @@
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
@@ -10,8 +9,10 @@ from transformers import AutoTokenizer, PreTrainedTokenizerBase
 
 from assay.models.digest import tokenizer_digest
 from assay.models.encoding import TextEncoder
-from assay.models.loading import check_place, check_vocabulary, one_line, quiet
+from assay.models.gguf_file import is_gguf, locate_gguf, read_gguf
+from assay.models.loading import check_place, check_vocabulary, one_line, quiet, source_arguments
 from assay.models.names import located
+from assay.models.settings import ModelSettings
 
 BATCH = 256
 
@@ -49,16 +50,17 @@ def open_tokenizer(name: str, *, revision: str | None = None, trust_remote_code:
     Raises:
         ModelError: no such model, or no tokenizer in it.
     """
-    source = located(name)
-    check_place(source)
-    check_vocabulary(source)
-    local = Path(source).is_dir()
+    source, gguf = located(name), None
+    if is_gguf(source):
+        gguf = read_gguf(locate_gguf(source, revision))
+        source = str(gguf.path.parent)
+    else:
+        check_place(source)
+        check_vocabulary(source)
+    settings = ModelSettings(revision=revision, trust_remote_code=trust_remote_code)
     with quiet(), one_line(name):
         loaded: PreTrainedTokenizerBase = AutoTokenizer.from_pretrained(
-            source,
-            revision=None if local else revision,
-            local_files_only=local,
-            trust_remote_code=trust_remote_code,
+            source, **source_arguments(source, gguf, settings)
         )
         encoder = TextEncoder(loaded)
     return Tokenizer(name, tokenizer_digest(loaded), 1 + max(loaded.get_vocab().values()), encoder)

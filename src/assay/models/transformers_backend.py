@@ -84,16 +84,13 @@ class TransformersModel:
         self.context = context_length(checkpoint, settings.max_length)
         self.stride = resolve_stride(settings.stride, self.context)
         try:
-            self.encoder = TextEncoder(checkpoint.tokenizer, bos=settings.bos)
+            rows = len(embedding(checkpoint.model))
+            self.encoder = TextEncoder(checkpoint.tokenizer, name=self.name, bos=settings.bos, rows=rows)
             self.forward = Forward(checkpoint.model)
         except ModelError as error:
             raise ModelError(f"{self.name}: {error}") from error
         if len(self.encoder.prefix) >= self.context:
             raise ModelError(f"{self.name}: a context of {self.context} holds nothing beside the special tokens")
-        largest = max(checkpoint.tokenizer.get_vocab().values(), default=-1)
-        rows = len(embedding(checkpoint.model))
-        if largest >= rows:
-            raise ModelError(f"{self.name}: the tokenizer has token ids up to {largest}, the model {rows} embeddings")
         default = CPU_BATCH_TOKENS if checkpoint.model.device.type == "cpu" else GPU_BATCH_TOKENS
         self.budget = TokenBudget(default if settings.batch_tokens is None else settings.batch_tokens)
 

@@ -1,0 +1,145 @@
+"""GGUF files: weights, configuration and tokenizer in one file, as llama.cpp, Ollama and LM Studio keep models."""
+
+from collections import Counter
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+
+from assay.errors import ModelError, require
+from assay.models.digest import file_digest
+from assay.models.memory import available_memory
+
+SUFFIX = ".gguf"
+EXPECTED = "PATH.gguf or hub-id:FILE.gguf"
+GB = 10**9
+ROPE_TENSORS = ("rope_freqs", "rope_factors")
+"""Tensors that scale rotary positions, frequency by frequency; they are no weights."""
+
+
+@dataclass(frozen=True)
+class GgufFile:
+    """The head of a GGUF file.
+
+    Attributes:
+        path: where the file is.
+        architecture: name of the architecture by llama.cpp ("llama", "qwen2").
+        quantization: the file's own name of its number format ("Q4_K_M"), or the format of most of its weights.
+        weights: number of weights.
+        rope_scaling: how the file scales rotary positions for long texts, "" where it does not.
+    """
+
+    path: Path
+    architecture: str
+    quantization: str
+    weights: int
+    rope_scaling: str
+
+    @cached_property
+    def digest(self) -> str:
+        """SHA-256 of the file, as `sha256sum` prints it."""
+        return file_digest(self.path)
+
+    def facts(self) -> dict[str, str]:
+        """Return what a manifest records of the file."""
+        return {"file": self.path.name, "sha256": self.digest, "quantization": self.quantization}
+
+    def check_memory(self, width: int, dtype: str) -> None:
+        """Check, before anything is loaded, that the dequantised weights fit into memory.
+
+        Args:
+            width: bytes of one weight after loading.
+            dtype: name of that number format.
+
+        Raises:
+            ModelError: they do not fit; the line names what would.
+        """
+        needed, available = self.weights * width, available_memory()
+        if needed <= available:
+            return
+        smaller = f"--dtype bfloat16 ({self.weights * 2 / GB:.1f} GB), " if width > 2 else ""  # noqa: PLR2004  bytes
+        raise ModelError(
+            f"{self.path}: {self.weights / GB:.2f} billion weights need {needed / GB:.1f} GB as {dtype}, and "
+            f"{available / GB:.1f} GB of memory are free: expected {smaller}a smaller model or more memory"
+        )
+
+
+def is_gguf(name: str) -> bool:
+    """Return True if a model's name means a GGUF file."""
+    return name.lower().endswith(SUFFIX)
+
+
+def locate_gguf(name: str, revision: str | None = None) -> Path:
+    """Return the path of a GGUF file; a file of the hub is downloaded into the hub's cache.
+
+    Args:
+        name: `PATH.gguf` or `hub-id:FILE.gguf`.
+        revision: branch, tag or commit of the hub id.
+
+    Raises:
+        ModelError: there is no such file.
+    """
+    path = Path(name).expanduser()
+    if path.is_file():
+        return path
+    place, colon, file = name.partition(":")
+    if not colon or not place or path.is_absolute() or place.startswith((".", "~")) or place.count("/") > 1:
+        raise ModelError(f"no file {name!r}: expected {EXPECTED}")
+    from transformers.utils.hub import cached_file  # noqa: PLC0415  slow to import, and only for files of the hub
+
+    try:
+        return Path(str(cached_file(place, file, revision=revision)))
+    except (OSError, ValueError) as error:
+        lines = [line.strip() for line in str(error).splitlines() if line.strip()]
+        raise ModelError(f"no file {name!r}: {lines[0] if lines else type(error).__name__}") from error
+
+
+def read_gguf(path: Path) -> GgufFile:
+    """Return what the head of the file states; no weight is read.
+
+    Raises:
+        MissingExtra: the package `gguf` is not installed.
+        ModelError: the file is not a whole GGUF file, or one of several parts of a model.
+    """
+    require("gguf", purpose=f"model {str(path)!r}")
+    from gguf import GGUFReader, LlamaFileType  # noqa: PLC0415  an optional dependency
+
+    try:
+        reader = GGUFReader(path)
+        fields = {
+            name: field.contents()
+            for name in ("general.architecture", "general.file_type", "split.count")
+            if (field := reader.get_field(name)) is not None
+        }
+        scaling = [field.contents() for name, field in reader.fields.items() if name.endswith(".rope.scaling.type")]
+        formats = Counter[str]()
+        for tensor in reader.tensors:
+            if tensor.name.startswith(ROPE_TENSORS):
+                scaling.append("factors in the file")
+            else:
+                formats[tensor.tensor_type.name] += int(tensor.n_elements)
+    except (OSError, ValueError, KeyError, IndexError) as error:
+        raise ModelError(f"{path} is not a whole GGUF file: {' '.join(str(error).split())[:200]}") from error
+    if int(fields.get("split.count", 1)) > 1:
+        raise ModelError(
+            f"{path} is a part of a model in {fields['split.count']} files: expected one file, "
+            "as llama-gguf-split --merge writes it"
+        )
+    if "general.architecture" not in fields or not formats:
+        raise ModelError(f"{path}: a GGUF file without weights: expected a model")
+    file_types = {kind.value: kind.name.removeprefix("MOSTLY_").removeprefix("ALL_") for kind in LlamaFileType}
+    return GgufFile(
+        path,
+        str(fields["general.architecture"]),
+        file_types.get(fields.get("general.file_type")) or formats.most_common(1)[0][0],
+        formats.total(),
+        next((str(kind) for kind in scaling if kind != "none"), ""),
+    )
+
+
+def gguf_of(model: object) -> GgufFile | None:
+    """Return the GGUF file behind a model, which may be behind the cache; None for any other model."""
+    for inner in ("scorer", "model"):
+        model = getattr(model, inner, model)
+    checkpoint = getattr(model, "checkpoint", model)
+    file = getattr(checkpoint, "gguf", None)
+    return file if isinstance(file, GgufFile) else None

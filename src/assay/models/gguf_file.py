@@ -130,7 +130,7 @@ def read_gguf(path: Path) -> GgufFile:
     return GgufFile(
         path,
         str(fields["general.architecture"]),
-        file_types.get(fields.get("general.file_type")) or formats.most_common(1)[0][0],
+        file_types.get(fields.get("general.file_type", -1)) or formats.most_common(1)[0][0],
         formats.total(),
         next((str(kind) for kind in scaling if kind != "none"), ""),
     )

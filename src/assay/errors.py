@@ -27,6 +27,7 @@ EXTRAS = {
     "peft": "hf",
     "gguf": "gguf",
     "pandas": "pandas",
+    "statsmodels": "studies",
     "datasets": "hub",
     "fastapi": "serve",
     "uvicorn": "serve",

@@ -1,0 +1,1 @@
+"""Bug benchmarks: what models remember of bugs and their fixes."""

@@ -49,6 +49,28 @@ def test_build_add_remove_info_compact(assay, corpus):
     assert "MIT" in shown
 
 
+def test_check_names_damage_with_exit_code_2_and_repair_removes_it(assay, corpus, tmp_path):
+    assay("index", "build", corpus, "--index", "i", "--jobs", 1)
+    assert assay("index", "check", "--index", "i").out == "i: 4 documents, no damage\n"
+    catalogue = tmp_path / "i" / "catalogue.sqlite"
+    catalogue.write_bytes(catalogue.read_bytes().replace(b"MIT", b"ZIT"))
+    for command in (
+        ("index", "check", "--index", "i"),
+        ("trace", corpus / "alpha.py", corpus / "vendor" / "beta.py", "--index", "i", "--fail-on-licence", "GPL-*"),
+    ):
+        refused = assay(*command)
+        assert refused.code == 2
+        *_, line = refused.err.splitlines()
+        assert line.startswith("assay: error: ")
+        assert "catalogue.sqlite: damaged" in line
+    repaired = assay("index", "check", "--index", "i", "--repair")
+    assert repaired.code == 0
+    assert "0 documents computed again, 4 removed" in repaired.out
+    assay("index", "add", corpus, "--index", "i", "--jobs", 1)
+    assert (info(assay)["documents"], info(assay)["licences"]) == (4, {"MIT": 2})
+    assert assay("index", "check", "--index", "i").code == 0
+
+
 def test_a_build_given_again_goes_on(assay, corpus):
     assay("index", "build", corpus, "--index", "i", "--jobs", 1)
     again = assay("index", "build", corpus, "--index", "i", "--jobs", 1)

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from assay.errors import CorpusIndexError
-from assay.provenance import CodeIndex
+from assay.provenance import CodeIndex, Repair
 from provenance.crashing_writer import document
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -162,7 +162,7 @@ def test_what_is_damaged_is_named_and_made_anew_from_the_stored_texts(tmp_path, 
     damaged.write_bytes(data)
     with pytest.raises(CorpusIndexError, match=rf"{damaged.name}: .*damaged"):
         CodeIndex.open(folder)
-    assert CodeIndex.repair(folder, encoder=letter_encoder) == 10
+    assert CodeIndex.repair(folder, encoder=letter_encoder) == Repair(10, 0, read_again=False)
     with CodeIndex.open(folder, encoder=letter_encoder) as index:
         assert_whole(index, set(range(30)))
         assert index.info().vectors == 30

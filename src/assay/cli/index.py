@@ -129,7 +129,7 @@ class ReadingOptions:
         """
         from assay.provenance import CorpusOptions, size_named
 
-        columns = dict(one.partition("=")[::2] for one in self.column or ())
+        columns = dict(pair.partition("=")[::2] for pair in self.column or ())
         if "" in columns.values():
             raise DataError(f"--column {next(iter(columns))}: expected WHAT=NAME, for example text=content")
         largest = size_named(self.max_file_size)
@@ -277,6 +277,35 @@ def compact_command(*, at: At) -> None:
         before = sum(index.info().bytes.values())
         index.compact()
         echo(f"{decimal(before)} before, {decimal(sum(index.info().bytes.values()))} now")
+
+
+@index_app.command("check")
+def check_command(
+    *,
+    at: At,
+    repair: Annotated[
+        bool,
+        typer.Option("--repair", help="Restore damaged parts from the stored texts; remove rows that are damaged."),
+    ] = False,
+) -> None:
+    """Read all of an index, and compare it with its checksums. Damage is one line, and exit code 2.
+
+    A repair computes damaged postings and vectors again. It removes documents whose text, licence or origins are
+    damaged; the next `index add` of the corpora then reads every file again and restores them.
+
+    **Example**: `assay index check --index code.index --repair`
+    """
+    from assay.provenance import CodeIndex, folder_named
+
+    folder = folder_named(at, "a Qdrant server checks its collections itself")
+    if repair:
+        repaired = CodeIndex.repair(folder)
+        echo(f"{repaired.computed:,} documents computed again, {repaired.removed:,} removed")
+        if repaired.read_again:
+            echo("run `assay index add` with the corpora to restore the rows that were removed")
+    with CodeIndex.open(folder) as index:
+        index.check()
+        echo(f"{at}: {len(index):,} documents, no damage")
 
 
 def show_counts(counts: "BuildCounts", at: str, *, as_json: bool) -> None:

@@ -46,6 +46,7 @@ from .sources.size import FileCount as FileCount
 from .splitting import Granularity as Granularity
 from .stored import AddCounts as AddCounts
 from .stored import IndexInfo as IndexInfo
+from .stored import Repair as Repair
 from .stored import SeenFile as SeenFile
 from .stored import StoredDocument as StoredDocument
 from .texts import SourceText as SourceText

@@ -16,18 +16,21 @@ from numpy.typing import NDArray
 from assay.errors import CorpusIndexError
 from assay.provenance.adding import batches
 from assay.provenance.catalogue import Catalogue
+from assay.provenance.catalogue_damage import drop_damage, find_damage
 from assay.provenance.confidence import FILE, IndexCalibration, calibration_for
 from assay.provenance.document import Document
 from assay.provenance.index_folder import (
     CATALOGUE,
     POSTINGS,
     VECTORS,
+    check_description,
     fitting_encoder,
     make_folder,
     read_description,
+    restore_state,
     writer_lock,
 )
-from assay.provenance.stored import AddCounts, IndexInfo, SeenFile, StoredDocument
+from assay.provenance.stored import AddCounts, IndexInfo, Repair, SeenFile, StoredDocument
 from assay.retrieval import (
     CANDIDATES,
     DocumentIds,
@@ -41,6 +44,7 @@ from assay.retrieval import (
     fingerprint,
     fingerprint_hashes,
     for_queries,
+    open_encoder,
     profile_named,
 )
 from assay.types import Encoder, Float32Array
@@ -64,7 +68,6 @@ class CodeIndex:
         self.writable = writable
         self._described = described
         self._encoder = fitting_encoder(folder, described, encoder, writable=writable)
-        self._damaged = damaged
         self._lock = threading.RLock()
         self._depth = 0
         with ExitStack() as stack:
@@ -72,7 +75,8 @@ class CodeIndex:
                 stack.enter_context(writer_lock(folder))
             self._catalogue = Catalogue(folder / CATALOGUE, writable=writable)
             stack.callback(self._catalogue.close)
-            self._postings, self._vectors = self._opened()
+            check_description(folder, described, self._catalogue)
+            self._postings, self._vectors = self._opened_damaged() if damaged else self._opened()
             self._open = stack.pop_all()
 
     @classmethod
@@ -101,12 +105,20 @@ class CodeIndex:
         return cls(Path(folder), writable=writable, encoder=encoder)
 
     @classmethod
-    def repair(cls, folder: Path | str, *, encoder: Encoder | None = None) -> int:
-        """Compute damaged postings and vectors again from the stored texts, and commit.
+    def repair(cls, folder: Path | str, *, encoder: Encoder | None = None) -> Repair:
+        """Remove damaged rows, compute damaged postings and vectors again from the stored texts, and commit.
 
-        Returns:
-            Number of documents that were fingerprinted or encoded again.
+        Args:
+            folder: of the index.
+            encoder: of the index; None: the encoder of the name that the index stores, if it has vectors.
+
+        Raises:
+            CorpusIndexError: the catalogue is no consistent database, or of another format version.
+            AssayError: the encoder cannot be opened.
         """
+        described = restore_state(Path(folder))
+        if encoder is None and described.encoder is not None:
+            encoder = open_encoder(described.encoder)
         with cls(Path(folder), writable=True, encoder=encoder, damaged=True) as index:
             return index._restore()
 
@@ -212,15 +224,22 @@ class CodeIndex:
         self._postings, self._vectors = self._opened()
 
     def check(self) -> None:
-        """Read every file of postings and vectors in full.
+        """Read all of the index, and compare it with its checksums; the documents of all parts must be the same.
 
         Raises:
-            CorpusIndexError: a file is damaged; it is named.
+            CorpusIndexError: a part is damaged; it is named.
         """
         with self.snapshot():
-            self._postings.check()
-            if self._vectors is not None:
-                self._vectors.check()
+            if not self._catalogue.in_transaction or not self.writable:
+                self._check_state(self._postings, self._vectors)
+            if damage := find_damage(self._catalogue):
+                raise self._catalogue.damaged(str(damage))
+            stored = np.array(self._catalogue.ids(), np.int64)
+            for part in (self._postings, self._vectors):
+                if part is not None:
+                    part.check()
+                    if not np.array_equal(part.ids(), stored):
+                        raise CorpusIndexError(f"{part.folder}: damaged: its documents are not those of the catalogue")
 
     def document(self, number: int) -> StoredDocument:
         """Return the document of that number.
@@ -233,9 +252,16 @@ class CodeIndex:
         raise CorpusIndexError(f"{self.folder}: no document {number}")
 
     def documents(self, ids: Sequence[int]) -> list[StoredDocument]:
-        """Return the documents of these numbers in that order; absent ones are left out."""
+        """Return the documents of these numbers in that order; absent ones are left out.
+
+        Raises:
+            CorpusIndexError: one of them is damaged, or has postings but no text.
+        """
         with self.snapshot():
             documents = {document.id: document for document in self._catalogue.documents(ids)}
+            absent = np.array([number for number in ids if number not in documents], np.int64)
+            if len(absent) and self._postings.holds(absent).any():
+                raise self._catalogue.damaged(f"a document of the numbers {absent.tolist()}")
         return [documents[number] for number in ids if number in documents]
 
     def ids(self) -> list[int]:
@@ -388,11 +414,11 @@ class CodeIndex:
         while True:
             generation = self._catalogue.generation
             try:
-                options = {"writable": self.writable, "damaged": self._damaged}
                 vectors = None
                 if self._described.encoder is not None:
-                    vectors = VectorIndex.open(self.folder / VECTORS, generation, **options)
-                return Postings.open(self.folder / POSTINGS, generation, **options), vectors
+                    vectors = VectorIndex.open(self.folder / VECTORS, generation, writable=self.writable)
+                postings = Postings.open(self.folder / POSTINGS, generation, writable=self.writable)
+                self._check_state(postings, vectors)
             except (CorpusIndexError, FileNotFoundError) as error:
                 # a writer may have replaced these files since the number was read: look again, in a new transaction,
                 # because the old one would show the old number for ever
@@ -404,6 +430,7 @@ class CodeIndex:
                 if isinstance(error, CorpusIndexError):
                     raise
                 raise CorpusIndexError(f"{self.folder}: damaged: {error.filename} is missing") from error
+            return postings, vectors
 
     def _add(
         self,
@@ -455,8 +482,38 @@ class CodeIndex:
             rows = self._encoder.encode(texts) if vectors is None else np.vstack(vectors)
             self._vectors.add(np.asarray(numbers, np.int64), rows)
 
-    def _restore(self) -> int:
+    def _opened_damaged(self) -> tuple[Postings, VectorIndex | None]:
+        """Return what can be read of postings and vectors; nothing of a part whose manifest is damaged or missing."""
+        generation = self._catalogue.generation
+        vectors = None
+        if self._encoder is not None:
+            folder, dimensions = self.folder / VECTORS, self._encoder.dimensions
+            try:
+                vectors = VectorIndex.open(folder, generation, writable=True, damaged=True)
+            except (CorpusIndexError, FileNotFoundError):
+                vectors = VectorIndex.empty(folder, dimensions, generation)
+        folder = self.folder / POSTINGS
+        try:
+            postings = Postings.open(folder, generation, writable=True, damaged=True)
+        except (CorpusIndexError, FileNotFoundError):
+            postings = Postings.empty(folder, self.profile, generation)
+        return postings, vectors
+
+    def _check_state(self, postings: Postings, vectors: VectorIndex | None) -> None:
+        """Compare the last commit of the catalogue with its checksum, and the other parts with the catalogue."""
+        documents = self._catalogue.check_state()
+        for part, number in ((postings, postings.documents), (vectors, len(vectors or ()))):
+            if part is not None and number != documents:
+                raise CorpusIndexError(
+                    f"{part.folder}: damaged: {number:,} documents, expected {documents:,} as in the catalogue"
+                )
+        if postings.profile != self.profile:
+            raise CorpusIndexError(f"{postings.folder}: damaged: {postings.profile}, expected {self.profile}")
+
+    def _restore(self) -> Repair:
         self._begin()
+        damage = find_damage(self._catalogue)
+        drop_damage(self._catalogue, damage)
         stored = np.array(self._catalogue.ids(), np.int64)
         whole = self._postings.ids()
         if self._vectors is not None:
@@ -470,4 +527,4 @@ class CodeIndex:
             batch = list(self._catalogue.documents(lost[start : start + _BATCH].tolist()))
             self._index([document.id for document in batch], batch, None, None)
         self.commit()
-        return len(lost)
+        return Repair(len(lost), len(damage.documents), bool(damage))

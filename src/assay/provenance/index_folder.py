@@ -1,6 +1,6 @@
 """The folder of an index: its files, its profile and encoder, and the lock of its writer.
 
-index.json            format, profile, encoder
+index.json            format, profile, encoder; the catalogue has a copy, which it must equal
 catalogue.sqlite      documents, origins, files seen: `assay.provenance.catalogue`
 postings/             `assay.retrieval.postings`
 vectors/              `assay.retrieval.vectors`; only where there is an encoder
@@ -8,8 +8,8 @@ writer.lock           held by the one process that writes
 """
 
 import json
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Iterator, Mapping
+from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -19,7 +19,8 @@ from filelock import FileLock, Timeout
 from assay.errors import AssayError, CorpusIndexError
 from assay.files import sync_folder
 from assay.provenance.catalogue import Catalogue
-from assay.retrieval import Postings, Profile, VectorIndex, durable_writer
+from assay.provenance.catalogue_damage import reset_state
+from assay.retrieval import Postings, Profile, VectorIndex, durable_writer, published
 from assay.types import Encoder
 
 INDEX_FORMAT = 1
@@ -44,6 +45,12 @@ class Description:
     encoder: str | None
     encoder_digest: str | None
 
+    @property
+    def content(self) -> dict[str, Any]:
+        """The description as JSON has it."""
+        encoder = None if self.encoder is None else {"name": self.encoder, "digest": self.encoder_digest}
+        return {"format": INDEX_FORMAT, "profile": self.profile.content(), "encoder": encoder}
+
 
 def make_folder(folder: Path, profile: Profile, encoder: Encoder | None) -> None:
     """Create an empty index in a new or empty folder.
@@ -57,20 +64,31 @@ def make_folder(folder: Path, profile: Profile, encoder: Encoder | None) -> None
             raise CorpusIndexError(f"{folder}: the folder is not empty; expected a new or empty folder for an index")
     except OSError as error:
         raise CorpusIndexError(f"{folder}: an index cannot be created here: {error.strerror}") from error
-    Catalogue.create(folder / CATALOGUE)
+    content = description_content(profile, encoder)
+    Catalogue.create(folder / CATALOGUE, json.dumps(content))
     Postings.create(folder / POSTINGS, profile)
     if encoder is not None:
         VectorIndex.create(folder / VECTORS, encoder.dimensions)
     # last: a folder without it is not an index, so a killed process never leaves half of one
-    with durable_writer(folder / DESCRIPTION) as file:
-        file.write(json.dumps(description_content(profile, encoder), indent=1).encode())
+    write_description(folder, content)
     sync_folder(folder)
+
+
+def write_description(folder: Path, content: Mapping[str, Any]) -> None:
+    """Write index.json.
+
+    Raises:
+        CorpusIndexError: the folder cannot be written.
+    """
+    with durable_writer(folder / DESCRIPTION) as file:
+        file.write(json.dumps(content, indent=1).encode())
 
 
 def description_content(profile: Profile, encoder: Encoder | None) -> dict[str, Any]:
     """Return the description that a new index stores, as JSON has it."""
-    described = encoder and {"name": encoder.name, "digest": encoder.digest}
-    return {"format": INDEX_FORMAT, "profile": profile.content(), "encoder": described}
+    if encoder is None:
+        return Description(profile, None, None).content
+    return Description(profile, encoder.name, encoder.digest).content
 
 
 def read_description(folder: Path) -> Description:
@@ -107,9 +125,44 @@ def description_of(content: Any, place: Path | str) -> Description:  # noqa: ANN
         )
     try:
         encoder = content["encoder"] or {"name": None, "digest": None}
-        return Description(Profile.of(content["profile"]), encoder["name"], encoder["digest"])
-    except (KeyError, TypeError, AssayError) as error:
+        name, digest = encoder["name"], encoder["digest"]
+        if not isinstance(name, str | None) or not isinstance(digest, str | None):
+            raise TypeError(f"received the encoder {encoder}, expected a name and a digest")  # noqa: TRY301  caught below
+        return Description(Profile.of(content["profile"]), name, digest)
+    except (KeyError, TypeError, AttributeError, AssayError) as error:
         raise CorpusIndexError(f"{place}: its description is damaged: {error}") from error
+
+
+def check_description(folder: Path, described: Description, catalogue: Catalogue) -> None:
+    """Compare index.json with its copy in the catalogue.
+
+    Raises:
+        CorpusIndexError: they differ.
+    """
+    if json.dumps(described.content) != catalogue.description:
+        raise CorpusIndexError(
+            f"{folder / DESCRIPTION}: damaged: it is not the description that the catalogue has; "
+            "see `assay index check --repair`"
+        )
+
+
+def restore_state(folder: Path) -> Description:
+    """Make index.json and the state of the catalogue whole again, and return the description.
+
+    Raises:
+        CorpusIndexError: both are damaged, another process writes, or the catalogue is no consistent database.
+    """
+    with writer_lock(folder), closing(Catalogue(folder / CATALOGUE, writable=True)) as catalogue:
+        try:
+            catalogue.check_state()
+        except CorpusIndexError:
+            described = read_description(folder)
+            generation = max(published(folder / POSTINGS), default=0)
+            reset_state(catalogue, generation, json.dumps(described.content))
+            return described
+        content = json.loads(catalogue.description)
+        write_description(folder, content)
+        return description_of(content, folder)
 
 
 def fitting_encoder(

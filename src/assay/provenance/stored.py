@@ -60,6 +60,21 @@ class AddCounts:
 
 
 @dataclass(frozen=True, slots=True)
+class Repair:
+    """Changes that a repair made.
+
+    Attributes:
+        computed: documents that were fingerprinted or encoded again.
+        removed: documents whose text, licence or origins were damaged.
+        read_again: True if rows of the catalogue were lost, so that the next `index add` reads every file again.
+    """
+
+    computed: int
+    removed: int
+    read_again: bool
+
+
+@dataclass(frozen=True, slots=True)
 class IndexInfo:
     """Content of an index.
 
@@ -108,7 +123,9 @@ def as_index_error(path: Path) -> Iterator[None]:
     except sqlite3.Error as error:
         code = getattr(error, "sqlite_errorname", "")
         full = code.startswith(("SQLITE_FULL", "SQLITE_IOERR_WRITE"))
-        reason = f"the disk is full ({error}); the last commit is unchanged" if full else str(error)
+        # SQLite cites damaged statements, over several lines
+        cited = " ".join(str(error).split())
+        reason = f"the disk is full ({cited}); the last commit is unchanged" if full else cited
         raise CorpusIndexError(f"{path}: {reason}") from error
     except (zlib.error, UnicodeDecodeError) as error:
         raise CorpusIndexError(f"{path}: damaged: {error}") from error

@@ -10,6 +10,7 @@ from .fingerprints import Fingerprints as Fingerprints
 from .fingerprints import TooShort as TooShort
 from .fingerprints import fingerprint as fingerprint
 from .generations import durable_writer as durable_writer
+from .generations import published as published
 from .hashing import Hashes as Hashes
 from .hashing import mixed as mixed
 from .postings import CANDIDATES as CANDIDATES

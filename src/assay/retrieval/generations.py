@@ -14,14 +14,16 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
-from assay.errors import CorpusIndexError
+from assay.errors import AssayError, CorpusIndexError
 from assay.files import cannot_write, durable_file
 
 MANIFEST_NAME = re.compile(r"manifest-(\d{10})\.json")
 
 
 def published(folder: Path) -> list[int]:
-    """Return the numbers of the manifests in a folder, ascending."""
+    """Return the numbers of the manifests in a folder, ascending; none if there is no folder."""
+    if not folder.is_dir():
+        return []
     return sorted(int(match[1]) for path in folder.iterdir() if (match := MANIFEST_NAME.fullmatch(path.name)))
 
 
@@ -36,11 +38,33 @@ def read_generation(folder: Path, generation: int) -> dict[str, Any]:
     checksum, _, content = path.read_bytes().partition(b"\n")
     if checksum != f"{zlib.crc32(content):08x}".encode():
         raise CorpusIndexError(f"{path}: damaged: its checksum is not that of its content")
-    try:
-        manifest: dict[str, Any] = json.loads(content)
-    except ValueError as error:
-        raise CorpusIndexError(f"{path}: damaged: {error}") from error
+    with as_damage(path):
+        manifest = json.loads(content)
+        if not isinstance(manifest, dict):
+            raise TypeError(f"received {type(manifest).__name__}, expected an object")
     return manifest
+
+
+@contextmanager
+def as_damage(path: Path) -> Iterator[None]:
+    """Turn the errors of reading fields, which a damaged or forged file lacks, into an error of one line.
+
+    Raises:
+        CorpusIndexError: the block raised such an error; `path` is named.
+    """
+    try:
+        yield
+    except (KeyError, IndexError, TypeError, ValueError, AttributeError, AssayError) as error:
+        if isinstance(error, CorpusIndexError):
+            raise
+        reason = f"field {error} is missing" if isinstance(error, KeyError) else str(error)
+        raise CorpusIndexError(f"{path}: damaged: {' '.join(reason.split())}") from error
+
+
+def next_number(folder: Path) -> int:
+    """Return the number of a new file: larger than those of all files in the folder, which begin with their number."""
+    numbers = (path.name.partition(".")[0] for path in folder.iterdir())
+    return max((int(number) for number in numbers if number.isdecimal()), default=0) + 1
 
 
 def publish(folder: Path, generation: int, manifest: Mapping[str, object]) -> None:

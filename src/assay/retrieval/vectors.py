@@ -11,10 +11,18 @@ from numpy.typing import NDArray
 from usearch.index import Index
 
 from assay.errors import CorpusIndexError
-from assay.retrieval.generations import durable_writer, publish, published, read_generation, sweep
+from assay.retrieval.generations import (
+    as_damage,
+    durable_writer,
+    next_number,
+    publish,
+    published,
+    read_generation,
+    sweep,
+)
 from assay.types import Float32Array
 
-VECTORS_FORMAT = 1
+VECTORS_FORMAT = 2
 FILES_TO_MERGE = 4
 """Number of small files from which they are merged."""
 
@@ -75,7 +83,7 @@ class VectorIndex:
         self.generation = generation
         self._files = list(files)
         self._added = new_index(dimensions)
-        self._numbers = max((int(file.name.partition(".")[0]) for file in files), default=0)
+        self._numbers = next_number(folder) - 1
         self._kept: dict[int, set[str]] = {}
 
     @classmethod
@@ -91,27 +99,34 @@ class VectorIndex:
         cls, folder: Path, generation: int | None = None, *, writable: bool = False, damaged: bool = False
     ) -> Self:
         """Open the last commit, or a given generation; arguments and errors as `Postings.open`."""
-        if not folder.is_dir() or not (numbers := published(folder)):
+        if not (numbers := published(folder)):
             raise CorpusIndexError(f"{folder}: no vectors here")
         generation = numbers[-1] if generation is None else generation
         manifest = read_generation(folder, generation)
-        if manifest["version"] != VECTORS_FORMAT:
-            raise CorpusIndexError(
-                f"{folder}: vectors of format {manifest['version']}, written by another version of assay; "
-                f"expected format {VECTORS_FORMAT}"
-            )
-        files = []
-        for entry in manifest["files"]:
-            try:
-                files.append(_open_file(folder, entry, manifest["dimensions"]))
-            except CorpusIndexError:
-                if not damaged:
-                    raise
-        vectors = cls(folder, manifest["dimensions"], generation, files)
-        if writable:
-            vectors._kept = {generation: _names(manifest)}
-            sweep(folder, vectors._kept)
+        with as_damage(folder):
+            if manifest["version"] != VECTORS_FORMAT:
+                raise CorpusIndexError(
+                    f"{folder}: vectors of format {manifest['version']}, written by another version of assay; "
+                    f"expected format {VECTORS_FORMAT}"
+                )
+            files = []
+            for entry in manifest["files"]:
+                try:
+                    files.append(_open_file(folder, entry, manifest["dimensions"]))
+                except CorpusIndexError:
+                    if not damaged:
+                        raise
+            vectors = cls(folder, manifest["dimensions"], generation, files)
+            if writable:
+                vectors._kept = {generation: _names(manifest)}
+                sweep(folder, vectors._kept)
         return vectors
+
+    @classmethod
+    def empty(cls, folder: Path, dimensions: int, generation: int) -> Self:
+        """Begin again without any document, beside damaged files; `commit` deletes these."""
+        folder.mkdir(exist_ok=True)
+        return cls(folder, dimensions, generation, ())
 
     def __len__(self) -> int:
         return sum(map(len, self._files)) + len(self._added)
@@ -223,8 +238,10 @@ class VectorIndex:
             entry: dict[str, Any] = {"name": file.name, "bytes": file.size, "checksum": file.checksum}
             if len(file.dead):
                 entry["dead"] = f"{file.name}.{generation}.dead"
+                removed = file.dead.astype("<i8").tobytes()
+                entry["dead_checksum"] = zlib.crc32(removed)
                 with durable_writer(self.folder / entry["dead"]) as sink:
-                    sink.write(file.dead.astype("<i8"))
+                    sink.write(removed)
             entries.append(entry)
         manifest = {"version": VECTORS_FORMAT, "dimensions": self.dimensions, "files": entries}
         publish(self.folder, generation, manifest)
@@ -279,7 +296,10 @@ def _open_file(folder: Path, entry: dict[str, Any], dimensions: int) -> VectorFi
     index = _restored(path, dimensions, view=True)
     dead = np.zeros(0, np.int64)
     if "dead" in entry:
-        dead = np.frombuffer((folder / entry["dead"]).read_bytes(), "<i8").astype(np.int64)
+        removed = (folder / entry["dead"]).read_bytes()
+        if zlib.crc32(removed) != entry["dead_checksum"]:
+            raise CorpusIndexError(f"{folder / entry['dead']}: damaged: its checksum is not that of its content")
+        dead = np.frombuffer(removed, "<i8").astype(np.int64)
     return VectorFile(path.name, index, size, entry["checksum"], dead)
 
 

@@ -10,7 +10,15 @@ from numpy.typing import NDArray
 
 from assay.errors import CorpusIndexError
 from assay.retrieval.canonical import Form
-from assay.retrieval.generations import durable_writer, publish, published, read_generation, sweep
+from assay.retrieval.generations import (
+    as_damage,
+    durable_writer,
+    next_number,
+    publish,
+    published,
+    read_generation,
+    sweep,
+)
 from assay.retrieval.hashing import Hashes
 from assay.retrieval.postings.keys import distinct, keys_of
 from assay.retrieval.postings.memtable import Memtable
@@ -43,7 +51,7 @@ class Postings:
         self._forms = tuple(channel.form for channel in profile.channels)
         self._memtable = Memtable(self._forms)
         self._sealed: Segment | None = None
-        self._numbers = max((_number(segment.name) for segment in segments), default=0)
+        self._numbers = next_number(folder) - 1
         self._highest = max((int(segment.documents[-1]) for segment in segments if len(segment.documents)), default=-1)
         self._kept: dict[int, set[str]] = {}
         self._changed = False
@@ -72,28 +80,35 @@ class Postings:
             CorpusIndexError: the folder, its manifest or a segment is damaged, half-written or of another version.
             FileNotFoundError: the generation does not exist any more: a writer has replaced it.
         """
-        if not folder.is_dir() or not (numbers := published(folder)):
+        if not (numbers := published(folder)):
             raise CorpusIndexError(f"{folder}: no postings here")
         generation = numbers[-1] if generation is None else generation
         manifest = read_generation(folder, generation)
-        if manifest["version"] != VERSION:
-            raise CorpusIndexError(
-                f"{folder}: postings of format {manifest['version']}, written by another version of assay; "
-                f"expected format {VERSION}"
-            )
-        profile = Profile.of(manifest["profile"])
-        segments = []
-        for entry in manifest["segments"]:
-            try:
-                segments.append(_open_segment(folder, entry))
-            except CorpusIndexError:
-                if not damaged:
-                    raise
-        postings = cls(folder, profile, generation, segments)
-        if writable:
-            postings._kept = {generation: _files(manifest)}
-            sweep(folder, postings._kept)
+        with as_damage(folder):
+            if manifest["version"] != VERSION:
+                raise CorpusIndexError(
+                    f"{folder}: postings of format {manifest['version']}, written by another version of assay; "
+                    f"expected format {VERSION}"
+                )
+            profile = Profile.of(manifest["profile"])
+            segments = []
+            for entry in manifest["segments"]:
+                try:
+                    segments.append(_open_segment(folder, entry, profile))
+                except CorpusIndexError:
+                    if not damaged:
+                        raise
+            postings = cls(folder, profile, generation, segments)
+            if writable:
+                postings._kept = {generation: _files(manifest)}
+                sweep(folder, postings._kept)
         return postings
+
+    @classmethod
+    def empty(cls, folder: Path, profile: Profile, generation: int) -> Self:
+        """Begin again without any document, beside damaged files; `commit` deletes these."""
+        folder.mkdir(exist_ok=True)
+        return cls(folder, profile, generation, ())
 
     @property
     def documents(self) -> int:
@@ -114,6 +129,13 @@ class Postings:
     def segments(self) -> int:
         """Number of segment files."""
         return len(self._segments)
+
+    def holds(self, documents: NDArray[np.int64]) -> NDArray[np.bool_]:
+        """Return for each document whether it is here, bool [n]."""
+        present = np.zeros(len(documents), np.bool_)
+        for segment in self._visible():
+            present |= segment.holds(documents)
+        return present
 
     def ids(self) -> NDArray[np.int64]:
         """Return all documents, ascending."""
@@ -287,20 +309,19 @@ class Postings:
         sweep(self.folder, self._kept)
 
 
-def _open_segment(folder: Path, entry: Mapping[str, Any]) -> Segment:
+def _open_segment(folder: Path, entry: Mapping[str, Any], profile: Profile) -> Segment:
     segment = Segment.open(folder / entry["name"])
+    if absent := {channel.form for channel in profile.channels} - segment.forms.keys():
+        raise CorpusIndexError(f"{folder / entry['name']}: segment is damaged: no postings of {', '.join(absent)}")
     if "dead" not in entry:
         return segment
     path = folder / entry["dead"]
     data = path.read_bytes()
     if zlib.crc32(data) != entry["checksum"]:
         raise CorpusIndexError(f"{path}: damaged: its checksum is not that of its content")
-    return segment.without(np.frombuffer(data, "<u4"))
+    with as_damage(path):
+        return segment.without(np.frombuffer(data, "<u4"))
 
 
 def _files(manifest: Mapping[str, Any]) -> set[str]:
     return {entry[key] for entry in manifest["segments"] for key in ("name", "dead") if key in entry}
-
-
-def _number(name: str) -> int:
-    return int(name.partition(".")[0])

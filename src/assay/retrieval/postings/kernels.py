@@ -40,8 +40,9 @@ def find_lists(
         key = np.int64(keys[at])
         bucket = key >> remainder_bits
         remainder = key & mask
-        high = np.int64(directory[bucket + 1])
-        start = first_not_below(remainders, np.int64(directory[bucket]), high, remainder)
+        # a forged directory must not lead beyond the arrays
+        high: Integer = min(np.int64(directory[bucket + 1]), np.int64(len(remainders)))
+        start = first_not_below(remainders, min(np.int64(directory[bucket]), high), high, remainder)
         # most lists are short: search in steps that double, then bisect the last step
         step = 1
         stop = start

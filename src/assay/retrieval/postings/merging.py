@@ -8,8 +8,8 @@ import numpy as np
 from assay.retrieval.canonical import Form
 from assay.retrieval.postings.kernels import Documents, merge_postings
 from assay.retrieval.postings.keys import KEY_BITS
-from assay.retrieval.postings.segment import Segment
-from assay.retrieval.postings.writing import LEAST_RADIX, Block, write_segment
+from assay.retrieval.postings.segment import LEAST_RADIX, Segment
+from assay.retrieval.postings.writing import Block, write_segment
 
 BLOCK_POSTINGS = 1 << 21
 """Postings of one block, about 25 MB; three copies are in memory."""
@@ -51,6 +51,6 @@ def _living(segment: Segment, form: Form, first: int, last: int) -> Block:
     finer = KEY_BITS - LEAST_RADIX - postings.remainder_bits
     keys, documents = postings.keys_between(first << finer, last << finer)
     if len(segment.dead):
-        kept = segment.living[np.searchsorted(segment.documents, documents)]
+        kept = segment.holds(documents.astype(np.int64))
         return keys[kept], documents[kept]
     return keys, documents

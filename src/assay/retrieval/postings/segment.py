@@ -33,6 +33,7 @@ VERSION = 1
 MAGIC = b"assayseg"
 TAIL = struct.Struct("<III8s")
 ALIGNMENT = 64
+LEAST_RADIX, LARGEST_RADIX = 16, 26
 CHECKED_ON_OPENING = 1 << 26
 """Bytes of a section up to which its checksum is compared on opening; `check` and merges compare all sections."""
 
@@ -57,6 +58,12 @@ class FormPostings:
     def remainder_bits(self) -> int:
         """48 - r."""
         return KEY_BITS - (len(self.directory) - 1).bit_length() + 1
+
+    def fits(self, documents: int) -> bool:
+        """Return True if the sections have lengths that belong together, of a segment of that many documents."""
+        buckets, postings = len(self.directory) - 1, len(self.postings)
+        is_power = buckets >= 1 << LEAST_RADIX and buckets & (buckets - 1) == 0
+        return is_power and len(self.sizes) == documents and len(self.remainders) == postings
 
     def lists(self, keys: Keys) -> tuple[Bounds, Bounds]:
         """Return start and stop of the list of each key."""
@@ -117,20 +124,28 @@ class Segment:
     def of(cls, data: mmap.mmap | bytes, name: str) -> Self:
         """Read the bytes of a segment, without copying them."""
         contents = _contents(data)
-        sections = {
-            section: np.frombuffer(data, np.dtype("<u4"), length, offset)
-            for section, (offset, length, _) in contents.items()
-        }
-        names: tuple[Form, ...] = ("characters", "tokens")
-        forms = {
-            form: FormPostings(
-                *(sections[f"{form}.{part}"] for part in ("sizes", "directory", "remainders", "postings"))
-            )
-            for form in names
-            if f"{form}.sizes" in sections
-        }
-        checksums = tuple((section, array, contents[section][2]) for section, array in sections.items())
-        return cls(name, sections["documents"], forms, no_documents(), len(data), checksums)
+        try:
+            sections = {
+                section: np.frombuffer(data, np.dtype("<u4"), length, offset)
+                for section, (offset, length, _) in contents.items()
+            }
+            names: tuple[Form, ...] = ("characters", "tokens")
+            forms = {
+                form: FormPostings(
+                    *(sections[f"{form}.{part}"] for part in ("sizes", "directory", "remainders", "postings"))
+                )
+                for form in names
+                if f"{form}.sizes" in sections
+            }
+            documents = sections["documents"]
+            checksums = tuple((section, array, contents[section][2]) for section, array in sections.items())
+            # the compiled loops do not check bounds, so sections that do not fit each other must not reach them
+            fit = all(form.fits(len(documents)) for form in forms.values())
+        except (KeyError, TypeError, ValueError, AttributeError) as error:
+            raise CorpusIndexError(f"segment is damaged: its list of contents is wrong: {error}") from error
+        if not fit:
+            raise CorpusIndexError("segment is damaged: its sections do not fit each other")
+        return cls(name, documents, forms, no_documents(), len(data), checksums)
 
     def __len__(self) -> int:
         """Return the number of documents that were not removed."""

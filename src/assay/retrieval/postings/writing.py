@@ -10,9 +10,8 @@ import numpy as np
 from assay.retrieval.canonical import Form
 from assay.retrieval.postings.kernels import Documents
 from assay.retrieval.postings.keys import KEY_BITS, Keys
-from assay.retrieval.postings.segment import ALIGNMENT, MAGIC, TAIL, VERSION
+from assay.retrieval.postings.segment import ALIGNMENT, LARGEST_RADIX, LEAST_RADIX, MAGIC, TAIL, VERSION
 
-LEAST_RADIX, LARGEST_RADIX = 16, 26
 IN_A_BUCKET = 64
 """Average postings of a bucket: a bucket is one or two cache lines, the directory .06 bytes a posting."""
 

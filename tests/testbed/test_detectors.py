@@ -52,7 +52,7 @@ def test_a_detector_that_is_none_is_refused():
 
 def test_a_detector_of_whole_datasets_is_refused():
     with pytest.raises(DataError, match="judges whole datasets"):
-        chosen(["set_test"])
+        chosen(["permutation_test"])
 
 
 def test_fewer_variants_cut_the_series_short():

@@ -17,6 +17,13 @@ from .calibration import null_share as null_share
 from .calibration import unseen_note as unseen_note
 from .calibration import wilson as wilson
 from .correlation import spearman as spearman
+from .divergence import Displacement as Displacement
+from .divergence import Kernel as Kernel
+from .divergence import KernelSettings as KernelSettings
+from .divergence import decomposition as decomposition
+from .divergence import displacement as displacement
+from .divergence import kernel_divergence as kernel_divergence
+from .divergence import mean_kernel as mean_kernel
 from .dose import DosePoint as DosePoint
 from .dose import dose_correlation as dose_correlation
 from .dose import dose_response as dose_response
@@ -38,6 +45,10 @@ from .ranking_result import rank_all as rank_all
 from .ranking_result import rank_score as rank_score
 from .retrieval import reciprocal_rank_gain as reciprocal_rank_gain
 from .retrieval import retrieval_quality as retrieval_quality
+from .share_estimate import ContaminatedShare as ContaminatedShare
+from .share_estimate import NullDensity as NullDensity
+from .share_estimate import contaminated_share as contaminated_share
+from .share_estimate import detectable_share as detectable_share
 from .shares import grouped_share as grouped_share
 from .thresholds import Threshold as Threshold
 from .thresholds import at_threshold as at_threshold

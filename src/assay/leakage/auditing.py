@@ -23,13 +23,13 @@ from assay.evaluation import (
     grouped_share,
     null_share,
     rank_all,
+    set_test,
     unseen_note,
 )
 from assay.leakage.calibration_file import UnseenScores
-from assay.leakage.detectors.set_test import whole_benchmark
 from assay.leakage.heat_map import TokenKeeper
 from assay.leakage.results import Audit, Calibration, Distribution, ScoreSummary
-from assay.scores import DatasetInputs, Fitted, ScoreRequest, flagged
+from assay.scores import Fitted, ScoreRequest, flagged
 from assay.scoring import Plan, Progress, ScoreTable, score_samples
 from assay.types import MEMBER, NONMEMBER, Float64Array, Sample
 
@@ -154,7 +154,8 @@ def audit(
     }
     whole = None
     if fresh and all(sample.label not in LABELLED for sample in audited):
-        whole = whole_benchmark(DatasetInputs(audited, values[primary], fresh, references[primary], decision.seed))
+        groups = [[sample.group for sample in side] for side in (audited, fresh)]
+        whole = set_test(values[primary], references[primary], *groups, seed=decision.seed)
         calibrated[primary] = replace(calibrated[primary], whole=whole)
     blind, compares = blind_check(audited, fresh, draws)
     return Audit(

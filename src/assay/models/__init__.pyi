@@ -9,6 +9,8 @@ from .digest import files_digest as files_digest
 from .digest import tokenizer_digest as tokenizer_digest
 from .generation_cache import cached_generator as cached_generator
 from .gguf_file import gguf_of as gguf_of
+from .joint import JointPass as JointPass
+from .joint import measured as measured
 from .loading import DTYPE_ARGUMENT as DTYPE_ARGUMENT
 from .loading import DTYPES as DTYPES
 from .loading import Checkpoint as Checkpoint
@@ -19,6 +21,7 @@ from .loading import load_checkpoint as load_checkpoint
 from .loading import one_line as one_line
 from .loading import quiet as quiet
 from .loading import resolve_device as resolve_device
+from .model_store import ModelStore as ModelStore
 from .names import builtin_folder as builtin_folder
 from .names import is_remote as is_remote
 from .names import located as located

@@ -14,7 +14,7 @@ from torch import Tensor
 from transformers import PreTrainedModel
 
 from assay.errors import ModelError
-from assay.models.statistics import reduce_logits
+from assay.models.statistics import ROWS, reduce_logits
 
 CPU_LOGITS = 2**24
 """Logits held at once: 64 MiB in float32, enough rows for the head to be a real matrix product."""
@@ -79,17 +79,57 @@ class Forward:
                 source, head = self._hidden(ids.to(self._device)), self._head
             else:
                 source, head = self._own_logits(ids.to(self._device)), _unchanged
-            source = source.flatten(0, 1)
-            positions, targets = positions.to(source.device), targets.to(source.device)
-            limit = CPU_LOGITS if source.device.type == "cpu" else GPU_LOGITS
-            step = max(1, limit // self.vocabulary_size)
-            # The logits of all rows together may take more memory than the model itself: a chunk's logits are reduced
-            # to six numbers a row before the next chunk is computed.
-            parts = [
-                _reduce(head(source[rows]), following)
-                for rows, following in zip(positions.split(step), targets.split(step), strict=True)
-            ]
-            result = torch.cat(parts, dim=1)
+            return self._reduced(source, head, positions, targets)
+
+    def with_states(
+        self, ids: Tensor, positions: Tensor, targets: Tensor, layer: int, ends: Tensor
+    ) -> tuple[Tensor, Tensor]:
+        """Statistics as `statistics`, and hidden states of one layer, from the same pass.
+
+        Args:
+            ids: as in `statistics`; the next two as well.
+            positions: likewise.
+            targets: likewise.
+            layer: index into transformers' list of hidden states: 0 is the embedding, -1 the last layer.
+            ends: int64 [batch], the place in each row whose hidden state is returned.
+
+        Returns:
+            float32 [6, rows], and float32 [batch, d], both on the CPU.
+
+        Raises:
+            ModelError: a value is not finite, or there is no such layer.
+        """
+        options: dict[str, Any] = {"use_cache": False, "output_hidden_states": True}
+        with torch.inference_mode():
+            ids = ids.to(self._device)
+            chunked = self.chunked and self._head is not None
+            output = self._decoder(input_ids=ids, **options) if chunked else self._model(input_ids=ids, **options)
+            layers = len(output.hidden_states)
+            if not -layers <= layer < layers:
+                raise ModelError(f"layer {layer}: expected {-layers} to {layers - 1}")
+            states = output.hidden_states[layer]
+            rows = torch.arange(len(ids), device=states.device)
+            vectors = states[rows, ends.to(states.device)].float().cpu()
+            if not bool(vectors.isfinite().all()):
+                raise ModelError("a hidden state is not finite: expected weights without NaN or infinity")
+            if self.chunked and self._head is not None:
+                return self._reduced(output[0], self._head, positions, targets), vectors
+            return self._reduced(output.logits, _unchanged, positions, targets), vectors
+
+    def _reduced(self, source: Tensor, head: Head, positions: Tensor, targets: Tensor) -> Tensor:
+        source = source.flatten(0, 1)
+        if not len(positions):
+            return torch.zeros((len(ROWS), 0))
+        positions, targets = positions.to(source.device), targets.to(source.device)
+        limit = CPU_LOGITS if source.device.type == "cpu" else GPU_LOGITS
+        step = max(1, limit // self.vocabulary_size)
+        # The logits of all rows together may take more memory than the model itself: a chunk's logits are reduced
+        # to six numbers a row before the next chunk is computed.
+        parts = [
+            _reduce(head(source[rows]), following)
+            for rows, following in zip(positions.split(step), targets.split(step), strict=True)
+        ]
+        result = torch.cat(parts, dim=1)
         if not bool(result.isfinite().all()):
             raise ModelError("a token's log-probability is not finite: expected weights without NaN or infinity")
         return result

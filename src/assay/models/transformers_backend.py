@@ -234,7 +234,7 @@ class TransformersModel:
                 position += window.scored
                 left[work.text] -= 1
                 if not left[work.text]:
-                    done.append((work.text, _statistics(text, columns[work.text])))
+                    done.append((work.text, as_statistics(text, columns[work.text])))
                     columns[work.text] = columns[work.text][:, :0]
             if done:
                 yield done
@@ -294,7 +294,8 @@ def _buffers(texts: Sequence[str]) -> Iterator[tuple[int, int]]:
         yield start, len(texts)
 
 
-def _statistics(text: Encoded, columns: Float32Array) -> TokenStatistics:
+def as_statistics(text: Encoded, columns: Float32Array) -> TokenStatistics:
+    """Return the statistics of a text from its columns, in the order of `statistics.ROWS`."""
     log_probs, ranks, entropy, variance, tail_mass, top_log_probs = columns
     return TokenStatistics(
         token_ids=text.ids[text.first :].astype(np.int32),

@@ -4,20 +4,22 @@ A detector is one of three kinds, and each is one function in one file:
 
 - a sample-level score (`definition.score`): the inputs of one sample → one value;
 - a fitted detector (`fitted`): samples of known label and the audited model → an object that scores other samples;
-- a dataset-level detector (`dataset_level`): a whole benchmark beside unseen text → one p-value.
+- a dataset-level detector (`dataset_level`): a whole benchmark, often beside unseen text → one value.
 
 The entry of a detector holds all facts about it, so that no other module names a detector: lists are made of flags.
 """
 
-from collections.abc import Callable, Collection, Mapping, Sequence
+import inspect
+import math
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Generic, Literal, Protocol, TypedDict, TypeVar
+from typing import Literal, Protocol, Required, TypedDict, Unpack
 
 import numpy as np
 from numpy.typing import NDArray
 
 from assay.errors import ScoreError
-from assay.types import Generator, Sample, Score
+from assay.types import Generator, Sample, Score, TokenStatistics
 
 DetectorKind = Literal["sample", "fitted", "dataset"]
 Access = Literal["gray", "two models", "black", "labelled"]
@@ -107,6 +109,15 @@ class DetectorOptions(TypedDict, total=False):
     aliases: tuple[str, ...]
 
 
+class DatasetOptions(DetectorOptions):
+    """Fields of the entry of a dataset-level detector; see `Detector` for each."""
+
+    title: Required[str]
+    formula: Required[str]
+    reference: Required[str]
+    access: Required[Access]
+
+
 class Fitted(Protocol):
     """A fitted detector; a value above the rule of its entry speaks for the positive label."""
 
@@ -153,55 +164,146 @@ class FittedDetector(Detector):
         return self.fit(samples, labels, generator, **settings)
 
 
+@dataclass(frozen=True, slots=True)
+class FineTuning:
+    """A fine-tuning of the audited model with LoRA, which is measured and then taken off again.
+
+    Attributes:
+        on: "benchmark" or "unseen", the texts that it is fine-tuned on.
+        epochs: passes over the texts.
+        whole_batch: one optimiser step an epoch over all texts (batch gradient descent), not one for every few.
+    """
+
+    on: Literal["benchmark", "unseen"] = "benchmark"
+    epochs: int = 1
+    whole_batch: bool = False
+
+
+class DatasetModel(Protocol):
+    """The audited model as a dataset-level detector runs it. Each text is run once, however many detectors ask."""
+
+    @property
+    def context(self) -> int | None:
+        """Tokens that the model reads at most; None where it does not tell."""
+        ...
+
+    @property
+    def one_pass_scores(self) -> tuple[str, ...]:
+        """Names of the scores that one forward pass of this model gives."""
+        ...
+
+    def scores(self, score: str, samples: Sequence[Sample], tuning: FineTuning | None = None) -> NDArray[np.float64]:
+        """Return a sample-level score, float64 [samples], NaN where unscorable.
+
+        Args:
+            score: as in a request, `min_k:k=0.1`.
+            samples: of the benchmark or of the unseen text.
+            tuning: of the model; None for the model as it is.
+        """
+        ...
+
+    def statistics(self, texts: Sequence[str]) -> Iterator[TokenStatistics]:
+        """Yield the statistics of other texts, such as joined samples, in their order."""
+        ...
+
+    def embeddings(
+        self, samples: Sequence[Sample], *, layer: int = -1, tuning: FineTuning | None = None
+    ) -> NDArray[np.float32]:
+        """Return the hidden state of the last token of each sample, float32 [samples, d]."""
+        ...
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class DatasetInputs:
     """Everything that a dataset-level detector may use.
 
     Attributes:
         samples: the benchmark.
-        values: float64 [samples], a score that may carry a verdict; NaN where unscorable.
-        unseen: text of the same kind that the model has certainly not seen.
-        unseen_values: float64 [unseen], the same score.
+        unseen: text of the same kind that the model has certainly not seen; may be empty.
+        model: runs what a detector asks for.
         seed: of every random draw.
     """
 
     samples: Sequence[Sample]
-    values: NDArray[np.float64]
     unseen: Sequence[Sample]
-    unseen_values: NDArray[np.float64]
+    model: DatasetModel
     seed: int = 0
 
 
-class DatasetVerdict(Protocol):
-    """The result of a dataset-level detector."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DatasetScore:
+    """The result of a dataset-level detector.
 
-    @property
-    def p_value(self) -> float:
-        """One-sided, of a result this strong where nothing leaked; NaN where it cannot be computed."""
-        ...
+    Attributes:
+        value: higher = more contaminated; NaN where there is none, for a `reason`.
+        p_value: one-sided, of a value this high where nothing leaked; NaN where the method has no null distribution.
+        unseen_value: the same of the unseen text, for comparison; NaN where it was not computed.
+        called: the authors' own decision; None where their method states no rule.
+        samples: number of samples behind the value.
+        details: name → further figures.
+        reason: why there is no value; None where there is one.
+    """
+
+    value: float
+    p_value: float = math.nan
+    unseen_value: float = math.nan
+    called: bool | None = None
+    samples: int = 0
+    details: Mapping[str, float] = field(default_factory=dict)
+    reason: str | None = None
 
 
-Verdict_co = TypeVar("Verdict_co", bound=DatasetVerdict, covariant=True)
+@dataclass(frozen=True, slots=True)
+class Work:
+    """One thing that a dataset-level detector has run; detectors that need equal work share it.
+
+    Attributes:
+        name: in words.
+        passes: forward passes over the texts; a pass with a gradient counts three.
+        on: the texts.
+    """
+
+    name: str
+    passes: float
+    on: Literal["benchmark", "unseen"] = "benchmark"
+
+
+SCORES_OF_BENCHMARK = Work("scores", 1)
+SCORES_OF_UNSEEN = Work("scores", 1, "unseen")
+EMBEDDINGS = Work("embeddings", 1)
+
+
+def tuning_work(tuning: FineTuning) -> tuple[Work, ...]:
+    """Return the work of a fine-tuning and of the one pass after it, which gives scores and embeddings."""
+    way = f"{tuning.epochs} epochs{' of one step' if tuning.whole_batch else ''}"
+    return (
+        Work(f"fine-tuning on the {tuning.on}, {way}", 3 * tuning.epochs, tuning.on),
+        Work(f"pass tuned on the {tuning.on}, {way}", 1),
+    )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class DatasetDetector(Detector, Generic[Verdict_co]):
+class DatasetDetector(Detector):
     """A detector that judges a benchmark as a whole.
 
     Attributes:
-        judge: the inputs → the verdict.
+        judge: the inputs, and its parameters by keyword → the result; the parameters have the paper's defaults.
+        work: parameters by keyword → what has to be run.
+        defaults: parameter → its default.
     """
 
-    judge: Callable[[DatasetInputs], Verdict_co]
+    judge: Callable[..., DatasetScore]
+    work: Callable[..., Sequence[Work]]
+    defaults: Mapping[str, object] = field(default_factory=dict)
 
     @property
     def kind(self) -> DetectorKind:
         """See `Detector`."""
         return "dataset"
 
-    def __call__(self, inputs: DatasetInputs) -> Verdict_co:
+    def __call__(self, inputs: DatasetInputs, **parameters: object) -> DatasetScore:
         """Judge a benchmark."""
-        return self.judge(inputs)
+        return self.judge(inputs, **parameters)
 
 
 def fitted(
@@ -236,25 +338,20 @@ def fitted(
 def dataset_level(
     *,
     name: str,
-    title: str,
-    formula: str,
-    reference: str,
-    access: Access,
-    positive: str = "member",
-    flags: Collection[Flag] = frozenset(),
-) -> Callable[[Callable[[DatasetInputs], Verdict_co]], DatasetDetector[Verdict_co]]:
-    """Make a function a dataset-level detector."""
+    work: Callable[..., Sequence[Work]],
+    **options: Unpack[DatasetOptions],
+) -> Callable[[Callable[..., DatasetScore]], DatasetDetector]:
+    """Make a function a dataset-level detector; its keyword-only parameters are the detector's own.
 
-    def define(judge: Callable[[DatasetInputs], Verdict_co]) -> DatasetDetector[Verdict_co]:
-        return DatasetDetector(
-            name=name,
-            title=title,
-            formula=formula,
-            reference=reference,
-            access=access,
-            positive=positive,
-            flags=frozenset(flags),
-            judge=judge,
-        )
+    Args:
+        name: public name.
+        work: see `DatasetDetector`; takes the same parameters.
+        options: further fields of `Detector`.
+    """
+
+    def define(judge: Callable[..., DatasetScore]) -> DatasetDetector:
+        parameters = inspect.signature(judge).parameters.values()
+        defaults = {p.name: p.default for p in parameters if p.kind is inspect.Parameter.KEYWORD_ONLY}
+        return DatasetDetector(name=name, judge=judge, work=work, defaults=defaults, **options)
 
     return define

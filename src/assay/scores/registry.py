@@ -7,7 +7,7 @@
 """
 
 import difflib
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from importlib import import_module
@@ -19,7 +19,7 @@ from assay.plug_ins import PlugIns
 from assay.scores import generation_scores, pair_scores, token_scores, variant_scores
 from assay.scores.continuation import Cut
 from assay.scores.definition import SampleInputs, ScoreDefinition
-from assay.scores.detector import Access, Detector, Flag
+from assay.scores.detector import Access, DatasetDetector, DatasetInputs, DatasetScore, Detector, Flag, Work
 
 DETECTOR_PACKAGE = "assay.leakage.detectors"
 _Kind = TypeVar("_Kind", bound=Detector)
@@ -184,6 +184,87 @@ def request(spec: str) -> ScoreRequest:
                 f"{spec!r}: {key} is {value!r}, expected a value like {definition.defaults[key]}"
             ) from None
     return ScoreRequest(":".join([name, *settings]), definition, parameters)
+
+
+@dataclass(frozen=True, slots=True)
+class DatasetRequest:
+    """A dataset-level detector with the parameters that it is to be run with.
+
+    Attributes:
+        name: as the user wrote it; the row in every output.
+        detector: the registered detector.
+        parameters: those that differ from the paper's defaults.
+    """
+
+    name: str
+    detector: DatasetDetector
+    parameters: Mapping[str, object]
+
+    @property
+    def work(self) -> Sequence[Work]:
+        """The forward passes that it needs; see `assay.scores.detector.Work`."""
+        return self.detector.work(**{**self.detector.defaults, **self.parameters})
+
+    def __call__(self, inputs: DatasetInputs) -> DatasetScore:
+        """Return the result for a benchmark."""
+        return self.detector(inputs, **self.parameters)
+
+
+def dataset_requests(specs: str) -> tuple[DatasetRequest, ...]:
+    """Read a comma-separated list of dataset-level detectors: `kds:gamma=1.0,fsd:min_k,mean:min_k:k=0.1`.
+
+    A setting without `=` is the first parameter. A detector that reads a sample-level score passes on to the score
+    the settings that are not its own.
+
+    Raises:
+        ScoreError: no such detector, score or parameter, or nothing is asked for.
+    """
+    names = [part.strip() for part in specs.split(",") if part.strip()]
+    detectors = detectors_of(DatasetDetector)
+    if not names:
+        raise ScoreError(f"no method was asked for; expected one or more of {', '.join(detectors)}")
+    return tuple({name: _dataset_request(name, detectors) for name in names}.values())
+
+
+def _dataset_request(spec: str, detectors: Mapping[str, DatasetDetector]) -> DatasetRequest:
+    name, *settings = spec.split(":")
+    if name not in detectors:
+        raise ScoreError(f"no method is called {name!r}; expected one of {', '.join(detectors)}")
+    detector = detectors[name]
+    parameters: dict[str, object] = {}
+    passed_on: list[str] = []
+    for place, setting in enumerate(settings):
+        key, equals, value = setting.partition("=")
+        if not equals and not place and detector.defaults:
+            key, value = next(iter(detector.defaults)), setting
+        if key in detector.defaults:
+            parameters[key] = _as_default(spec, key, value, detector.defaults[key])
+        elif "score" in detector.defaults:
+            passed_on.append(setting)
+        else:
+            takes = ", ".join(f"{k}={v}" for k, v in detector.defaults.items()) or "no parameters"
+            raise ScoreError(f"{spec!r}: {setting!r} is no parameter of {name}, which takes {takes}")
+    if "score" in detector.defaults:
+        chosen = ":".join([str(parameters.get("score", detector.defaults["score"])), *passed_on])
+        parameters["score"] = request(chosen).name
+    return DatasetRequest(spec, detector, parameters)
+
+
+def _as_default(spec: str, key: str, value: str, default: object) -> object:
+    """Return the value of a setting in the type of its default.
+
+    Raises:
+        ScoreError: it cannot be read as one.
+    """
+    if isinstance(default, bool):
+        if value.lower() in ("yes", "true", "no", "false"):
+            return value.lower() in ("yes", "true")
+        raise ScoreError(f"{spec!r}: {key} is {value!r}, expected yes or no")
+    kind: Callable[[str], object] = type(default)
+    try:
+        return kind(value)
+    except ValueError:
+        raise ScoreError(f"{spec!r}: {key} is {value!r}, expected a value like {default}") from None
 
 
 def _definition(name: str) -> ScoreDefinition:

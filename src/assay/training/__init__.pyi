@@ -3,6 +3,9 @@ from .finetuning import TRAIN as TRAIN
 from .finetuning import Task as Task
 from .finetuning import checkpoint_folder as checkpoint_folder
 from .finetuning import finetune as finetune
+from .gradients import MeanGradient as MeanGradient
+from .gradients import clearly_smaller as clearly_smaller
+from .gradients import mean_gradient as mean_gradient
 from .loop import Batches as Batches
 from .loop import Training as Training
 from .loop import TrainingFolder as TrainingFolder
@@ -18,3 +21,5 @@ from .rows import general_rows as general_rows
 from .rows import member_rows as member_rows
 from .rows import without_planted as without_planted
 from .settings import TrainingSettings as TrainingSettings
+from .tuned_model import KERNEL_DIVERGENCE as KERNEL_DIVERGENCE
+from .tuned_model import TunedModel as TunedModel

@@ -6,10 +6,11 @@ from typing import Any
 
 import torch
 from transformers import PreTrainedModel
+from transformers.pytorch_utils import Conv1D
 
 from assay.errors import MissingExtra
 from assay.models import quiet
-from assay.training.loop import Batches, Training, accumulate, train, trapezoid
+from assay.training.loop import Batches, Training, TrainingFolder, accumulate, train, trapezoid
 from assay.training.processes import Processes
 from assay.training.resuming import TrainingProgress
 from assay.training.rows import Ids
@@ -109,9 +110,10 @@ def tune(
     settings: TrainingSettings,
     *,
     seed: int,
+    folder: TrainingFolder | None = None,
     progress: TrainingProgress | None = None,
 ) -> Any:  # noqa: ANN401  peft publishes no types
-    """Train a loaded model on rows of tokens, in this process and without files; return it, or it with LoRA.
+    """Train a loaded model on rows of tokens, in this process; return it, or it with LoRA.
 
     The weights of the model change in place where `settings.method` is "full". Device and number of processes are the
     model's and one, whatever the settings say.
@@ -121,6 +123,7 @@ def tune(
         rows: of tokens, each of two or more; an epoch shows each once.
         settings: rate, batch, epochs and the rest.
         seed: of the order of the rows, of dropout and of LoRA's first weights.
+        folder: keeps the state, so that a killed training continues; None keeps nothing on disk.
         progress: called after each step.
     """
     processes = Processes("cpu", alone=model.device)
@@ -129,7 +132,8 @@ def tune(
         use_cache = model.config.use_cache
         model.requires_grad_(requires_grad=settings.method == "full")
         tuned = prepared(model, settings)
-        train(causal_training(tuned, rows, settings, processes, seed), processes=processes, progress=progress)
+        training = causal_training(tuned, rows, settings, processes, seed)
+        train(training, processes=processes, folder=folder, progress=progress)
     tuned.eval().requires_grad_(requires_grad=False)
     model.config.use_cache = use_cache
     return tuned
@@ -159,6 +163,7 @@ def _with_lora(model: PreTrainedModel, settings: TrainingSettings) -> Any:  # no
         lora_alpha=settings.alpha,
         lora_dropout=settings.dropout,
         target_modules=list(settings.targets) or "all-linear",
+        fan_in_fan_out=any(isinstance(module, Conv1D) for module in model.modules()),
         task_type="CAUSAL_LM",
     )
     with quiet():

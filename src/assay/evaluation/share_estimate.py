@@ -1,0 +1,199 @@
+"""The contaminated share of a benchmark: an estimate with an interval, an upper bound, and what can be detected.
+
+The share λ is 1 - π₀, where π₀ is the share of samples whose conformal p-values are those of unseen text. Near 1 the
+density of the p-values is π₀, as members seldom score below most unseen texts. Two estimates of that density:
+
+- "storey": the share of p-values above one half, doubled (Storey, Taylor and Siegmund 2004);
+- "boundary": a beta kernel at 1 (Chen 1999) at two bandwidths, combined so that the bias of first order cancels (a
+  generalised jackknife), as in the estimate JKBB of PTDI (arXiv 2510.09717). The bandwidth is ours.
+
+The interval is Student's over resamples of the groups of both sides: the unseen text is drawn too.
+λ counts what looks trained on: where a part of a benchmark was trained on, its other part looks more familiar too, so
+λ is then too high ("spillover").
+"""
+
+import math
+from collections.abc import Hashable, Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+from numpy.typing import ArrayLike
+from scipy.special import ndtri, stdtrit
+from scipy.stats import rankdata
+
+from assay.errors import DataError
+from assay.evaluation.arrays import Indices, group_codes, scorable
+from assay.evaluation.bootstrap import RESAMPLES, SEED, Resamples
+from assay.evaluation.estimate import GROUPS_FOR_INTERVAL, Estimate, counted, unknown
+from assay.types import BooleanArray, Float64Array
+
+NullDensity = Literal["storey", "boundary"]
+BANDWIDTH = 0.25
+"""Of the smaller of the two beta kernels: its weights reach down to p-values of about one half."""
+SHARE_LEVEL = 0.9
+BOUND_LEVEL = 0.95
+ALPHA, POWER = 0.05, 0.8
+
+
+@dataclass(frozen=True, slots=True)
+class ContaminatedShare:
+    """Estimated share of a benchmark that looks trained on.
+
+    Attributes:
+        estimate: λ within 0 and 1, with its interval.
+        upper: one-sided 95 % upper bound on λ; NaN where there is no interval.
+        samples: of the benchmark, with a score.
+        unseen: texts with a score.
+        density: how the density of the p-values at 1 was estimated.
+    """
+
+    estimate: Estimate
+    upper: float
+    samples: int
+    unseen: int
+    density: NullDensity
+
+    def upper_at(self, reach: float) -> float:
+        """Return the upper bound on the share of samples of which only `reach` would show, at most 1.
+
+        Args:
+            reach: 2 P(score above the median unseen text) - 1 of such samples: 1 where all of them score above it, 0
+                where they score like unseen text.
+        """
+        return min(1.0, self.upper / reach) if reach > 0 else 1.0
+
+
+def contaminated_share(
+    scores: ArrayLike,
+    unseen_scores: ArrayLike,
+    groups: Sequence[Hashable],
+    unseen_groups: Sequence[Hashable],
+    *,
+    density: NullDensity = "storey",
+    level: float = SHARE_LEVEL,
+    resamples: int = RESAMPLES,
+    seed: int = SEED,
+) -> ContaminatedShare:
+    """Estimate the share of a benchmark that looks trained on, from a score and unseen text.
+
+    Args:
+        scores: [n], higher = seen; NaN (unscorable) is left out.
+        unseen_scores: [m], the same score of unseen text of the same kind.
+        groups: [n]; None is a group of its own.
+        unseen_groups: [m].
+        density: the estimate of the density of p-values at 1.
+        level: of the interval.
+        resamples: behind the interval.
+        seed: of the resamples.
+
+    Raises:
+        DataError: an array is not one-dimensional or holds an infinity, or lengths differ.
+    """
+    values, unseen = scorable(scores), scorable(unseen_scores, "unseen scores")
+    pooled, side = np.concatenate([values, unseen]), np.arange(len(values) + len(unseen)) < len(values)
+    if len(groups) != len(values) or len(unseen_groups) != len(unseen):
+        raise DataError(f"{len(groups)} + {len(unseen_groups)} groups for {len(values)} + {len(unseen)} scores")
+    kept = ~np.isnan(pooled)
+    pooled, side = pooled[kept], side[kept]
+    kept_groups = [group for group, keep in zip([*groups, *unseen_groups], kept, strict=True) if keep]
+    n, m = int(side.sum()), int((~side).sum())
+    if not n or not m:
+        return ContaminatedShare(unknown(level), math.nan, n, m, density)
+    draws = Resamples.of(kept_groups, side, resamples=resamples, seed=seed)
+    reached = _ranks_among(pooled[side], pooled[~side])
+    order = np.argsort(pooled[~side], kind="stable")
+
+    def shares(weights: Float64Array) -> Float64Array:
+        own, others = weights[:, side], weights[:, ~side][:, order]
+        below = np.concatenate([np.zeros((len(weights), 1)), np.cumsum(others, axis=1)], axis=1)
+        p_values = (1 + below[:, -1:] - below[:, reached]) / (below[:, -1:] + 1)
+        total = own.sum(axis=1, keepdims=True)
+        mean = (own * _at_one(p_values, density)).sum(axis=1, keepdims=True) / np.where(total > 0, total, np.nan)
+        null: Float64Array = 1 - mean
+        return null
+
+    spread, support = draws.spread(shares), draws.support(side, ~side)
+    value, uncertainty = float(spread.values[0]), spread.uncertainty(0)
+    inside = min(1.0, max(0.0, value))
+    if support.fewest < GROUPS_FOR_INTERVAL or math.isnan(uncertainty.error):
+        reason = f"too few groups for an interval: {counted(support.groups)}"
+        return ContaminatedShare(
+            Estimate(inside, math.nan, math.nan, level, support.groups, reason), math.nan, n, m, density
+        )
+    half = uncertainty.quantile(level) * uncertainty.error
+    low, high = (min(1.0, max(0.0, end)) for end in (value - half, value + half))
+    upper = value + float(stdtrit(uncertainty.freedom, BOUND_LEVEL)) * uncertainty.error
+    return ContaminatedShare(
+        Estimate(inside, low, high, level, support.groups), min(1.0, max(0.0, upper)), n, m, density
+    )
+
+
+def detectable_share(
+    groups: Sequence[Hashable],
+    unseen_scores: ArrayLike,
+    unseen_groups: Sequence[Hashable],
+    superiority: float,
+    *,
+    alpha: float = ALPHA,
+    power: float = POWER,
+) -> float:
+    """Return the smallest λ that the test of a whole set reveals with this power; above 1 where none does.
+
+    The statistic is the difference of mean ranks in units of its standard error, as in `set_test`. Samples of a group
+    depend on each other as much as the unseen texts of a group do.
+
+    Args:
+        groups: [n], of the benchmark.
+        unseen_scores: [m]; NaN is left out.
+        unseen_groups: [m].
+        superiority: probability that a sample that was trained on scores above an unseen text; chance is .5.
+        alpha: level of the test.
+        power: probability of a significant result.
+    """
+    values = scorable(unseen_scores, "unseen scores")
+    kept = ~np.isnan(values)
+    m = int(kept.sum())
+    if superiority <= 0.5 or not groups or m < 2:  # noqa: PLR2004  nothing to reveal, or no spread
+        return math.inf
+    codes = group_codes([group for group, keep in zip(unseen_groups, kept, strict=True) if keep], m)
+    dependence = _intraclass(rankdata(values[kept]) / m, codes)
+    own = _inflation(group_codes(list(groups), len(groups)), dependence)
+    others = _inflation(codes, dependence)
+    error = math.sqrt((own / len(groups) + others / m) / 12)
+    return float((ndtri(1 - alpha) + ndtri(power)) * error / (superiority - 0.5))
+
+
+def _ranks_among(values: Float64Array, unseen: Float64Array) -> Indices:
+    """Return how many unseen values are smaller than each value."""
+    return np.searchsorted(np.sort(unseen), values, side="left")
+
+
+def _at_one(p_values: Float64Array, density: NullDensity) -> Float64Array:
+    """Return what each p-value adds to the mean that estimates their density at 1."""
+    if density == "storey":
+        above: BooleanArray = p_values > 0.5  # noqa: PLR2004  Storey's threshold
+        return np.where(above, 2.0, 0.0)
+    narrow, wide = ((1 / width + 1) * p_values ** (1 / width) for width in (BANDWIDTH, 2 * BANDWIDTH))
+    density_at_one: Float64Array = 2 * narrow - wide
+    return density_at_one
+
+
+def _intraclass(values: Float64Array, codes: Indices) -> float:
+    """Return the intraclass correlation by one-way analysis of variance, at least 0."""
+    sizes = np.bincount(codes)
+    count, total = len(sizes), len(values)
+    if count in (1, total):
+        return 0.0
+    means = np.bincount(codes, values) / sizes
+    between = float((sizes * (means - values.mean()) ** 2).sum()) / (count - 1)
+    within = float(((values - means[codes]) ** 2).sum()) / (total - count)
+    typical = (total - (sizes**2).sum() / total) / (count - 1)
+    spread = between + (typical - 1) * within
+    return max(0.0, (between - within) / spread) if spread > 0 else 0.0
+
+
+def _inflation(codes: Indices, dependence: float) -> float:
+    """Return the design effect of groups: 1 + (mean size of a sample's group - 1) × intraclass correlation."""
+    sizes = np.bincount(codes)
+    return 1 + (float((sizes**2).sum() / sizes.sum()) - 1) * dependence

@@ -1,0 +1,90 @@
+"""Kernel divergence score: how fine-tuning on a benchmark moves its samples against each other (Choi et al. 2025).
+
+The values come from `assay.evaluation.divergence`; here the model is run.
+"""
+
+import math
+from typing import get_args
+
+from assay.errors import ScoreError
+from assay.evaluation import Kernel, KernelSettings, displacement, kernel_divergence, mean_kernel
+from assay.scores import EMBEDDINGS, DatasetInputs, DatasetScore, FineTuning, Work, dataset_level, tuning_work
+
+
+def work(
+    *, kernel: str, gamma: str, tuning: bool, batch: str, epochs: int, gating: bool, **_: object
+) -> tuple[Work, ...]:
+    """Return what is run: embeddings, and a fine-tuning with one pass after it, shared by all score deviations.
+
+    Raises:
+        ScoreError: a parameter has a value that there is not.
+    """
+    settings_of(kernel, gamma, gating=gating)
+    return (EMBEDDINGS, *(tuning_work(tuning_of(batch, epochs)) if tuning else ()))
+
+
+@dataset_level(
+    name="kds",
+    title="Kernel divergence score",
+    formula="-(1/E) Σ |Φ_ij ln(Φ_ij / Φ'_ij)|, E = sqrt(Σ Φ_ij), Φ = exp(-γ |z_i - z_j|²), ' after fine-tuning",
+    reference="Choi et al. 2025, How Contaminated Is Your Benchmark?, Eqs. 2 to 5",
+    access="gray",
+    work=work,
+)
+def kernel_divergence_score(
+    inputs: DatasetInputs,
+    *,
+    kernel: str = "rbf",
+    gamma: str = "shared",
+    layer: int = -1,
+    gating: bool = True,
+    tuning: bool = True,
+    batch: str = "stochastic",
+    epochs: int = 1,
+) -> DatasetScore:
+    """Compare the kernel matrix of a benchmark before and after fine-tuning on it.
+
+    Scores compare at equal numbers of samples only. The direction of the score is that of the paper.
+    """
+    settings = settings_of(kernel, gamma, gating=gating)
+    before = inputs.model.embeddings(inputs.samples, layer=layer)
+    if not tuning:
+        return DatasetScore(value=mean_kernel(before, settings), samples=len(before))
+    after = inputs.model.embeddings(inputs.samples, layer=layer, tuning=tuning_of(batch, epochs))
+    moved = displacement(before, after)
+    return DatasetScore(
+        value=kernel_divergence(before, after, settings, seed=inputs.seed),
+        samples=len(before),
+        details={"cdisp": -moved.spread, "median displacement": moved.median},
+    )
+
+
+def settings_of(kernel: str, gamma: str, *, gating: bool) -> KernelSettings:
+    """Return the settings of the kernel.
+
+    Raises:
+        ScoreError: no such kernel, or a gamma that is neither a positive number nor a rule.
+    """
+    kernels: dict[str, Kernel] = {name: name for name in get_args(Kernel)}
+    if kernel not in kernels:
+        raise ScoreError(f"kds: kernel {kernel!r}, expected {', '.join(kernels)}")
+    if gamma in ("shared", "per-side"):
+        return KernelSettings(kernels[kernel], per_side=gamma == "per-side", gating=gating)
+    try:
+        number = float(gamma)
+    except ValueError:
+        number = math.nan
+    if not 0 < number < math.inf:
+        raise ScoreError(f"kds: gamma {gamma!r}, expected shared, per-side or a positive number")
+    return KernelSettings(kernels[kernel], gamma=number, gating=gating)
+
+
+def tuning_of(batch: str, epochs: int) -> FineTuning:
+    """Return the fine-tuning on the benchmark.
+
+    Raises:
+        ScoreError: no such way to make batches, or less than one epoch.
+    """
+    if batch not in ("stochastic", "whole") or epochs < 1:
+        raise ScoreError(f"kds: batch {batch!r}, {epochs} epochs; expected stochastic or whole, and at least 1")
+    return FineTuning(epochs=epochs, whole_batch=batch == "whole")

@@ -1,0 +1,47 @@
+"""The mean of a sample-level score over a benchmark, as a dataset-level detector (Choi et al., Eqs. 7 to 10)."""
+
+import numpy as np
+from scipy.stats import ttest_ind
+
+from assay.scores import SCORES_OF_BENCHMARK, SCORES_OF_UNSEEN, DatasetInputs, DatasetScore, Work, dataset_level
+from assay.types import Float64Array
+
+
+def work(**_: object) -> tuple[Work, ...]:
+    """Return what is run: one pass over the benchmark, and over the unseen text where there is any."""
+    return SCORES_OF_BENCHMARK, SCORES_OF_UNSEEN
+
+
+@dataset_level(
+    name="mean",
+    title="Mean of a score",
+    formula="mean over the samples that have a value; p-value by Welch's t-test against the unseen text",
+    reference="Choi et al. 2025, appendix A.2 (perplexity, zlib, Min-K %, Min-K %++ as scores of a data set)",
+    access="gray",
+    work=work,
+)
+def mean_score(inputs: DatasetInputs, *, score: str = "loss") -> DatasetScore:
+    """Average a sample-level score, in its own orientation: higher = member."""
+    values = scored(inputs.model.scores(score, inputs.samples))
+    others = scored(inputs.model.scores(score, inputs.unseen)) if inputs.unseen else np.empty(0)
+    if not len(values):
+        return DatasetScore(value=np.nan, reason=f"no sample has a value of {score}")
+    return DatasetScore(
+        value=float(values.mean()),
+        p_value=welch(values, others),
+        unseen_value=float(others.mean()) if len(others) else np.nan,
+        samples=len(values),
+        details={"coverage": len(values) / len(inputs.samples)},
+    )
+
+
+def scored(values: Float64Array) -> Float64Array:
+    """Return the values that are not NaN."""
+    return values[~np.isnan(values)]
+
+
+def welch(values: Float64Array, others: Float64Array) -> float:
+    """Return the one-sided p-value of a mean this much higher; NaN where a side has fewer than two values."""
+    if min(len(values), len(others)) < 2 or not (np.ptp(values) or np.ptp(others)):  # noqa: PLR2004  no variance
+        return float("nan")
+    return float(ttest_ind(values, others, equal_var=False, alternative="greater").pvalue)

@@ -1,0 +1,247 @@
+"""The audited model as dataset-level detectors use it: every text is run once, and fine-tuned once for all of them."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import numpy as np
+
+from assay.errors import MissingCapability, Unscorable
+from assay.evaluation import displacement
+from assay.models import (
+    CachedEmbedder,
+    JointPass,
+    StatisticsCache,
+    TransformersModel,
+    cached_scorer,
+)
+from assay.scores import (
+    SCORES,
+    FineTuning,
+    FrequencyTable,
+    SampleInputs,
+    ScoreRequest,
+    View,
+    one_pass,
+    request,
+    requests,
+)
+from assay.scoring import Progress, plan, score_samples
+from assay.training import KERNEL_DIVERGENCE, TrainingProgress, TrainingSettings, TunedModel
+from assay.types import Float32Array, Float64Array, LogProbScorer, Sample, TokenScorer, TokenStatistics
+
+PAPER_RATE = KERNEL_DIVERGENCE.rate
+WHOLE_BATCH_FACTOR = 100
+"""Choi et al. use 0.01 for a step over the whole set, where a step over 4 texts has 0.0001."""
+PROBE_TEXTS = 64
+PROBE_CHANGE = 1e-3
+"""Median change of an embedding at which the score is linear in the rate, and far above rounding in float32."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TuningOptions:
+    """How the audited model is fine-tuned for a measurement.
+
+    Attributes:
+        rate: of plain gradient descent; None finds the rate of the model on unseen text, once for all sets.
+        seed: of order, dropout and LoRA's first weights.
+        folder: keeps the state of a fine-tuning, so that a killed one continues.
+        progress: called after each step.
+    """
+
+    rate: float | None = None
+    seed: int = 0
+    folder: Path | None = None
+    progress: TrainingProgress | None = None
+
+
+class MeasuredModel:
+    """The audited model for dataset-level detectors, each thing run once; see `assay.scores.DatasetModel`.
+
+    Attributes:
+        samples: the benchmark.
+        unseen: text that the model has certainly not seen; may be empty.
+    """
+
+    def __init__(
+        self,
+        model: LogProbScorer,
+        samples: Sequence[Sample],
+        unseen: Sequence[Sample] = (),
+        *,
+        tuning: TuningOptions = TuningOptions(),
+        cache: StatisticsCache | None = None,
+        frequencies: FrequencyTable | None = None,
+        progress: Progress | None = None,
+    ) -> None:
+        """Prepare; nothing is run yet.
+
+        Args:
+            model: opened from its weights, for everything but scores.
+            samples: the benchmark.
+            unseen: text that the model has certainly not seen.
+            tuning: see `TuningOptions`.
+            cache: of statistics and hidden states; None runs without.
+            frequencies: of tokens, for the scores that need them.
+            progress: called after every batch of scores.
+        """
+        self.samples, self.unseen = tuple(samples), tuple(unseen)
+        self._model, self._cache, self._frequencies, self._progress = model, cache, frequencies, progress
+        self._scorer = model if cache is None else cached_scorer(model, cache)
+        self._options = tuning
+        self._tables: dict[str, dict[str, Float64Array]] = {"benchmark": {}, "unseen": {}}
+        self._tuned: dict[FineTuning, TunedModel] = {}
+        self._measured: dict[tuple[FineTuning, int, str], JointPass] = {}
+        self._rate: float | None = tuning.rate
+
+    @property
+    def name(self) -> str:
+        """Name of the model."""
+        return self._model.name
+
+    @property
+    def context(self) -> int | None:
+        """Tokens that the model reads at most; None where it does not tell."""
+        return getattr(self._model, "context", None)
+
+    @property
+    def weights(self) -> TransformersModel:
+        """The model, opened from its weights.
+
+        Raises:
+            MissingCapability: it is behind a server, or in another engine.
+        """
+        if not isinstance(self._model, TransformersModel):
+            raise MissingCapability(
+                f"{self.name} shows neither hidden states nor weights: expected a model folder, a hub id or a built-in "
+                "model, or methods that need only scores"
+            )
+        return self._model
+
+    @property
+    def one_pass_scores(self) -> tuple[str, ...]:
+        """Names of the scores that one forward pass of this model gives."""
+        full = isinstance(self._scorer, TokenScorer)
+        return tuple(
+            name
+            for name in one_pass()
+            if (SCORES[name].needs_frequencies <= (self._frequencies is not None))
+            and SCORES[name].needs_full_statistics <= full
+        )
+
+    def scores(self, score: str, samples: Sequence[Sample], tuning: FineTuning | None = None) -> Float64Array:
+        """Return a sample-level score, float64 [samples]; see `assay.scores.DatasetModel`.
+
+        Raises:
+            MissingCapability: the score needs more than one pass of this model.
+        """
+        if tuning is not None:
+            return self._tuned_scores(request(score), samples, tuning)
+        table = self._tables[self._side(samples)]
+        if not table:
+            table |= self._columns(samples, ",".join(self.one_pass_scores))
+        if score not in table:
+            table |= self._columns(samples, score)
+        return table[score]
+
+    def statistics(self, texts: Sequence[str]) -> Iterator[TokenStatistics]:
+        """Yield the statistics of other texts in their order.
+
+        Raises:
+            MissingCapability: the model gives log-probabilities alone.
+        """
+        if not isinstance(self._scorer, TokenScorer):
+            raise MissingCapability(f"{self.name} does not say where its tokens stand in a text: expected its weights")
+        return self._scorer.token_statistics(texts)
+
+    def embeddings(
+        self, samples: Sequence[Sample], *, layer: int = -1, tuning: FineTuning | None = None
+    ) -> Float32Array:
+        """Return the hidden state of the last token of each sample, float32 [samples, d]."""
+        if tuning is not None:
+            return self._measure(tuning, samples, layer).vectors
+        texts = [sample.text for sample in samples]
+        embedder = self.weights if self._cache is None else CachedEmbedder(self.weights, self._cache)
+        return embedder.hidden_states(texts, layer=layer)
+
+    @property
+    def rate(self) -> float:
+        """Learning rate of a fine-tuning for one epoch on the benchmark."""
+        if self._rate is None:
+            self._rate = self._probed_rate() if self.unseen else PAPER_RATE
+        return self._rate
+
+    def _columns(self, samples: Sequence[Sample], names: str) -> Mapping[str, Float64Array]:
+        work = plan(requests(names), {"target": self._scorer}, self._frequencies)
+        return score_samples(samples, work, progress=self._progress).values
+
+    def _side(self, samples: Sequence[Sample]) -> str:
+        return "unseen" if samples is self.unseen else "benchmark"
+
+    def _tuned_scores(self, score: ScoreRequest, samples: Sequence[Sample], tuning: FineTuning) -> Float64Array:
+        if score.definition.views and set(score.definition.views.values()) != {View()}:
+            raise MissingCapability(f"score {score.name} needs more than one pass; expected a score of one pass")
+        measured = self._measure(tuning, samples, -1)
+        return np.array(
+            [
+                value_of(score, sample.text, statistics, self._frequencies)
+                for sample, statistics in zip(samples, measured.statistics, strict=True)
+            ]
+        )
+
+    def _measure(self, tuning: FineTuning, samples: Sequence[Sample], layer: int) -> JointPass:
+        key = tuning, layer, self._side(samples)
+        if key not in self._measured:
+            texts = [sample.text for sample in samples]
+            self._measured[key] = self._tuned_model(tuning).measure(texts, layer=layer)
+        return self._measured[key]
+
+    def _tuned_model(self, tuning: FineTuning) -> TunedModel:
+        if tuning not in self._tuned:
+            on = self.unseen if tuning.on == "unseen" else self.samples
+            settings = replace(
+                KERNEL_DIVERGENCE,
+                epochs=tuning.epochs,
+                checkpoints=(tuning.epochs,),
+                rate=self.rate * (WHOLE_BATCH_FACTOR if tuning.whole_batch else 1),
+                batch=len(on) if tuning.whole_batch else KERNEL_DIVERGENCE.batch,
+            )
+            self._tuned[tuning] = self._fine_tuned([sample.text for sample in on], settings)
+        return self._tuned[tuning]
+
+    def _fine_tuned(self, texts: Sequence[str], settings: TrainingSettings) -> TunedModel:
+        options = self._options
+        return TunedModel(
+            self.weights,
+            texts,
+            settings,
+            seed=options.seed,
+            cache=self._cache,
+            folder=options.folder,
+            progress=options.progress,
+        )
+
+    def _probed_rate(self) -> float:
+        """Return the rate at which an epoch over the benchmark changes a typical embedding by `PROBE_CHANGE`.
+
+        The change grows with the rate and with the number of steps, so a short fine-tuning on unseen text measures it.
+        Sets of equal size get the same rate, whatever is in them. A second probe corrects the first, which may be lost
+        in rounding.
+        """
+        texts = [sample.text for sample in self.unseen[:PROBE_TEXTS]]
+        before = self.weights.hidden_states(texts)
+        rate, steps = PAPER_RATE, 1
+        for _ in range(2):
+            tuned = self._fine_tuned(texts, replace(KERNEL_DIVERGENCE, rate=rate))
+            steps = tuned.steps
+            change = displacement(before, tuned.measure(texts).vectors).median
+            rate *= PROBE_CHANGE / max(change, PROBE_CHANGE / 1000)
+        return rate * steps / -(-len(self.samples) // KERNEL_DIVERGENCE.batch)
+
+
+def value_of(score: ScoreRequest, text: str, statistics: TokenStatistics, frequencies: FrequencyTable | None) -> float:
+    """Return the value of a score from given statistics, NaN where there is none."""
+    try:
+        return score(SampleInputs(text, {View(): statistics}, frequencies))
+    except Unscorable:
+        return float("nan")

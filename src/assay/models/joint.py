@@ -1,0 +1,132 @@
+"""Token statistics and hidden states of texts from one forward pass, kept in the cache."""
+
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import AbstractContextManager, nullcontext
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+
+from assay.errors import ModelError
+from assay.models.cache import pack_statistics, text_digest, unpack_statistics
+from assay.models.cached_models import pack_vector, unpack_vector, vector_key
+from assay.models.encoding import Encoded
+from assay.models.model_store import ModelStore
+from assay.models.transformers_backend import TransformersModel, as_statistics
+from assay.types import Float32Array, TokenStatistics
+
+BLOCK = 256
+"""Texts that are run before their results go into the cache: a killed run loses no more."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class JointPass:
+    """The results of one pass over texts, in their order.
+
+    Attributes:
+        statistics: of each text.
+        vectors: float32 [texts, d], the hidden state of the last token.
+    """
+
+    statistics: list[TokenStatistics]
+    vectors: Float32Array
+
+
+@dataclass(frozen=True, slots=True)
+class _Row:
+    """One text in a batch."""
+
+    index: int
+    encoded: Encoded
+
+    @property
+    def tokens(self) -> int:
+        return len(self.encoded.ids)
+
+
+def measured(
+    model: TransformersModel,
+    texts: Sequence[str],
+    *,
+    layer: int = -1,
+    store: ModelStore | None = None,
+    running: Callable[[], AbstractContextManager[object]] = nullcontext,
+) -> JointPass:
+    """Return the statistics and the last hidden state of each text.
+
+    A text that fits into the context costs one pass for both; a longer one is read in windows, and its end once more.
+
+    Args:
+        model: in evaluation mode, with LoRA or without.
+        texts: each of at least one token.
+        layer: 0 is the embedding, -1 the last layer.
+        store: entries under the digest of the model that runs; None computes everything.
+        running: entered while texts are run; not where the store has all of them.
+
+    Raises:
+        ModelError: a text has no token, there is no such layer, or one text does not fit into memory.
+    """
+    distinct = list(dict.fromkeys(texts))
+    statistics: dict[str, TokenStatistics] = {}
+    vectors: dict[str, Float32Array] = {}
+    if store is not None:
+        keys = {text_digest(text): text for text in distinct}
+        for key, value in store.lookup(keys, unpack_statistics).items():
+            if isinstance(value, TokenStatistics):
+                statistics[keys[key]] = value
+        places = {vector_key(text, layer, "last"): text for text in distinct}
+        vectors = {places[key]: row for key, row in store.lookup(places, unpack_vector).items()}
+    missing = [text for text in distinct if text not in statistics or text not in vectors]
+    with running() if missing else nullcontext():
+        for start in range(0, len(missing), BLOCK):
+            block = missing[start : start + BLOCK]
+            for index, own, vector in _run(model, block, layer):
+                statistics[block[index]], vectors[block[index]] = own, vector
+            if store is not None:
+                store.write([(text_digest(text), pack_statistics(statistics[text])) for text in block])
+                store.write([(vector_key(text, layer, "last"), pack_vector(vectors[text])) for text in block])
+    return JointPass([statistics[text] for text in texts], np.stack([vectors[text] for text in texts]))
+
+
+def _run(
+    model: TransformersModel, texts: Sequence[str], layer: int
+) -> Iterator[tuple[int, TokenStatistics, Float32Array]]:
+    rows = [_Row(index, encoded) for index, encoded in enumerate(model.encoder.encode(texts))]
+    empty = [row.index for row in rows if not row.tokens]
+    if empty:
+        raise ModelError(f"{model.name}: text {empty[0]} has no token, so it has no hidden state")
+    short = [row for row in rows if row.tokens <= model.context]
+    long = [row.index for row in rows if row.tokens > model.context]
+    for batch in model.budget.run(short, lambda batch: _batch(model, batch, layer)):
+        yield from batch
+    if long:
+        pieces = [texts[index] for index in long]
+        vectors = model.hidden_states(pieces, layer=layer)
+        yield from zip(long, model.token_statistics(pieces), vectors, strict=True)
+
+
+def _batch(
+    model: TransformersModel, batch: Sequence[_Row], layer: int
+) -> list[tuple[int, TokenStatistics, Float32Array]]:
+    width = max(row.tokens for row in batch)
+    ids = np.zeros((len(batch), width), np.int64)
+    positions, targets = [], []
+    for place, row in enumerate(batch):
+        text = row.encoded
+        ids[place, : row.tokens] = text.ids
+        positions.append(place * width + np.arange(text.first - 1, text.first - 1 + text.scored))
+        targets.append(text.ids[text.first :])
+    ends = torch.tensor([row.tokens - 1 for row in batch])
+    columns, states = model.forward.with_states(
+        torch.from_numpy(ids),
+        torch.from_numpy(np.concatenate(positions)),
+        torch.from_numpy(np.concatenate(targets)),
+        layer,
+        ends,
+    )
+    results, start = [], 0
+    for row, vector in zip(batch, states.numpy(), strict=True):
+        stop = start + row.encoded.scored
+        results.append((row.index, as_statistics(row.encoded, columns.numpy()[:, start:stop]), vector))
+        start = stop
+    return results

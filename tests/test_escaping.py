@@ -8,7 +8,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from assay.escaping import (
-    corpus_uri,
     json_text,
     markdown_text,
     sarif_message,
@@ -102,20 +101,3 @@ def test_a_web_address_is_linked(address):
 )  # fmt: skip
 def test_nothing_else_is_linked(address):
     assert web_address(address) is None
-
-
-@pytest.mark.parametrize(
-    ("path", "uri"),
-    [
-        ("src/a b.py", "src/a%20b.py"),
-        ("../../etc/passwd", "etc/passwd"),
-        ("a/../../../b", "b"),
-        ("/etc/passwd", "etc/passwd"),
-        ("//host/share", "host/share"),
-        ("..\\..\\a", "a"),
-        ("javascript:alert(1)", "javascript%3Aalert%281%29"),
-        ("\udc80.py", "%5Cudc80.py"),
-    ],
-)
-def test_a_path_of_a_corpus_stays_inside(path, uri):
-    assert corpus_uri(path) == uri

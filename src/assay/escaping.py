@@ -5,10 +5,9 @@ passes them through here: `visible` for terminals and logs, and on top of it wha
 """
 
 import json
-import posixpath
 import re
 from typing import Any
-from urllib.parse import quote, urlsplit
+from urllib.parse import urlsplit
 
 _JOINERS = "\u200c\u200d"  # invisible, but names in several scripts and emoji are spelled with them
 _SPACES = re.compile(r"[\u00a0\u1680\u2000-\u200a\u202f\u205f\u3000]")  # unprintable to Python, harmless to a reader
@@ -74,12 +73,6 @@ def web_address(address: str | None) -> str | None:
     except ValueError:
         return None
     return address if parts.scheme in {"http", "https"} and parts.netloc else None
-
-
-def corpus_uri(path: str) -> str:
-    """Return the relative URI of a path inside a corpus: it names no scheme and no host, and leads out of no folder."""
-    inside = posixpath.normpath(f"/{path.replace(chr(92), '/')}").lstrip("/")
-    return quote(inside, errors="backslashreplace")
 
 
 def _shows(character: str) -> bool:

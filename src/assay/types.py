@@ -392,6 +392,7 @@ class Match:
         confidence: 1 - the rate at which unrelated code of the query's length reaches this similarity; None where
             that was not measured.
         cosine: similarity of the two vectors, -1 to 1; None where it is not among the nearest by vector.
+        at_limit: True if the calibration gives a complete copy of the query's length no higher confidence.
     """
 
     document_id: int
@@ -408,3 +409,4 @@ class Match:
     origins: int = 1
     confidence: float | None = None
     cosine: float | None = None
+    at_limit: bool = False

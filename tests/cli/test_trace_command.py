@@ -48,6 +48,11 @@ def renamed(text):
     return text
 
 
+def findings_in(finished):
+    """The findings of all files in the JSON that a command printed."""
+    return [finding for file in json.loads(finished.out)["files"] for finding in file["findings"]]
+
+
 @pytest.fixture
 def index(tmp_path):
     folder = tmp_path / "corpus.index"
@@ -78,30 +83,46 @@ def snippet(tmp_path):
 def test_a_copy_is_shown_with_lines_licence_author_and_confidence(assay, index, snippet):
     found = assay("trace", snippet, "--index", index)
     assert found.code == 0, found.err
-    for told in ("shop/share.py:11–17", "4–10", "GPL-3.0-only", "Ada", "owner/shop", "characters", "0.99"):
-        assert told in found.out
+    (line,) = found.out.splitlines()
+    assert line.endswith(
+        "snippet.py:4: 7 of 7 lines of share_of: same code as shop/share.py:11-17 (share_of) in owner/shop "
+        "(GPL-3.0-only; by Ada; confidence 0.9997)"
+    )
+
+
+def test_a_pipe_gets_one_line_for_each_finding_however_narrow_it_is(assay, index, snippet):
+    assert assay("trace", snippet, "--index", index, COLUMNS="40").out.count("\n") == 1
+
+
+def test_a_terminal_gets_the_verdict_first(assay, index, snippet):
+    shown = assay("trace", snippet, "--index", index, FORCE_COLOR="1").out
+    assert "1 source, the same code, GPL-3.0-only" in shown.splitlines()[0]
+    assert "snippet.py:4-10" in shown
 
 
 def test_a_renamed_copy_is_found_by_its_tokens(assay, index, tmp_path):
     path = tmp_path / "renamed.py"
     path.write_text(renamed(SHARE))
-    (found,) = json.loads(assay("trace", path, "--index", index, "--json").out)
-    assert (found["matches"][0]["channel"], found["matches"][0]["containment"]) == ("tokens", 1)
-    assert found["matches"][0]["origins"][0]["author"] == "Ada"
+    (finding,) = findings_in(assay("trace", path, "--index", index, "--json"))
+    assert (finding["by"], finding["containment"], finding["matched_lines"]) == ("tokens", 1, 6)
+    assert finding["places"][0]["author"] == "Ada"
 
 
 def test_a_denied_licence_is_exit_code_1_and_is_told(assay, index, snippet):
     found = assay("trace", snippet, "--index", index, "--fail-on-licence", "GPL-*")
     assert found.code == 1
-    assert "finding: snippet.py" in found.err.replace(str(snippet.parent) + "/", "")
-    assert "under GPL-3.0-only" in found.err
+    assert "snippet.py:4: denied licence GPL-3.0-only: 7 of 7 lines" in found.out
+    assert "assay: gate: 1 finding under a denied licence in 2 judged parts" in found.err
     assert assay("trace", snippet, "--index", index, "--fail-on-licence", "MIT").code == 0
+    assert assay("trace", snippet, "--index", index, "--fail-on-license", "copyleft").code == 1
+    assert assay("trace", snippet, "--index", index, "--allow-licence", "GPL-*").code == 0
+    assert assay("trace", snippet, "--index", index, "--allow-license", "permissive").code == 1
 
 
 def test_standard_input_is_traced(assay, index, monkeypatch):
     monkeypatch.setattr(sys, "stdin", SimpleNamespace(buffer=io.BytesIO(SHARE.encode())))
-    (found,) = json.loads(assay("trace", "-", "--index", index, "--language", "py", "--json").out)
-    assert (found["path"], found["language"], found["matches"][0]["containment"]) == ("stdin", "python", 1)
+    (found,) = json.loads(assay("trace", "-", "--index", index, "--language", "py", "--json").out)["files"]
+    assert (found["path"], found["language"], found["findings"][0]["containment"]) == ("stdin", "python", 1)
 
 
 def test_a_folder_is_traced_function_by_function(assay, index, tmp_path):
@@ -109,12 +130,21 @@ def test_a_folder_is_traced_function_by_function(assay, index, tmp_path):
     folder.mkdir()
     (folder / "one.py").write_text(f"{OTHER}\n\n{SHARE}")
     (folder / "two.py").write_text(f"{FENCE}")
-    found = json.loads(assay("trace", folder, "--index", index, "--json").out)
-    matched = {(one["path"], one["name"]): one for one in found if one["matches"]}
-    assert {path.rpartition("/")[2] + ":" + name for path, name in matched} == {"one.py:share_of", "two.py:fence"}
-    whole = json.loads(assay("trace", folder, "--index", index, "--by", "file", "--json").out)
-    assert [one["name"] for one in whole] == [None, None]
-    assert "3 texts traced, 2 with a match" in assay("trace", folder, "--index", index).out
+    by_function = assay("trace", folder, "--index", index, "--json")
+    assert [(one["part"], one["name"]) for one in findings_in(by_function)] == [
+        ("function", "share_of"),
+        ("function", "fence"),
+    ]
+    by_file = findings_in(assay("trace", folder, "--index", index, "--by", "file", "--json"))
+    assert {one["part"] for one in by_file} == {"file"}
+    assert "2 files with 3 functions traced: 2 sources" in assay("trace", folder, "--index", index).err
+
+
+def test_a_binary_file_among_others_is_skipped_with_a_note(assay, index, snippet):
+    binary = snippet.with_name("logo.png")
+    binary.write_bytes(b"\0\1\2\xff" * 99)
+    found = assay("trace", binary, snippet, "--index", index)
+    assert (found.code, "1 source" in found.err, "note: skipped" in found.err) == (0, True, True)
 
 
 def test_without_a_match_it_says_why(assay, index, tmp_path):
@@ -122,10 +152,10 @@ def test_without_a_match_it_says_why(assay, index, tmp_path):
     path.write_text(OTHER)
     found = assay("trace", path, "--index", index)
     assert found.code == 0
-    assert "no match: no document of the index shares" in found.out
-    assert "looked up" in found.out
+    assert "other.py: no source: no document of the index shares" in found.out
+    assert "looked up" in assay("trace", path, "--index", index, FORCE_COLOR="1").out
     path.write_text("x = 1\n")
-    assert "no match: too short" in assay("trace", path, "--index", index).out
+    assert "no source: too short" in assay("trace", path, "--index", index).out
 
 
 def test_sarif_has_the_finding_at_the_lines_of_the_file(assay, index, snippet, tmp_path):
@@ -149,7 +179,12 @@ def test_a_template_is_ignored(assay, index, snippet, tmp_path):
         ([], "expected code to trace"),
         (["absent.py"], "absent.py: cannot be read: No such file"),
         (["snippet.py", "--benchmark", "mbpp"], "expected code to trace, or --benchmark"),
-        (["snippet.py", "--fail-on-licence", "MIT OR X"], "expected one SPDX identifier"),
+        (["snippet.py", "--fail-on-licence", "MIT OR X"], "received several licences"),
+        (["snippet.py", "--fail-on-licence", "GPL3"], "did you mean GPL-3.0-only"),
+        (["snippet.py", "--language", "pyton"], "no language is called 'pyton'; did you mean python"),
+        (["snippet.py", "--baseline", "b.json"], "expected --fail-on-licence or --allow-licence with it"),
+        (["snippet.py", "--fail-on-licence", "MIT", "--baseline", "b.json"], "expected a baseline"),
+        (["--diff", "snippet.py"], "expected a unified diff"),
         (["snippet.py", "--method", "hst"], "has no vectors"),
         (["snippet.py", "--template", "absent.py"], "template absent.py: cannot be read"),
         (["snippet.py", "--sarif", "no/such/folder.sarif"], "cannot be written"),
@@ -167,6 +202,40 @@ def test_bad_input_is_one_line_and_exit_code_2(assay, index, snippet, arguments,
 def test_an_index_that_is_none_is_told(assay, snippet, tmp_path):
     found = assay("trace", snippet, "--index", tmp_path / "nothing")
     assert (found.code, "no index here" in found.err) == (2, True)
+
+
+def test_a_copied_function_among_own_ones_fails_alone_and_beside_another_file(assay, index, tmp_path):
+    own = "\n\n".join(OTHER.replace("Walker", f"W{at}").replace("child", f"c{at}") for at in range(20))
+    mixed, other = tmp_path / "mixed.py", tmp_path / "other.py"
+    mixed.write_text(f"{own}\n\n{SHARE}\n")
+    other.write_text(OTHER)
+    gate = ("--index", index, "--fail-on-licence", "copyleft")
+    assert assay("trace", mixed, *gate).code == 1
+    assert assay("trace", mixed, other, *gate).code == 1
+    assert assay("trace", other, *gate).code == 0
+
+
+def test_a_baseline_is_written_once_and_accepts_afterwards(assay, index, snippet):
+    gate = ("trace", "snippet.py", "--index", index, "--fail-on-licence", "copyleft")
+    assert assay(*gate, "--write-baseline", "known.json").code == 0
+    accepted = assay(*gate, "--baseline", "known.json")
+    assert (accepted.code, "0 findings" in accepted.err, "1 accepted" in accepted.err) == (0, True, True)
+    assert "accepted (in the baseline)" in accepted.out
+
+
+def test_a_diff_is_traced_by_itself(assay, index, snippet, monkeypatch):
+    lines = snippet.read_text().splitlines()
+    diff = f"--- a/snippet.py\n+++ b/snippet.py\n@@ -3,0 +4,{len(lines) - 3} @@\n"
+    diff += "".join(f"+{line}\n" for line in lines[3:])
+    gate = ("--index", index, "--fail-on-licence", "copyleft")
+    monkeypatch.setattr(sys, "stdin", SimpleNamespace(buffer=io.BytesIO(diff.encode())))
+    assert assay("trace", "--diff", "-", *gate).code == 1
+    monkeypatch.setattr(sys, "stdin", SimpleNamespace(buffer=io.BytesIO(b"")))
+    assert assay("trace", "snippet.py", "--diff", "-", *gate).code == 0
+    absent = diff.replace("snippet.py", "absent.py")
+    monkeypatch.setattr(sys, "stdin", SimpleNamespace(buffer=io.BytesIO(absent.encode())))
+    refused = assay("trace", "--diff", "-", *gate)
+    assert (refused.code, "absent.py: is in the diff but not here" in refused.err) == (2, True)
 
 
 def test_samples_of_a_benchmark_are_looked_for(assay, index, tmp_path):

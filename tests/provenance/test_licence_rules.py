@@ -3,7 +3,7 @@
 import pytest
 
 from assay.errors import DataError
-from assay.provenance.licence_rules import checked_rules, denied
+from assay.provenance.licence_rules import LicenceRules, checked_rules
 
 GPL = ["GPL-3.0-only"]
 
@@ -31,17 +31,61 @@ GPL = ["GPL-3.0-only"]
         ("unknown", ["unknown"], True),
         ("unknown", GPL, False),
         ("MIT", [], False),
-        ("", GPL, False),
         ("(GPL-3.0-only", GPL, False),
-        ("AND", ["AND*"], True),
-        ("LicenseRef-Our Own Words", ["licenseref-our own words"], True),
+        ("(GPL-3.0-only", ["unknown"], True),
+        ("Our Own Words", ["unknown"], True),
+        ("LicenseRef-Ours", ["unknown"], False),
+        ("LicenseRef-Ours", ["licenseref-ours"], True),
+        ("LGPL-2.1-or-later", ["copyleft"], True),
+        ("LGPL-2.1-or-later", ["strong-copyleft"], False),
+        ("AGPL-3.0-only", ["strong-copyleft"], True),
+        ("MPL-2.0", ["weak-copyleft"], True),
+        ("MIT OR GPL-2.0-only", ["copyleft"], False),
+        ("BSD-3-Clause", ["permissive"], True),
     ],
 )
 def test_an_expression_is_denied_where_no_way_is_left(expression, rules, expected):
-    assert denied(expression, rules) is expected
+    assert checked_rules(rules).deny(expression) is expected
 
 
-@pytest.mark.parametrize("rule", ["", "  ", "MIT OR GPL-3.0-only", "(MIT)", "MIT,GPL-3.0-only"])
-def test_a_rule_names_one_licence(rule):
-    with pytest.raises(DataError, match="expected one SPDX identifier"):
+@pytest.mark.parametrize(
+    ("expression", "rules", "expected"),
+    [
+        ("MIT", LicenceRules(allowed=("mit",)), False),
+        ("Apache-2.0", LicenceRules(allowed=("mit",)), True),
+        ("unknown", LicenceRules(allowed=("permissive",)), True),
+        ("MIT OR Apache-2.0", LicenceRules(allowed=("mit",)), False),
+        ("MIT AND Apache-2.0", LicenceRules(allowed=("mit",)), True),
+        ("LGPL-3.0-only", LicenceRules(("copyleft",), ("lgpl-*",)), False),
+        ("GPL-3.0-only", LicenceRules(("copyleft",), ("lgpl-*",)), True),
+        ("GPL-2.0-only WITH Classpath-exception-2.0", LicenceRules(("gpl-*",), ("* with classpath-*",)), False),
+        ("Apache-2.0", LicenceRules(("copyleft",), ("lgpl-*",)), False),
+    ],
+)
+def test_allowed_licences_are_exceptions_or_the_only_ones(expression, rules, expected):
+    assert rules.deny(expression) is expected
+
+
+@pytest.mark.parametrize(
+    ("rule", "hint"),
+    [
+        ("", "an identifier such as"),
+        ("Foo Bar", "an identifier such as"),
+        ("XYZ-*", "an identifier such as"),
+        ("GPL3", "did you mean GPL-3.0-only"),
+        ("gpl", "did you mean GPL-"),
+        ("mit-fe", "did you mean MIT-feh"),
+        ("apache license 2.0", "did you mean Apache-2.0"),
+        ("MIT OR GPL-3.0-only", "several licences"),
+        ("MIT,GPL-3.0-only", "did you mean"),
+        ("Classpath-exception-2.0", "not on the SPDX list"),
+    ],
+)
+def test_a_rule_is_one_licence_pattern_or_family(rule, hint):
+    with pytest.raises(DataError, match=hint):
         checked_rules([rule])
+
+
+def test_no_rule_denies_nothing():
+    assert not LicenceRules()
+    assert not LicenceRules().deny("GPL-3.0-only")

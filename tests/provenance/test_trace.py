@@ -275,8 +275,13 @@ def test_methods_by_vector_need_vectors(index, method):
         trace(CORPUS[0].text, index, method=method)
 
 
-def test_union_without_vectors_says_so(index):
-    assert "not searched by vector" in trace(CORPUS[0].text, index).notes[0]
+def test_union_says_so_where_vectors_of_the_index_are_not_searched(tmp_path, letter_encoder, index):
+    assert trace(CORPUS[0].text, index).notes == ()
+    with CodeIndex.create(tmp_path / "vectors.index", encoder=letter_encoder) as vectors:
+        vectors.add([CORPUS[0]])
+        vectors.commit()
+    with CodeIndex.open(tmp_path / "vectors.index") as vectors:
+        assert "not searched by vector" in trace(CORPUS[0].text, vectors).notes[0]
 
 
 @pytest.mark.parametrize(

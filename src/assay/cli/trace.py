@@ -1,26 +1,28 @@
 """`assay trace`: where does this code come from?"""
 
-from collections.abc import Callable, Mapping
+import sys
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from assay.cli.groups import grouped
-from assay.cli.options import OUTPUT, AsJson, At, DataOptions
+from assay.cli.options import AsJson, At, DataOptions
+from assay.cli.trace_options import GateOptions, Sarif, SearchOptions
 from assay.errors import DataError
 from assay.files import write_json
 
 if TYPE_CHECKING:  # these import numpy and more; --help does not wait for them
-    from assay.provenance import Searchable, SourceText, Trace
+    from assay.provenance import Judgement, LicenceRules, Searchable, SourceText, StoredDocument, TracedFile
 
-SEARCH = "Search"
-SURE = 0.95
 NEEDS_VECTORS = {"hst": True, "vector": True, "winnowing": False}
 """Methods that search by vector, and one that does not; `union` uses vectors if there are any."""
 SOLUTION = "solution"
 """The part of a benchmark that is code; it is traced unless --part names another."""
+CANDIDATES_OF_GATE = 1000
+"""Documents by fingerprints that are judged for each text: a hundred forks under one licence must not hide another."""
 
 
 @grouped
@@ -38,93 +40,175 @@ def trace_command(
             help="Instead of code: find samples of a benchmark in the index (--data names its file).",
         ),
     ] = None,
-    method: Annotated[
-        Literal["union", "hst", "winnowing", "vector"],
-        typer.Option(help="Candidates by fingerprints, by vector, or by both.", rich_help_panel=SEARCH),
-    ] = "union",
-    top: Annotated[
-        int, typer.Option(min=1, metavar="N", help="Largest number of matches for each text.", rich_help_panel=SEARCH)
-    ] = 5,
-    by: Annotated[
-        Literal["function", "file"],
-        typer.Option(help="Unit of tracing in a folder.", rich_help_panel=SEARCH),
-    ] = "function",
-    min_similarity: Annotated[
-        float,
-        typer.Option(min=0, max=1, help="Least share of the code that a match contains.", rich_help_panel=SEARCH),
-    ] = 0.0,
-    min_confidence: Annotated[
-        float, typer.Option(min=0, max=1, help="Least confidence; 0 shows all matches.", rich_help_panel=SEARCH)
-    ] = SURE,
-    template: Annotated[
-        list[Path] | None,
-        typer.Option(
-            metavar="FILE", help="Code to ignore in every text; repeat the option for several.", rich_help_panel=SEARCH
-        ),
-    ] = None,
-    fail_on_licence: Annotated[
-        list[str] | None,
-        typer.Option(
-            metavar="SPDX",
-            help="Exit with 1 if a match has this licence: GPL-3.0-only, GPL-*, unknown; repeat for several.",
-            rich_help_panel=OUTPUT,
-        ),
-    ] = None,
-    sarif: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="Write SARIF 2.1.0 to this file.", rich_help_panel=OUTPUT)
-    ] = None,
+    search: SearchOptions,
+    gate: GateOptions,
+    sarif: Sarif = None,
     as_json: AsJson = False,
     which: DataOptions,
 ) -> None:
-    """Trace code to its sources: ranked matches with lines, licence, author and confidence.
+    """Trace code to its sources: one line for each source, with lines, licence, author and confidence.
 
-    A folder, and every file beside others, is traced function by function. --language names the language of standard
-    input and of files without a known suffix.
+    The functions of a file, the lines outside of them and the whole file are traced. --language names the language of
+    standard input and of files without a known suffix.
 
-    **Example**: `assay trace snippet.py --index corpus.index --fail-on-licence 'GPL-*'`
+    **Example**: `assay trace snippet.py --index corpus.index --fail-on-licence copyleft`
     """
     from assay.api import open_index
-    from assay.provenance import (
-        TraceSettings,
-        checked_rules,
-        default_boilerplate,
-        language_by_evidence,
-        trace,
-        with_templates,
-    )
+    from assay.provenance import checked_rules
 
-    rules = checked_rules(fail_on_licence or ())
-    if (benchmark is None) == (not code):
+    rules = checked_rules(gate.fail_on_licence or (), gate.allow_licence or ())
+    if (benchmark is None) == (not code and gate.diff is None):
         raise DataError("expected code to trace, or --benchmark: a file, a folder or - for standard input")
-    with open_index(at, vectors=NEEDS_VECTORS.get(method)) as index:
+    for name, path in {"--baseline": gate.baseline, "--write-baseline": gate.write_baseline}.items():
+        if path is not None and not rules:
+            raise DataError(f"{name}: expected --fail-on-licence or --allow-licence with it")
+    with open_index(at, vectors=NEEDS_VECTORS.get(search.method)) as index:
         if benchmark is not None:
-            _refuse_with_benchmark({"--sarif": sarif, "--template": template, "--fail-on-licence": rules or None})
-            _benchmark(benchmark, which, index, method, min_confidence, as_json=as_json)
+            only_for_code = {"--sarif": sarif, "--template": search.template, "--fail-on-licence": rules or None}
+            _refuse_with_benchmark(only_for_code)
+            _benchmark(benchmark, which, index, search, as_json=as_json)
             return
-        settings = TraceSettings(
-            min_similarity=min_similarity,
-            min_confidence=min_confidence,
-            boilerplate=with_templates(default_boilerplate(), template) if template else None,
-        )
-
-        def answer(text: "SourceText") -> "Trace":
-            language = text.language or language_by_evidence(text.text, index)
-            return trace(text.text, index, language=language, method=method, top=top, settings=settings)
-
-        traced = _traced(_texts(code or [], which.language, by), answer)
-    _show(traced, rules, sarif, as_json=as_json)
+        files = _traced(code or [], index, search, diff=gate.diff, rules=rules, language=which.language)
+    _finish(files, rules, gate, sarif=sarif, top=search.top, as_json=as_json)
 
 
-def _traced(texts: "list[SourceText]", answer: "Callable[[SourceText], Trace]") -> "list[tuple[SourceText, Trace]]":
+def _traced(
+    code: Sequence[Path],
+    index: "Searchable",
+    search: SearchOptions,
+    *,
+    diff: str | None,
+    rules: "LicenceRules",
+    language: str | None,
+) -> "list[TracedFile]":
     from assay.api import progress_bar
+    from assay.provenance import TraceSettings, checked_language, default_boilerplate, trace_file, with_templates
 
+    templates = with_templates(default_boilerplate(), search.template) if search.template else None
+    settings = TraceSettings(
+        min_similarity=search.min_similarity, min_confidence=search.min_confidence, boilerplate=templates
+    )
+    if rules:
+        settings = replace(settings, candidates=CANDIDATES_OF_GATE)
+
+    def is_denied(document: "StoredDocument") -> bool:
+        return any(rules.deny(origin.licence) for origin in document.origins)
+
+    named = None if language is None else checked_language(language)
+    files, parts = _files(code, diff, named, search.by)
     traced = []
     with progress_bar("tracing") as report:
-        for done, text in enumerate(texts, 1):
-            traced.append((text, answer(text)))
+        for done, file in enumerate(files, 1):
+            traced.append(
+                trace_file(
+                    file,
+                    index,
+                    method=search.method,
+                    top=search.top,
+                    settings=settings,
+                    also=is_denied if rules else None,
+                    parts=parts,
+                )
+            )
             if report is not None:
-                report(done, len(texts))
+                report(done, len(files))
     return traced
+
+
+def _files(
+    code: Sequence[Path], diff: str | None, language: str | None, by: str
+) -> "tuple[list[SourceText], Callable[[SourceText], Sequence[SourceText]]]":
+    """Return the files to trace, whole, and the division of a file into the parts that are judged."""
+    from assay.provenance import added_lines, added_parts, parts_of
+
+    def whole(file: "SourceText") -> "Sequence[SourceText]":
+        return (file,)
+
+    if diff is None:
+        return _source_files(code, language), parts_of if by == "function" else whole
+    added = {path: lines for path, lines in added_lines(_diff_text(diff), diff).items() if lines}
+
+    def parts(file: "SourceText") -> "Sequence[SourceText]":
+        return added_parts(file, added[file.path], by_function=by == "function")
+
+    if code:
+        return [file for file in _source_files(code, language) if file.path in added], parts
+    return _changed_files(sorted(added), language), parts
+
+
+def _diff_text(diff: str) -> str:
+    try:
+        raw = sys.stdin.buffer.read() if diff == "-" else Path(diff).read_bytes()
+    except OSError as error:
+        raise DataError(f"{diff}: cannot be read: {error.strerror}") from error
+    return raw.decode("utf-8", "surrogateescape")
+
+
+def _changed_files(paths: Sequence[str], language: str | None) -> "list[SourceText]":
+    """Read the source files of a diff; a file that is not there is an error, so that none is left out unseen."""
+    from assay.languages import language_of
+    from assay.provenance import read_source_text
+
+    absent = [path for path in paths if not Path(path).is_file()]
+    if absent:
+        raise DataError(f"{absent[0]}: is in the diff but not here; expected to run in the folder of its paths")
+    return [read_source_text(Path(path), language) for path in paths if language or language_of(path)]
+
+
+def _source_files(code: Sequence[Path], language: str | None) -> "list[SourceText]":
+    """Read files, folders and standard input; one binary file among several arguments is skipped with a note."""
+    from assay.cli.terminal import echo
+    from assay.provenance import SourceText, read_source_text, source_texts
+
+    files: list[SourceText] = []
+    for path in code:
+        if path.is_dir():
+            inside = [
+                SourceText(f"{path.as_posix().rstrip('/')}/{file.path}".removeprefix("./"), file.text, file.language)
+                for file in source_texts([str(path)])
+                if language is None or file.language == language
+            ]
+            if not inside:
+                raise DataError(f"{path}: no source file in it")
+            files += inside
+            continue
+        try:
+            files.append(read_source_text(path, language))
+        except DataError as error:
+            if len(code) == 1 or not path.is_file():
+                raise
+            echo(f"assay: note: skipped {error}", err=True)
+    return files
+
+
+def _finish(
+    files: "list[TracedFile]",
+    rules: "LicenceRules",
+    gate: GateOptions,
+    *,
+    sarif: Path | None,
+    top: int,
+    as_json: bool,
+) -> None:
+    """Judge the findings, write and print them, and exit with 1 if one fails."""
+    from assay.cli.trace_output import print_files
+    from assay.provenance import judge, read_baseline, with_excuses, write_baseline
+    from assay.provenance import sarif as as_sarif
+
+    judgement: Judgement | None = None
+    if rules:
+        texts = {file.file.path: file.file.text for file in files}
+        baseline = read_baseline(gate.baseline) if gate.baseline is not None else frozenset()
+        judgement = with_excuses(judge(files, rules), texts, baseline)
+        if gate.write_baseline is not None:
+            write_baseline(gate.write_baseline, judgement.denials, texts)
+            accepted = with_excuses(judgement, texts, read_baseline(gate.write_baseline))
+            judgement = accepted
+    if sarif is not None:
+        write_json(sarif, as_sarif(files, judgement))
+    print_files(files, judgement, top, as_json=as_json)
+    if judgement is not None and judgement.failures:
+        raise typer.Exit(1)
 
 
 def _refuse_with_benchmark(options: Mapping[str, object]) -> None:
@@ -133,56 +217,7 @@ def _refuse_with_benchmark(options: Mapping[str, object]) -> None:
             raise DataError(f"{name} cannot be used with --benchmark: it is for code that is traced")
 
 
-def _texts(code: list[Path], language: str | None, by: str) -> "list[SourceText]":
-    """Return one file or standard input whole; a folder or several files function by function."""
-    from assay.languages import language_named
-    from assay.provenance import SourceText, by_function, read_source_text, source_texts
-
-    named = language and language_named(language)
-    texts: list[SourceText] = []
-    for path in code:
-        if path.is_dir():
-            files = [
-                SourceText(f"{path.as_posix().rstrip('/')}/{file.path}", file.text, file.language)
-                for file in source_texts([str(path)])
-                if named is None or file.language == named
-            ]
-            if not files:
-                raise DataError(f"{path}: no source file in it")
-            texts += by_function(files) if by == "function" else files
-        else:
-            text = read_source_text(path, named)
-            texts += by_function([text]) if len(code) > 1 and by == "function" else [text]
-    return texts
-
-
-def _show(
-    traced: "list[tuple[SourceText, Trace]]", rules: tuple[str, ...], sarif: Path | None, *, as_json: bool
-) -> None:
-    from assay.cli.present import chosen_format, show
-    from assay.cli.terminal import echo
-    from assay.provenance import denied_matches, describe_traces
-    from assay.provenance import sarif as as_sarif
-
-    if sarif is not None:
-        write_json(sarif, as_sarif(traced, rules))
-    show(describe_traces(traced), chosen_format(as_json=as_json))
-    findings = denied_matches(traced, rules)
-    for finding in findings:
-        echo(f"assay: finding: {finding}", err=True)
-    if findings:
-        raise typer.Exit(1)
-
-
-def _benchmark(
-    name: str,
-    which: DataOptions,
-    index: "Searchable",
-    method: Literal["union", "hst", "winnowing", "vector"],
-    sure: float,
-    *,
-    as_json: bool,
-) -> None:
+def _benchmark(name: str, which: DataOptions, index: "Searchable", search: SearchOptions, *, as_json: bool) -> None:
     from assay.api import progress_bar
     from assay.cli.present import chosen_format, show
     from assay.datasets import benchmark as benchmark_named
@@ -194,5 +229,12 @@ def _benchmark(
     dataset = which.load(name)
     called = f"{dataset.name} ({which.part})" if which.part else dataset.name
     with progress_bar(f"looking for {called}") as report:
-        result = trace_benchmark(dataset.samples, index, benchmark=called, method=method, sure=sure, progress=report)
+        result = trace_benchmark(
+            dataset.samples,
+            index,
+            benchmark=called,
+            method=search.method,
+            sure=search.min_confidence,
+            progress=report,
+        )
     show(describe_benchmark(result), chosen_format(as_json=as_json))

@@ -64,6 +64,7 @@ class Similarity:
         containment: |Q ∩ D| / |Q|.
         cosine: of the vectors, or None.
         confidence: 1 - false-positive rate, or None.
+        at_limit: see `Match`.
     """
 
     channel: str
@@ -71,6 +72,7 @@ class Similarity:
     containment: float
     cosine: float | None
     confidence: float | None
+    at_limit: bool = False
 
 
 def candidates_of(
@@ -144,13 +146,18 @@ def similarity_of(
     by_cosine = None if calibration is None or cosine is None else calibration.rate("vector", max(units, 1), cosine)
     best = _best_channel(at, candidates.overlaps)
     if best is not None and not by_vector:
-        rates = [
-            calibration.rate(overlap.form, overlap.distinctive, float(overlap.distinctive_containment[at]))
-            for overlap in candidates.overlaps
-            if calibration is not None and overlap.shared_distinctive[at]
-        ]
-        confidence = _confidence([rate for rate in (*rates, by_cosine) if rate is not None], channels)
-        return Similarity(best.form, float(best.jaccard[at]), float(best.containment[at]), cosine, confidence)
+        rates: list[float] = []
+        at_limit = False
+        for overlap in candidates.overlaps:
+            if calibration is not None and overlap.shared_distinctive[at]:
+                length, share = overlap.distinctive, float(overlap.distinctive_containment[at])
+                rate, least = (calibration.rate(overlap.form, length, value) for value in (share, 1.0))
+                if rate is not None and least is not None:
+                    rates.append(rate)
+                    at_limit |= rate <= least
+        confidence = _confidence(rates if by_cosine is None else [*rates, by_cosine], channels)
+        jaccard, containment = float(best.jaccard[at]), float(best.containment[at])
+        return Similarity(best.form, jaccard, containment, cosine, confidence, at_limit)
     confidence = _confidence([] if by_cosine is None else [by_cosine], 1 if by_vector else channels)
     jaccard, containment = (float(best.jaccard[at]), float(best.containment[at])) if best else (0.0, 0.0)
     return Similarity("vector", jaccard, containment, cosine, confidence)

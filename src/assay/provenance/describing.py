@@ -1,17 +1,14 @@
-"""Traces of texts as reports."""
+"""One trace as a report, and traced files as JSON."""
 
-import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 
-from assay.provenance.document import Origin
-from assay.provenance.licence_rules import denied
-from assay.provenance.texts import SourceText
+from assay.provenance.findings import LineRange, SourceFinding, TracedFile, merged_lines
+from assay.provenance.licence_gate import Denial, Judgement
 from assay.provenance.tracing import Trace
+from assay.provenance.wording import confidence_text, gate_sentences, lines_text, trace_verdict
 from assay.reports import Cell, Column, Report, Row, Table, number_of
 from assay.types import Match
-
-TracedTexts = Sequence[tuple[SourceText, Trace]]
 
 MATCH_COLUMNS = (
     Column("document"),
@@ -26,81 +23,22 @@ MATCH_COLUMNS = (
 )
 
 
-def describe_traces(traced: TracedTexts) -> Report:
-    """Return the report of traced texts: one table for each text with a match; of a single text without, the reason."""
-    matched = [(source, trace) for source, trace in traced if trace.matches]
-    details: list[str] = []
-    if len(traced) == 1 and not matched:
-        source, trace = traced[0]
-        statement = f"{_named(source)}: no match: {trace.why_none}"
-        details = _evidence(trace)
-    elif len(traced) == 1:
-        statement = f"{_named(traced[0][0])} matches {number_of(len(matched[0][1].matches), 'document')} of the index."
-    else:
-        statement = f"{len(traced)} texts traced, {len(matched)} with a match"
+def describe_trace(trace: Trace) -> Report:
+    """Return the report of one traced text: a table of its matches, or the reason why there is none."""
+    matches = number_of(len(trace.matches), "document")
     return Report(
         title="Which files of the corpus does this code come from?",
-        statement=statement,
-        tables=tuple(_match_table(i, source, trace) for i, (source, trace) in enumerate(matched, 1)),
-        notes=tuple(dict.fromkeys(note for _, trace in traced for note in trace.notes)),
-        data=[_trace_data(source, trace) for source, trace in traced],
+        statement=f"no match: {trace.why_none}" if trace.why_none else f"The text matches {matches} of the index.",
+        tables=(_match_table(trace),) if trace.matches else (),
+        notes=trace.notes,
+        data=_trace_data(trace),
         kind="provenance report",
-        details=tuple(details),
+        details=() if trace.matches else tuple(evidence_lines(trace)),
     )
 
 
-def denied_matches(traced: TracedTexts, rules: Sequence[str]) -> list[str]:
-    """Return a sentence for each match that occurs somewhere under a denied licence."""
-    return [
-        f"{_named(source)}: {match.containment:.0%} of it occurs in {origin.path} of "
-        f"{origin.repository or origin.source} under {origin.licence}"
-        for source, trace in traced
-        for match in trace.matches
-        for origin in trace.origins[match.document_id]
-        if denied(origin.licence, rules)
-    ]
-
-
-def _match_table(number: int, source: SourceText, trace: Trace) -> Table:
-    return Table(
-        name=f"text-{number}",
-        title=_named(source),
-        columns=MATCH_COLUMNS,
-        rows=tuple(Row(tuple(_match_cells(source, match))) for match in trace.matches),
-    )
-
-
-def _match_cells(source: SourceText, match: Match) -> list[Cell]:
-    lines = ", ".join(
-        f"{span.query_first + source.first_line - 1}–{span.query_last + source.first_line - 1}" for span in match.spans
-    )
-    contained = f"{match.containment:.0%}" if match.channel != "vector" else f"cosine {match.cosine:.2f}"
-    repository = match.repository or match.url or ""
-    return [
-        place_of(match),
-        contained,
-        confidence_text(match),
-        match.channel,
-        lines,
-        match.licence,
-        match.author or "",
-        repository,
-        match.origins,
-    ]
-
-
-def place_of(match: Match) -> str:
-    """Return path, lines and name of the matched document."""
-    lines = ", ".join(f"{span.document_first}–{span.document_last}" for span in match.spans)
-    return match.path + (f":{lines}" if lines else "") + (f" ({match.name})" if match.name else "")
-
-
-def confidence_text(match: Match) -> str:
-    """Return the confidence, rounded down: .9996 is not 1."""
-    return "unknown" if match.confidence is None else f"{math.floor(match.confidence * 1e4) / 1e4:.4f}"
-
-
-def _evidence(trace: Trace) -> list[str]:
+def evidence_lines(trace: Trace) -> list[str]:
+    """Return the counts of the fingerprints, a sentence for each channel: the basis of an answer without a match."""
     return [
         channel.too_short
         or f"{channel.form}: {channel.fingerprints} fingerprints, {channel.template} of them in templates, "
@@ -110,30 +48,133 @@ def _evidence(trace: Trace) -> list[str]:
     ]
 
 
-def _named(source: SourceText) -> str:
-    return f"{source.path}:{source.first_line} {source.name}" if source.name else source.path
+def place_of(match: Match) -> str:
+    """Return path, lines and name of the matched document."""
+    lines = lines_text(merged_lines(LineRange(span.document_first, span.document_last) for span in match.spans))
+    return match.path + (f":{lines}" if lines else "") + (f" ({match.name})" if match.name else "")
 
 
-def _trace_data(source: SourceText, trace: Trace) -> dict[str, object]:
+def files_data(files: Sequence[TracedFile], top: int, judgement: Judgement | None = None) -> dict[str, object]:
+    """Return traced files as JSON has them.
+
+    Args:
+        files: with their findings.
+        top: findings of each file at most; denied ones are never left out.
+        judgement: of the licence gate; None without rules.
+    """
+    denials = denials_by_finding(judgement)
     return {
-        "path": source.path,
-        "name": source.name,
-        "first_line": source.first_line,
+        "verdict": trace_verdict(files),
+        "gate": None if judgement is None else _gate_data(judgement),
+        "files": [
+            {
+                "path": file.file.path,
+                "language": file.language,
+                "parts": len(file.parts),
+                "findings": [
+                    _finding_data(finding, denials.get(id(finding))) for finding in shown_findings(file, top, judgement)
+                ],
+                "all_findings": len(file.findings),
+                "why_none": file.why_none,
+                "too_short": file.too_short,
+                "notes": list(file.notes),
+                "evidence": _evidence_data(file.parts[-1][1]) if file.parts else [],
+            }
+            for file in files
+        ],
+    }
+
+
+def shown_findings(file: TracedFile, top: int, judgement: Judgement | None) -> list[SourceFinding]:
+    """Return the first findings of a file, and all that the gate denies."""
+    denials = denials_by_finding(judgement)
+    return [finding for at, finding in enumerate(file.findings) if at < top or id(finding) in denials]
+
+
+def denials_by_finding(judgement: Judgement | None) -> Mapping[int, Denial]:
+    """Return the denials by the identity of their finding."""
+    return {} if judgement is None else {id(denial.finding): denial for denial in judgement.denials}
+
+
+def _match_table(trace: Trace) -> Table:
+    rows = tuple(Row(tuple(_match_cells(match))) for match in trace.matches)
+    return Table(name="text-1", title="Matches", columns=MATCH_COLUMNS, rows=rows)
+
+
+def _match_cells(match: Match) -> list[Cell]:
+    lines = merged_lines(LineRange(span.query_first, span.query_last) for span in match.spans)
+    contained = f"{match.containment:.0%}" if match.channel != "vector" else f"cosine {match.cosine:.2f}"
+    return [
+        place_of(match),
+        contained,
+        confidence_text(match),
+        match.channel,
+        lines_text(lines),
+        match.licence,
+        match.author or "",
+        match.repository or match.url or "",
+        match.origins,
+    ]
+
+
+def _trace_data(trace: Trace) -> dict[str, object]:
+    return {
         "language": trace.language,
         "method": trace.method,
-        "matches": [_match_data(match, trace.origins[match.document_id]) for match in trace.matches],
+        "matches": [
+            {key: value for key, value in asdict(match).items() if key != "origins"}
+            | {"origins": [asdict(origin) for origin in trace.origins[match.document_id]]}
+            for match in trace.matches
+        ],
         "why_none": trace.why_none,
         "too_short": trace.too_short,
         "units": trace.units,
         "candidates": trace.candidates,
         "below": trace.below,
-        "evidence": [{**asdict(channel), "telling": channel.distinctive} for channel in trace.evidence],
+        "evidence": _evidence_data(trace),
         "notes": list(trace.notes),
     }
 
 
-def _match_data(match: Match, origins: Sequence[Origin]) -> dict[str, object]:
-    """Return a match with all its places instead of their number."""
-    return {key: value for key, value in asdict(match).items() if key != "origins"} | {
-        "origins": [asdict(origin) for origin in origins]
+def _evidence_data(trace: Trace) -> list[dict[str, object]]:
+    return [{**asdict(channel), "distinctive": channel.distinctive} for channel in trace.evidence]
+
+
+def _gate_data(judgement: Judgement) -> dict[str, object]:
+    return {
+        "failures": len(judgement.failures),
+        "accepted": len(judgement.denials) - len(judgement.failures),
+        "judged_parts": judgement.parts,
+        "weak": judgement.weak,
+        "uncalibrated": judgement.uncalibrated,
+        "expected_false_alarms": judgement.false_alarms,
+        "sentences": gate_sentences(judgement),
+    }
+
+
+def _finding_data(finding: SourceFinding, denial: Denial | None) -> dict[str, object]:
+    best = finding.best
+    return {
+        "lines": [str(lines) for lines in finding.lines],
+        "first_line": finding.first_line,
+        "part": best.part.kind,
+        "name": best.part.name,
+        "copy": finding.is_copy,
+        "by": best.match.channel,
+        "matched_lines": best.matched,
+        "part_lines": best.total,
+        "longest_run": best.run,
+        "containment": best.match.containment,
+        "similarity": best.match.similarity,
+        "confidence": best.match.confidence,
+        "cosine": best.match.cosine,
+        "licences": list(finding.licences),
+        "conflict": list(finding.conflict),
+        "denied": None if denial is None else denial.place.origin.licence,
+        "accepted": None if denial is None else denial.excuse,
+        "places": [
+            {"document_id": place.document_id, "name": place.name, "lines": [str(lines) for lines in place.lines]}
+            | asdict(place.origin)
+            for place in finding.places
+        ],
     }

@@ -4,6 +4,7 @@ import codecs
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from difflib import get_close_matches
 from functools import cache
 from pathlib import PurePosixPath
 from typing import Final
@@ -149,10 +150,21 @@ def languages_named(names: Iterable[str]) -> frozenset[str]:
     Raises:
         DataError: there is no language of such a name.
     """
-    chosen = frozenset(map(language_named, names))
-    if unknown := sorted(chosen - LANGUAGES.keys()):
-        raise DataError(f"language {unknown[0]!r}: expected one of {', '.join(sorted(LANGUAGES))}")
-    return chosen
+    return frozenset(map(checked_language, names))
+
+
+def checked_language(name: str) -> str:
+    """Return the name of a language as assay spells it.
+
+    Raises:
+        DataError: there is no language of that name; similar names are suggested.
+    """
+    language = language_named(name)
+    if language not in LANGUAGES:
+        close = get_close_matches(language, LANGUAGES, n=2)
+        hint = f"did you mean {' or '.join(close)}?" if close else f"expected one of {', '.join(sorted(LANGUAGES))}"
+        raise DataError(f"no language is called {name!r}; {hint}")
+    return language
 
 
 def size_named(text: str) -> int:

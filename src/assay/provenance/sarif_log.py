@@ -1,17 +1,20 @@
-"""Traces as SARIF 2.1.0, the format of findings that code hosts accept (OASIS standard, 27 March 2020)."""
+"""Findings as SARIF 2.1.0, the format that code hosts accept (OASIS standard, 27 March 2020)."""
 
 from collections.abc import Sequence
 from typing import Any
 from urllib.parse import quote
 
 from assay._version import __version__
-from assay.escaping import corpus_uri, sarif_message, visible, web_address
-from assay.provenance.licence_rules import denied
-from assay.provenance.texts import SourceText
-from assay.provenance.tracing import Trace
-from assay.types import Match
+from assay.escaping import sarif_message, visible, web_address
+from assay.provenance.describing import denials_by_finding
+from assay.provenance.findings import LineRange, Place, SourceFinding, TracedFile
+from assay.provenance.licence_gate import Denial, Judgement
+from assay.provenance.wording import extent, lines_text, place_text, source_of
 
 SARIF_SCHEMA = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json"
+
+MOST_PLACES = 20
+"""Places of a finding that become related locations; its properties have their number."""
 
 _MATCH, _LICENCE = "source-found", "denied-licence"
 _RULES = [
@@ -30,13 +33,14 @@ _RULES = [
 ]
 
 
-def sarif(traced: Sequence[tuple[SourceText, Trace]], denied_licences: Sequence[str] = ()) -> dict[str, Any]:
-    """Return one run with a result for each match: its lines in the traced text, and its sources as locations.
+def sarif(files: Sequence[TracedFile], judgement: Judgement | None = None) -> dict[str, Any]:
+    """Return one run with a result for each finding: its lines in the traced file, and its sources beside it.
 
-    Names of the index are escaped: an address is left out unless it is one of the web, and paths stay inside the
-    corpus.
+    A place in the corpus is no file of the analysed repository, so it is a logical location; only one with an address
+    of the web is a physical one. Names of the index are escaped.
     """
-    results = [_result(source, match, trace, denied_licences) for source, trace in traced for match in trace.matches]
+    denials = denials_by_finding(judgement)
+    results = [_result(finding, denials.get(id(finding))) for file in files for finding in file.findings]
     driver = {"name": "assay", "version": __version__, "rules": _RULES}
     return {
         "$schema": SARIF_SCHEMA,
@@ -45,54 +49,54 @@ def sarif(traced: Sequence[tuple[SourceText, Trace]], denied_licences: Sequence[
     }
 
 
-def _result(source: SourceText, match: Match, trace: Trace, denied_licences: Sequence[str]) -> dict[str, Any]:
-    own = quote(source.path.encode("utf-8", "surrogateescape"))  # a path of this machine, in the bytes of its name
-    is_denied = any(denied(origin.licence, denied_licences) for origin in trace.origins[match.document_id])
-    sure = "" if match.confidence is None else f", confidence {match.confidence:.4f}"
-    of = f" of {match.repository}" if match.repository else ""
-    text = sarif_message(
-        f"{match.containment:.0%} of this code occurs in {match.path}{of} "
-        f"(licence {match.licence}{sure}, by {match.channel})"
-    )
+def _result(finding: SourceFinding, denial: Denial | None) -> dict[str, Any]:
+    own = quote(finding.path.encode("utf-8", "surrogateescape"))  # a path of this machine, in the bytes of its name
+    place = finding.places[0] if denial is None else denial.place
+    best = finding.best
     result: dict[str, Any] = {
-        "ruleId": _LICENCE if is_denied else _MATCH,
-        "ruleIndex": int(is_denied),
-        "level": "error" if is_denied else "note",
-        "message": {"text": text},
-        "locations": [
-            _location(own, span.query_first + source.first_line - 1, span.query_last + source.first_line - 1)
-            for span in match.spans[:1]
-        ]
-        or [_location(own, source.first_line, source.first_line)],
-        "partialFingerprints": {"assayMatch/v1": visible(f"{source.name or ''}:{match.path}:{match.name or ''}")},
+        "ruleId": _MATCH if denial is None else _LICENCE,
+        "ruleIndex": int(denial is not None),
+        "level": "note" if denial is None else "error",
+        "message": {"text": sarif_message(f"{extent(finding)} {source_of(finding, place)}")},
+        "locations": [_location(own, lines) for lines in finding.lines[:1]]
+        or [_location(own, LineRange(best.part.first_line, best.part.first_line))],
+        "partialFingerprints": {
+            "assayFinding/v1": visible(f"{best.part.name or ''}:{place.origin.path}:{place.name or ''}")
+        },
+        "relatedLocations": [_related(at, number) for number, at in enumerate(finding.places[:MOST_PLACES])],
         "properties": {
-            "similarity": match.similarity,
-            "containment": match.containment,
-            "confidence": match.confidence,
-            "channel": match.channel,
-            "licence": visible(match.licence),
-            "author": match.author and visible(match.author),
-            "repository": match.repository and visible(match.repository),
-            "url": web_address(match.url),
-            "origins": match.origins,
+            "matchedLines": best.matched,
+            "partLines": best.total,
+            "copy": finding.is_copy,
+            "containment": best.match.containment,
+            "confidence": best.match.confidence,
+            "channel": best.match.channel,
+            "licences": [visible(licence) for licence in finding.licences],
+            "conflict": [visible(licence) for licence in finding.conflict],
+            "author": place.origin.author and visible(place.origin.author),
+            "repository": place.origin.repository and visible(place.origin.repository),
+            "url": web_address(place.origin.url),
+            "places": len(finding.places),
         },
     }
-    if match.spans:
-        there, message = corpus_uri(match.path), sarif_message(f"occurs in {match.path}")
-        result["relatedLocations"] = [
-            _location(there, span.document_first, span.document_last, message, number)
-            for number, span in enumerate(match.spans)
-        ]
+    if denial is not None and denial.excuse is not None:
+        kind = "external" if denial.is_in_baseline else "inSource"
+        result["suppressions"] = [{"kind": kind, "justification": visible(denial.excuse)}]
     return result
 
 
-def _location(uri: str, first: int, last: int, message: str | None = None, number: int | None = None) -> dict[str, Any]:
+def _location(uri: str, lines: LineRange) -> dict[str, Any]:
+    region = {"startLine": lines.first, "endLine": max(lines.first, lines.last)}
+    return {"physicalLocation": {"artifactLocation": {"uri": uri}, "region": region}}
+
+
+def _related(place: Place, number: int) -> dict[str, Any]:
+    name = visible(f"{place.origin.repository or place.origin.source}/{place.origin.path}")
     location: dict[str, Any] = {
-        "physicalLocation": {
-            "artifactLocation": {"uri": uri},
-            "region": {"startLine": first, "endLine": max(first, last)},
-        }
+        "id": number,
+        "message": {"text": sarif_message(f"{place_text(place)}, {place.origin.licence}")},
+        "logicalLocations": [{"fullyQualifiedName": f"{name}:{lines_text(place.lines)}" if place.lines else name}],
     }
-    if message is not None:
-        location |= {"id": number, "message": {"text": message}}
+    if address := web_address(place.origin.url):
+        location["physicalLocation"] = {"artifactLocation": {"uri": address}}
     return location

@@ -3,14 +3,18 @@
 Files in languages whose functions are not known, and files that do not parse, stay whole.
 """
 
+import re
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from assay.code import Unparsable, functions_in
+from assay.code import Function, Unparsable, functions_in
 from assay.languages import languages_with
 from assay.provenance.document import DocumentKind
 
 Granularity = Literal["file", "function", "both"]
+
+_NOT_A_LINE_END = re.compile(r"[^\r\n]")
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,3 +63,13 @@ def pieces(text: str, language: str | None, granularity: Granularity = "both") -
     inside = tuple(Piece("function", function.name, function.first_line, function.text) for function in functions)
     is_function = len(inside) == 1 and inside[0].text.strip("\n") == text.strip("\n")
     return Pieces(inside if is_function or (granularity == "function" and inside) else (whole, *inside), parsed=True)
+
+
+def outside_functions(text: str, functions: Sequence[Function]) -> str:
+    """Return the text of a file with its functions blank; lines stay where they are."""
+    kept, at = [], 0
+    for function in functions:
+        if function.span.start >= at:
+            kept += [text[at : function.span.start], _NOT_A_LINE_END.sub(" ", text[slice(*function.span)])]
+            at = function.span.stop
+    return "".join(kept) + text[at:]

@@ -1,30 +1,40 @@
 """Source files that are traced, not indexed."""
 
+import re
 import sys
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Literal
 
+from assay.code import Unparsable, functions_in
 from assay.errors import DataError
+from assay.languages import languages_with
 from assay.provenance.filters import MEGABYTE, Filters, decode_source, language_of_file
 from assay.provenance.sources.entry import Entry
 from assay.provenance.sources.open import CorpusOptions, open_sources
-from assay.provenance.splitting import pieces
+from assay.provenance.splitting import outside_functions, pieces
 
 LARGEST_TEXT = 10 * MEGABYTE
 """Bytes of a file that the user names itself."""
 
 
+_LINE_END = re.compile(r"(?<=\n)|(?<=\r)(?!\n)")
+
+SourceKind = Literal["file", "function", "remainder"]
+
+
 @dataclass(frozen=True, slots=True)
 class SourceText:
-    """A file or a function of one.
+    """A file, a function of one, or the remainder of one: its lines outside of functions.
 
     Attributes:
         path: within the corpus.
         text: of the piece.
         language: as `Sample.language` spells it, or None.
-        name: dotted name of the function; None for a whole file.
+        name: dotted name of the function; None for a file or a remainder.
         first_line: line of the file at which the text begins.
+        kind: of the piece. In a remainder the functions are blank, so that its lines are those of the file.
     """
 
     path: str
@@ -32,6 +42,7 @@ class SourceText:
     language: str | None
     name: str | None = None
     first_line: int = 1
+    kind: SourceKind = "file"
 
 
 def source_texts(corpora: Sequence[str], filters: Filters | None = None) -> Iterator[SourceText]:
@@ -51,7 +62,34 @@ def by_function(texts: Iterable[SourceText]) -> Iterator[SourceText]:
     """Yield the functions of each file; a file without functions, or that cannot be split, as a whole."""
     for file in texts:
         for piece in pieces(file.text, file.language, "function").pieces:
-            yield SourceText(file.path, piece.text, file.language, piece.name, piece.first_line)
+            yield SourceText(file.path, piece.text, file.language, piece.name, piece.first_line, piece.kind)
+
+
+def parts_of(file: SourceText) -> tuple[SourceText, ...]:
+    """Return the functions of a file, its remainder and the whole: each is traced by itself.
+
+    A file whose functions are not known gives itself alone; so does a file that is one function, under its name.
+    """
+    if file.language is None or file.language not in languages_with("functions"):
+        return (file,)
+    try:
+        functions = functions_in(file.text, file.language)
+    except Unparsable:
+        return (file,)
+    inside = [
+        SourceText(file.path, function.text, file.language, function.name, function.first_line, "function")
+        for function in functions
+    ]
+    outside = outside_functions(file.text, functions)
+    if not inside or (len(inside) == 1 and not outside.strip()):
+        return tuple(inside) or (file,)
+    remainder = (SourceText(file.path, outside, file.language, kind="remainder"),) if outside.strip() else ()
+    return (*inside, *remainder, file)
+
+
+def lines_of(text: str) -> list[str]:
+    """Return the lines of a text with their ends: LF, CRLF or a CR alone, as `Source` counts them."""
+    return _LINE_END.split(text)
 
 
 def _read(entry: Entry, filters: Filters) -> SourceText | None:

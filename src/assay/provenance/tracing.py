@@ -4,7 +4,7 @@
 by vector AND those by fingerprints, so that neither stage loses what the other finds, and ranks them all.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import get_args
 
@@ -88,9 +88,9 @@ class Trace(TabularResult):
 
     def describe(self) -> Report:
         """Return the report of the trace."""
-        from assay.provenance import SourceText, describe_traces  # noqa: PLC0415  loaded when it is asked for
+        from assay.provenance.describing import describe_trace  # noqa: PLC0415  it reads this module
 
-        return describe_traces([(SourceText("the text", "", self.language), self)])
+        return describe_trace(self)
 
     @property
     def why_none(self) -> str | None:
@@ -159,6 +159,7 @@ def trace(
     method: SearchMethod = "union",
     top: int = 10,
     settings: TraceSettings | None = None,
+    also: Callable[[StoredDocument], bool] | None = None,
 ) -> Trace:
     """Trace a text to the documents of an index that it may come from.
 
@@ -172,6 +173,7 @@ def trace(
             by fingerprints. "union": both candidate sets, ranked by fingerprints; without vectors, as "winnowing".
         top: matches at most.
         settings: see `TraceSettings`.
+        also: further matches that are returned behind the `top` ones: those whose document it accepts.
 
     Raises:
         AssayError: method or rank_by is unknown, or top, candidates or gate is below 1.
@@ -196,6 +198,8 @@ def trace(
             else:
                 below += 1
         chosen = _best_documents(kept, ranking.keys, candidates, index, top)
+        if also is not None:
+            chosen += _further_documents(kept, candidates, index, {document.id for _, document in chosen}, also)
     return Trace(
         matches=tuple(_match(near, document, query) for near, document in chosen),
         origins={document.id: document.origins for _, document in chosen},
@@ -281,6 +285,19 @@ def _best_documents(
     return [(near, document) for _, near, document in pairs[:top]]
 
 
+def _further_documents(
+    kept: Sequence[tuple[int, Similarity]],
+    candidates: Candidates,
+    index: Searchable,
+    chosen: set[int],
+    also: Callable[[StoredDocument], bool],
+) -> list[tuple[Similarity, StoredDocument]]:
+    """Return the other documents that `also` accepts, best first."""
+    near = {int(candidates.documents[at]): similarity for at, similarity in kept}
+    numbers = [number for number in near if number not in chosen]
+    return [(near[document.id], document) for document in index.documents(numbers) if also(document)]
+
+
 def _place(document: StoredDocument) -> tuple[str, str, int, str]:
     first = document.origins[0]
     return first.path, first.source, first.first_line, document.digest
@@ -303,6 +320,7 @@ def _match(near: Similarity, document: StoredDocument, query: SearchQuery) -> Ma
         origins=len(document.origins),
         confidence=near.confidence,
         cosine=near.cosine,
+        at_limit=near.at_limit,
     )
 
 
@@ -321,8 +339,8 @@ def _spans(channel: str, document: StoredDocument, query: SearchQuery) -> tuple[
 
 def _notes(index: Searchable, method: SearchMethod, calibration: IndexCalibration | None) -> tuple[str, ...]:
     notes = []
-    if method == "union" and not index.finds_by_vector:
-        notes.append("not searched by vector: the index has no vectors or was opened without its encoder")
+    if method == "union" and not index.finds_by_vector and index.encoder_digest is not None:
+        notes.append("not searched by vector: the index was opened without its encoder")
     if calibration is None:
         notes.append(f"no confidence: profile {index.profile.name!r} was not calibrated; see `assay index calibrate`")
     elif method != "winnowing" and index.finds_by_vector and "vector" not in calibration.channels:

@@ -6,6 +6,7 @@ from .api.loading import load as load
 from .api.opening import Opener as Opener
 from .api.scores import Scores as Scores
 from .api.selection import ScoreSelection as ScoreSelection
+from .api.studying import study_bugs as study_bugs
 from .api.tracing import build_index as build_index
 from .api.tracing import open_index as open_index
 from .api.tracing import trace as trace

@@ -11,6 +11,7 @@ from .progress import progress_bar as progress_bar
 from .progress import warn as warn
 from .scores import Scores as Scores
 from .selection import ScoreSelection as ScoreSelection
+from .studying import study_bugs as study_bugs
 from .tracing import build_index as build_index
 from .tracing import fill_index as fill_index
 from .tracing import open_index as open_index

@@ -22,6 +22,7 @@ from assay.cli.index import index_app
 from assay.cli.report import report_command
 from assay.cli.score import score_command
 from assay.cli.serve import serve_command
+from assay.cli.study import study_app
 from assay.cli.testbed import testbed_app
 from assay.cli.trace import trace_command
 from assay.errors import EXTRAS, AssayError, MissingExtra
@@ -55,6 +56,7 @@ app.command("report", rich_help_panel=LEAKAGE)(report_command)
 app.command("compare", rich_help_panel=LEAKAGE)(compare_command)
 app.add_typer(benchmarks_app, rich_help_panel=LEAKAGE)
 app.add_typer(frequencies_app, rich_help_panel=LEAKAGE)
+app.add_typer(study_app, rich_help_panel=LEAKAGE)
 index_app.command("calibrate")(calibrate_index_command)
 app.add_typer(index_app, rich_help_panel=PROVENANCE)
 app.command("trace", rich_help_panel=PROVENANCE)(trace_command)

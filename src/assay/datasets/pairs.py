@@ -27,7 +27,7 @@ class PairedDataset:
     buggy: Dataset
 
     @property
-    def pairs(self) -> Sequence[SamplePair]:
+    def pairs(self) -> tuple[SamplePair, ...]:
         """Return one pair for each bug."""
         return tuple(map(SamplePair, self.fixed.samples, self.buggy.samples))
 

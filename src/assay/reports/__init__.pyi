@@ -2,6 +2,7 @@ from .charts import MOST_SERIES as MOST_SERIES
 from .charts import Axes as Axes
 from .charts import Curve as Curve
 from .charts import Series as Series
+from .charts import heat_map as heat_map
 from .charts import histogram as histogram
 from .charts import line_chart as line_chart
 from .charts import roc_chart as roc_chart

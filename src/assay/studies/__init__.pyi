@@ -1,3 +1,15 @@
+from .bugs.exposure import Exposure as Exposure
+from .bugs.exposure import PairExposure as PairExposure
+from .bugs.exposure import exposures as exposures
+from .bugs.preference import Preference as Preference
+from .bugs.repositories import read_repositories as read_repositories
+from .bugs.study import MEASURES as MEASURES
+from .bugs.study import REFERENCE as REFERENCE
+from .bugs.study import BugSet as BugSet
+from .bugs.study import BugStudy as BugStudy
+from .bugs.study import ControlSet as ControlSet
+from .bugs.study import StudySettings as StudySettings
+from .bugs.study import run_bug_study as run_bug_study
 from .contamination import BenchmarkTrace as BenchmarkTrace
 from .contamination import trace_benchmark as trace_benchmark
 from .describing import describe_benchmark as describe_benchmark

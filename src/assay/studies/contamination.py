@@ -149,7 +149,7 @@ def _judged(sample: Sample, traced: Trace, index: Searchable, near: float, sure:
 
 def occurs_in(text: str, document: str, form: Form, language: str | None, other: str | None) -> bool:
     """Return True if the whole canonical form of a text is a stretch of a document's."""
-    part, whole = _canonical(text, form, language), _canonical(document, form, other)
+    part, whole = canonical_form(text, form, language), canonical_form(document, form, other)
     if not len(part) or len(part) > len(whole):
         return False
     # one code point a unit: `in` is then a search in linear time, without a hash that could agree by accident
@@ -161,7 +161,8 @@ def occurs_in(text: str, document: str, form: Form, language: str | None, other:
 _ABOVE_SURROGATES = 0xE000
 
 
-def _canonical(text: str, form: Form, language: str | None) -> Canonical:
+def canonical_form(text: str, form: Form, language: str | None) -> Canonical:
+    """Return a text without layout and comments ("characters"), or as tokens without names and literals ("tokens")."""
     source, rules = Source.of(text), lexical_rules(language)
     regions = find_regions(source, rules)
     return characters(source, regions) if form == "characters" else tokens(source, regions, rules)

@@ -1,0 +1,99 @@
+"""`assay.study_bugs`: what a model remembers of bug benchmarks."""
+
+from collections.abc import Mapping, Sequence
+from contextlib import ExitStack
+from datetime import date
+from pathlib import Path
+
+from assay.api.opening import Opener
+from assay.api.progress import progress_bar
+from assay.api.selection import ScoreSelection
+from assay.api.tracing import open_index
+from assay.datasets import DataSelection, read_dataset, read_pairs
+from assay.errors import DataError
+from assay.models import ModelSettings
+from assay.studies import (
+    MEASURES,
+    REFERENCE,
+    BugSet,
+    BugStudy,
+    ControlSet,
+    StudySettings,
+    read_repositories,
+    run_bug_study,
+)
+
+
+def study_bugs(
+    model: str,
+    benchmarks: Sequence[str | Path],
+    *,
+    data: Mapping[str, Path | str] | None = None,
+    controls: Mapping[str, Path | str] | None = None,
+    reference: str | None = None,
+    index: Path | str | None = None,
+    repositories: Path | str | None = None,
+    cutoff: date | str | None = None,
+    limit: int | None = None,
+    settings: ModelSettings | None = None,
+    cache: bool = True,
+    progress: bool = True,
+) -> BugStudy:
+    """Study what a model remembers of the bugs, fixes and issue texts of benchmarks.
+
+    Args:
+        model: as `assay.audit`.
+        benchmarks: names of bug benchmarks, or tables with the columns `fixed` and `buggy`.
+        data: benchmark → its file or folder.
+        controls: name → file or folder with texts to compare with, such as files that are newer than the model.
+        reference: model whose preference for the fix is subtracted.
+        index: of a corpus, which says what the corpus has of each bug.
+        repositories: text file with the `owner/name` of the repositories of a corpus.
+        cutoff: first day that the model cannot have seen; results are then split by date.
+        limit: most bugs of a benchmark.
+        settings: how the models are opened.
+        cache: read and write the statistics cache.
+        progress: show progress on a terminal.
+
+    Raises:
+        AssayError: bad input; one line says what was received and what was expected.
+    """
+    day = _day(cutoff)
+    listed = None if repositories is None else read_repositories(Path(repositories))
+    paths = dict(data or {})
+    if unused := sorted(set(paths) - set(map(str, benchmarks))):
+        raise DataError(f"data for {unused[0]!r}, which is not among the benchmarks {', '.join(map(str, benchmarks))}")
+    sets: list[BugSet | ControlSet] = []
+    notes: list[str] = []
+    for name in benchmarks:
+        both = read_pairs(name, DataSelection(data=paths.get(str(name)), limit=limit))
+        sets.append(BugSet(both.fixed.name, both.pairs))
+        notes += dict.fromkeys((*both.fixed.notes, *both.buggy.notes))
+    for name, path in (controls or {}).items():
+        dataset = read_dataset(path)
+        sets.append(ControlSet(name, dataset.samples))
+        notes += dataset.notes
+    names = [score for score, _ in MEASURES.values()] + ([REFERENCE] if reference else [])
+    selection = ScoreSelection(",".join(names), reference=reference)
+    plan, more = selection.plan(model, Opener(settings or ModelSettings(), cache))
+    with ExitStack() as stack:
+        opened = None if index is None else stack.enter_context(open_index(index))
+        scored = stack.enter_context(progress_bar("scoring", shown=progress))
+        searched = stack.enter_context(progress_bar("searching the index", shown=progress and opened is not None))
+        return run_bug_study(
+            sets,
+            plan,
+            StudySettings(index=opened, repositories=listed, cutoff=day),
+            notes=(*notes, *more),
+            progress=scored,
+            searched=searched,
+        )
+
+
+def _day(cutoff: date | str | None) -> date | None:
+    if cutoff is None or isinstance(cutoff, date):
+        return cutoff
+    try:
+        return date.fromisoformat(cutoff)
+    except ValueError:
+        raise DataError(f"received cutoff {cutoff!r}, expected a day such as 2024-03-01") from None

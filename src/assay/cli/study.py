@@ -1,0 +1,122 @@
+"""`assay study`: questions about a kind of benchmark that need more than one audit."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from assay.cli.groups import grouped
+from assay.cli.options import OUTPUT, ModelName, ModelOptions
+from assay.errors import DataError
+
+study_app = typer.Typer(name="study", help="Studies of a kind of benchmark.", no_args_is_help=True)
+
+COMPARED = "Compared with"
+
+
+@study_app.command("bugs")
+@grouped
+def study_bugs_command(
+    model: ModelName,
+    benchmarks: Annotated[
+        list[str],
+        typer.Argument(
+            metavar="BENCHMARK…",
+            help="Bug benchmarks, or tables with the columns fixed and buggy.",
+            show_default=False,
+        ),
+    ],
+    *,
+    data: Annotated[
+        list[str] | None,
+        typer.Option(metavar="NAME=PATH", help="Where a benchmark lies. Give the option once for each."),
+    ] = None,
+    limit: Annotated[int | None, typer.Option(min=1, help="Most bugs of a benchmark.")] = None,
+    control: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="NAME=PATH",
+            help="Texts to compare with, such as files that are newer than the model.",
+            rich_help_panel=COMPARED,
+        ),
+    ] = None,
+    reference: Annotated[
+        str | None,
+        typer.Option(
+            metavar="MODEL", help="Model whose preference for the fix is subtracted.", rich_help_panel=COMPARED
+        ),
+    ] = None,
+    index: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="DIR", help="Index of a corpus: it shows which side of a bug it has.", rich_help_panel=COMPARED
+        ),
+    ] = None,
+    repositories: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", help="Repositories of a corpus, one owner/name a line.", rich_help_panel=COMPARED),
+    ] = None,
+    cutoff: Annotated[
+        str | None,
+        typer.Option(
+            metavar="DAY", help="First day that the model cannot have seen: 2024-03-01.", rich_help_panel=COMPARED
+        ),
+    ] = None,
+    out: Annotated[
+        Path | None,
+        typer.Option(
+            help="Write the report here: .html, .md, .tex or .json.", rich_help_panel=OUTPUT, show_default=False
+        ),
+    ] = None,
+    json: Annotated[bool, typer.Option("--json", help="Print JSON.", rich_help_panel=OUTPUT)] = False,
+    model_options: ModelOptions,
+) -> None:
+    """Measure what a model remembers of bugs, fixes and issue texts.
+
+    The study describes and gives no verdict. It prints the mean NLL and the 5-gram accuracy of every set, and how often
+    the model finds the fix likelier than the bug. With --index it also prints which sides of a bug the corpus has.
+
+    **Example**: `assay study bugs builtin:small quixbugs --data quixbugs=QuixBugs/`
+    """
+    from rich.console import Console
+
+    from assay.api import study_bugs
+    from assay.reports import print_report, render_json
+
+    study = study_bugs(
+        model,
+        benchmarks,
+        data=_named_paths(data, "--data"),
+        controls=_named_paths(control, "--control"),
+        reference=reference,
+        index=index,
+        repositories=repositories,
+        cutoff=cutoff,
+        limit=limit,
+        settings=model_options.settings(),
+        cache=not model_options.no_cache,
+    )
+    report = study.describe()
+    if json:
+        typer.echo(render_json(report))
+    else:
+        print_report(report, Console())
+    if out is not None:
+        path = study.report(out)
+        if not json:
+            Console().print(f"Report: {path}")
+
+
+def _named_paths(texts: list[str] | None, option: str) -> dict[str, Path | str]:
+    """Return name → path.
+
+    Raises:
+        DataError: a text has no name before "=", or no path after it.
+    """
+    named: dict[str, Path | str] = {}
+    for text in texts or ():
+        name, separator, path = text.partition("=")
+        if not (name and separator and path):
+            raise DataError(f"received {option} {text!r}, expected NAME=PATH")
+        named[name] = path
+    return named

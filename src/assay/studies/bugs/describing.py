@@ -1,0 +1,261 @@
+"""The study of bug benchmarks as a report."""
+
+from collections.abc import Sequence
+from dataclasses import asdict
+from functools import partial
+
+from assay.reports import (
+    Cell,
+    Column,
+    Fact,
+    Figure,
+    Missing,
+    Report,
+    Row,
+    Table,
+    heat_map,
+    listed,
+    number_of,
+    percent,
+    percent_with_interval,
+)
+from assay.studies.bugs.exposure import EXPOSURES, PairExposure, counted_exposures
+from assay.studies.bugs.preference import Preference
+from assay.studies.bugs.study import MEASURES, NLL, OVERLAP, BugStudy, SideAverages, StudiedSet, main_side
+
+MOST_BUGS = 50
+"""Bugs that a table of evidence lists; the data have all."""
+WARNING = (
+    "This page describes. It gives no verdict on contamination: correct code is likelier than buggy code even for a "
+    "model that saw neither, and sets of different projects, lengths and years differ for many reasons."
+)
+
+
+def describe_study(study: BugStudy) -> Report:
+    """Return the report of a study."""
+    bugs = [each for each in study.sets if each.preference]
+    tables = [averages_table(study.sets), preference_table(bugs, study)]
+    if any(each.repositories for each in bugs):
+        tables.append(repository_table(bugs))
+    if any(each.exposures for each in bugs):
+        tables += [exposure_table(bugs), evidence_table(bugs)]
+    if any(each.slices for each in study.sets):
+        tables.append(slice_table(study.sets))
+    names = listed([each.name for each in study.sets])
+    ratios = study.ratios()
+    figure = Figure(
+        "nll-ratios",
+        "Ratios of the mean NLL",
+        f"Mean NLL of the set in the column over that of the set in the row, for {names}.",
+        partial(heat_map, ratios, x="set", y="compared with"),
+        "Above 1: the set in the row is more familiar than the set in the column.",
+    )
+    return Report(
+        title=f"What does {study.model} remember of {names}?",
+        statement=_statement(bugs, study),
+        tables=tuple(tables),
+        figures=(figure,) if len(study.sets) > 1 else (),
+        notes=study.notes,
+        data=_data(study),
+        kind="study of bug benchmarks",
+        warning=WARNING,
+        facts=tuple(
+            Fact(f"{each.name}: fix likelier than bug", percent(all_bugs(each).share.value), "chance is 50 %")
+            for each in bugs
+        ),
+    )
+
+
+def all_bugs(studied: StudiedSet) -> Preference:
+    """Return the preference over all bugs of a set."""
+    return studied.preference["all"]
+
+
+def _statement(bugs: Sequence[StudiedSet], study: BugStudy) -> str:
+    parts = [
+        f"{study.model} finds the fix likelier than the bug in {percent_with_interval(all_bugs(each).share)} of "
+        f"{number_of(all_bugs(each).pairs, 'bug')} of {each.name}"
+        for each in bugs
+    ]
+    return "; ".join(parts) + "; chance is 50 %."
+
+
+def averages_table(sets: Sequence[StudiedSet]) -> Table:
+    """Return the averages of every side of every set, as Tables V and VI of the paper print them."""
+    rows = [
+        Row((f"{each.name}, {side}", averages.texts, averages.distinct, averages.characters, *_measures(averages)))
+        for each in sets
+        for side, averages in each.sides.items()
+    ]
+    return Table(
+        "averages",
+        "Averages",
+        (
+            Column("set and side"),
+            Column("texts", "count"),
+            Column("distinct", "count"),
+            Column("median characters", "number"),
+            *(Column(measure, "number") for measure in MEASURES),
+        ),
+        tuple(rows),
+        (
+            "NLL in nats a token: lower is more familiar. In brackets: 95 % intervals over groups.",
+            f"Texts that share {OVERLAP:.0%} or more of their 5-grams with an earlier text are left out.",
+            "Values compare within one model. A short text has a higher NLL than a long one.",
+        ),
+    )
+
+
+def preference_table(bugs: Sequence[StudiedSet], study: BugStudy) -> Table:
+    """Return the preference for the fix, by exposure where a corpus was searched."""
+    rows = []
+    for each in bugs:
+        for kind, preference in each.preference.items():
+            contrast = each.contrast.get(kind)
+            cells: list[Cell] = [
+                f"{each.name}, {kind}" if kind == "all" else f"{each.name}, in the corpus: {kind}",
+                preference.pairs,
+                preference.share,
+                preference.mean,
+            ]
+            if study.has_reference:
+                cells.append(contrast.mean if contrast else Missing("no reference"))
+            rows.append(Row(tuple(cells), "primary" if kind == "all" else "plain"))
+    extra = (Column("more than the reference", "number"),) if study.has_reference else ()
+    return Table(
+        "preference",
+        "Preference for the fix",
+        (
+            Column("set"),
+            Column("bugs", "count"),
+            Column("fix likelier", "share"),
+            Column("mean preference", "number"),
+            *extra,
+        ),
+        tuple(rows),
+        (
+            "Preference: log-likelihood of a token of the fixed text minus that of the buggy text, in nats.",
+            "Correct code is likelier than buggy code also for models that saw neither.",
+            "Compare with the bugs that the corpus does not have, or with a reference model.",
+        ),
+    )
+
+
+def repository_table(bugs: Sequence[StudiedSet]) -> Table:
+    """Return the membership of repositories, as Table III of the paper prints it."""
+    rows = []
+    for each in bugs:
+        if each.repositories is None:
+            continue
+        members = each.repositories
+        count = len(members.listed) + len(members.absent)
+        share: Cell = members.share if count else Missing("the benchmark names no repository")
+        rows.append(Row((each.name, count, len(members.listed), share, members.unknown)))
+    return Table(
+        "repositories",
+        "Repositories in the list of the corpus",
+        (
+            Column("set"),
+            Column("repositories", "count"),
+            Column("in the list", "count"),
+            Column("share", "share"),
+            Column("bugs without a repository", "count"),
+        ),
+        tuple(rows),
+        ("A repository in the list does not mean that the file of the bug, or its fix, was in the corpus.",),
+    )
+
+
+def exposure_table(bugs: Sequence[StudiedSet]) -> Table:
+    """Return how many bugs have which side in the corpus."""
+    rows = [
+        Row((each.name, *(counted_exposures(each.exposures)[kind] for kind in EXPOSURES)))
+        for each in bugs
+        if each.exposures
+    ]
+    return Table(
+        "exposure",
+        "Sides in the corpus, by content",
+        (Column("set"), *(Column(kind, "count") for kind in EXPOSURES)),
+        tuple(rows),
+        ("A side counts as present if one document has at least half of the text that only this side has.",),
+    )
+
+
+def evidence_table(bugs: Sequence[StudiedSet]) -> Table:
+    """Return the documents that have a side of a bug, the first ones of each set."""
+    present = [
+        (each.name, exposure)
+        for each in bugs
+        for exposure in each.exposures
+        if exposure.exposure not in ("neither", "cannot tell")
+    ]
+    rows = [Row((f"{name}, {exposure.pair_id}", exposure.exposure, *_evidence(exposure))) for name, exposure in present]
+    more = (f"The first {MOST_BUGS} of {len(present)} bugs; the JSON has all.",) if len(rows) > MOST_BUGS else ()
+    columns = (
+        Column("bug"),
+        Column("in the corpus"),
+        Column("share of the fix", "share"),
+        Column("document"),
+        Column("share of the bug", "share"),
+        Column("document"),
+    )
+    return Table("evidence", "Evidence", columns, tuple(rows[:MOST_BUGS]), more)
+
+
+def _evidence(exposure: PairExposure) -> tuple[Cell, ...]:
+    return tuple(
+        cell
+        for side in (exposure.fixed, exposure.buggy)
+        for cell in (side.share, side.document or Missing("no document has any of it"))
+    )
+
+
+def slice_table(sets: Sequence[StudiedSet]) -> Table:
+    """Return the averages before and after the cutoff."""
+    rows = [
+        Row((f"{each.name}, {name} the cutoff", averages.texts, averages.distinct, *_measures(averages)))
+        for each in sets
+        for name, averages in each.slices.items()
+    ]
+    undated = [f"{each.name}: {number_of(each.undated, 'text')} without a date" for each in sets if each.undated]
+    return Table(
+        "dates",
+        "Before and after the cutoff",
+        (
+            Column("set"),
+            Column("texts", "count"),
+            Column("distinct", "count"),
+            *(Column(measure, "number") for measure in MEASURES),
+        ),
+        tuple(rows),
+        tuple(f"{sentence}." for sentence in undated),
+    )
+
+
+def _measures(averages: SideAverages) -> tuple[Cell, ...]:
+    return tuple(averages.averages[measure] for measure in MEASURES)
+
+
+def _data(study: BugStudy) -> dict[str, object]:
+    return {
+        "model": study.model,
+        "has_reference": study.has_reference,
+        "notes": study.notes,
+        "sets": [
+            {
+                "name": each.name,
+                "groups": each.groups,
+                "sides": {side: asdict(averages) for side, averages in each.sides.items()},
+                "preference": {kind: asdict(value) for kind, value in each.preference.items()},
+                "contrast": {kind: asdict(value) for kind, value in each.contrast.items()},
+                "slices": {name: asdict(averages) for name, averages in each.slices.items()},
+                "undated": each.undated,
+                "repositories": each.repositories and asdict(each.repositories),
+                "exposures": [asdict(exposure) for exposure in each.exposures],
+                "nll": main_side(each).averages[NLL].value,
+            }
+            for each in study.sets
+        ],
+        "bugs": study.to_arrow().to_pylist(),
+    }

@@ -1,0 +1,203 @@
+"""The study of bug benchmarks: exposure, preference, repositories, and the whole of it on the built-in model."""
+
+import json
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from typer.testing import CliRunner
+
+import assay
+from assay.cli.app import app
+from assay.errors import DataError
+from assay.studies import exposures, read_repositories
+from assay.studies.bugs.exposure import counted_exposures, own_runs
+from assay.studies.bugs.preference import mean_of, preferences
+from assay.studies.bugs.repositories import repository_membership, repository_name
+from assay.types import Sample, SamplePair
+
+NAMES = ("corner", "harbour", "meadow", "lantern")
+
+
+def function(name: str, sign: str) -> str:
+    """A function of about fifty tokens whose sides differ in one sign."""
+    return (
+        f"def {name}_total(values, limit_{name}):\n    total_{name} = 0\n    for index, value in enumerate(values):\n"
+        f"        if value {sign} limit_{name}:\n            total_{name} += value * index\n"
+        f"        else:\n            total_{name} -= len(values) % (index + {len(name)})\n    return total_{name}\n"
+    )
+
+
+def pair(name: str) -> SamplePair:
+    fixed, buggy = function(name, "<="), function(name, ">")
+    return SamplePair(Sample(name, fixed, "python", group=name), Sample(name, buggy, "python", group=name))
+
+
+@pytest.fixture(scope="module")
+def index(tmp_path_factory):
+    """An index that has the bug of the first pair, the fix of the second, both of the third, none of the fourth."""
+    corpus = tmp_path_factory.mktemp("corpus")
+    (corpus / "a.py").write_text(function("corner", ">"))
+    (corpus / "b.py").write_text(function("harbour", "<="))
+    (corpus / "c.py").write_text(function("meadow", ">"))
+    (corpus / "d.py").write_text(function("meadow", "<="))
+    at = tmp_path_factory.mktemp("index") / "i"
+    assay.build_index([corpus], at, encoder=None, progress=False)
+    with assay.open_index(at) as opened:
+        yield opened
+
+
+def test_the_index_tells_which_side_of_a_bug_it_has(index):
+    results = exposures([pair(name) for name in NAMES], index)
+    assert [result.exposure for result in results] == ["bug", "fix", "both", "neither"]
+    assert [result.buggy.document for result in results[:1]] == ["a.py"]
+    assert results[1].fixed.share == 1.0
+    assert results[1].buggy.share < 0.5
+    assert counted_exposures(results) == {"neither": 1, "bug": 1, "fix": 1, "both": 1, "cannot tell": 0}
+
+
+def test_sides_that_differ_in_layout_only_cannot_be_told(index):
+    text = function("corner", "<=")
+    commented = Sample("x", f"{text}# a comment\n", "python")
+    (result,) = exposures([SamplePair(Sample("x", text, "python"), commented)], index)
+    assert result.exposure == "cannot tell"
+    assert "no text of its own" in result.reason
+
+
+def test_a_fix_that_only_deletes_has_runs_across_the_gap():
+    buggy = function("corner", "<=")
+    fixed = buggy.replace("    total_corner = 0\n", "")
+    assert own_runs(fixed, buggy, "python")
+
+
+@given(st.lists(st.floats(-1, 1).filter(lambda x: x == 0 or abs(x) > 1e-6), min_size=1, max_size=30))
+def test_the_preference_counts_pairs_and_leaves_ties_out_of_the_share(values):
+    result = preferences(np.array(values), [f"g{at}" for at in range(len(values))])["all"]
+    decided = [value for value in values if value]
+    assert result.pairs == len(values)
+    assert result.mean.value == pytest.approx(np.mean(values))
+    if decided:
+        assert result.share.value == pytest.approx(np.mean([value > 0 for value in decided]))
+    else:
+        assert math.isnan(result.share.value)
+
+
+def test_preferences_are_split_by_exposure():
+    values = np.array([1.0, 2.0, -1.0, np.nan])
+    split = preferences(values, ["a", "b", "c", "d"], ["fix", "fix", "neither", "neither"])
+    assert {kind: each.pairs for kind, each in split.items()} == {"all": 3, "fix": 2, "neither": 1}
+    assert split["fix"].share.value == 1.0
+
+
+def test_a_mean_has_an_interval_over_groups_that_holds_it():
+    values = np.random.default_rng(0).normal(size=60)
+    estimate = mean_of(values, [f"g{at // 3}" for at in range(60)])
+    assert estimate.low < estimate.value < estimate.high
+    assert estimate.groups == (20,)
+
+
+@pytest.mark.parametrize(
+    ("text", "name"),
+    [
+        ("psf/black", "psf/black"),
+        ("https://github.com/PSF/Black.git", "psf/black"),
+        ("https://github.com/jakubroztocil/httpie/", "jakubroztocil/httpie"),
+        ("git@github.com:mity/md4c.git", "mity/md4c"),
+        ("no repository", None),
+    ],
+)
+def test_a_repository_is_named_by_owner_and_name(text, name):
+    assert repository_name(text) == name
+
+
+def test_each_repository_counts_once(tmp_path):
+    path = tmp_path / "list.txt"
+    path.write_text("# The corpus\npsf/black\n\nhttps://github.com/apache/commons-lang\n")
+    samples = [
+        Sample("1", "x", metadata={"repo": "psf/black"}),
+        Sample("2", "x", metadata={"repo": "psf/black"}),
+        Sample("3", "x", metadata={"project": "Lang"}),
+        Sample("4", "x", metadata={"github_url": "https://github.com/a/b"}),
+        Sample("5", "x"),
+    ]
+    membership = repository_membership(samples, read_repositories(path))
+    assert membership.listed == ("apache/commons-lang", "psf/black")
+    assert (membership.absent, membership.unknown) == (("a/b",), 1)
+    assert membership.share == pytest.approx(2 / 3)
+
+
+def test_a_line_that_is_no_repository_is_refused_with_its_number(tmp_path):
+    path = tmp_path / "list.txt"
+    path.write_text("psf/black\nblack\n")
+    with pytest.raises(DataError, match="line 2: received 'black', expected owner/name"):
+        read_repositories(path)
+
+
+@pytest.fixture(scope="module")
+def table(tmp_path_factory):
+    """Twelve bugs in twelve groups; half of them dated before the cutoff."""
+    path = tmp_path_factory.mktemp("pairs") / "bugs.jsonl"
+    rows = [
+        {
+            "id": f"b{at}",
+            "fixed": function(f"{NAMES[at % 4]}{at}", "<="),
+            "buggy": function(f"{NAMES[at % 4]}{at}", ">"),
+            "group": f"g{at}",
+            "language": "python",
+            "date": f"20{20 + at % 2 * 4}-01-01",
+            "repo": "psf/black" if at < 6 else "a/b",
+        }
+        for at in range(12)
+    ]
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    return path
+
+
+def test_the_whole_study_on_the_built_in_model(table, tmp_path):
+    listed = tmp_path / "repositories.txt"
+    listed.write_text("psf/black\n")
+    control = tmp_path / "new"
+    control.mkdir()
+    for at in range(3):
+        (control / f"{at}.py").write_text(function(f"window{at}", "=="))
+    study = assay.study_bugs(
+        "builtin:small",
+        [table],
+        controls={"new files": control},
+        repositories=listed,
+        cutoff="2023-01-01",
+        cache=False,
+        progress=False,
+    )
+    bugs, new = study.sets
+    assert (bugs.sides["fixed"].texts, new.sides["control"].texts) == (12, 3)
+    assert {name: part.texts for name, part in bugs.slices.items()} == {"before": 6, "after": 6}
+    assert bugs.repositories.listed == ("psf/black",)
+    preference = bugs.preference["all"]
+    assert preference.pairs == 12
+    assert preference.mean.value == pytest.approx(np.nanmean(bugs.values))
+    # NLL is the negative of the score `loss`; the ratio of a set to itself is 1
+    scores = assay.score("builtin:small", [Sample("x", function("window0", "=="))], "loss", cache=False, progress=False)
+    assert len(scores) == 1
+    assert study.ratios()["new files", "new files"] == 1.0
+    report = study.describe()
+    assert {table.name for table in report.tables} >= {"averages", "preference", "repositories", "dates"}
+    assert "chance is 50 %" in report.statement
+    assert study.to_arrow().num_rows == 12
+    assert study.report(tmp_path / "report.html").read_text().count("NLL") > 3
+
+
+def test_the_command_prints_json_and_refuses_bad_input_in_one_line(table):
+    runner = CliRunner()
+    result = runner.invoke(app, ["study", "bugs", "builtin:small", str(table), "--json", "--limit", "2", "--no-cache"])
+    assert result.exit_code == 0
+    assert json.loads(result.stdout)["model"] == "builtin:small"
+    for arguments, message in (
+        (["--data", "quixbugs"], "expected NAME=PATH"),
+        (["--cutoff", "March"], "expected a day such as"),
+        (["--data", "quixbugs=x"], "not among the benchmarks"),
+    ):
+        with pytest.raises(DataError, match=message):
+            runner.invoke(app, ["study", "bugs", "builtin:small", str(table), *arguments], catch_exceptions=False)

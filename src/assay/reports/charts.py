@@ -196,24 +196,22 @@ def histogram(
     return alt.LayerChart(layer=[bars] if level is None else [bars, _level(level, {"axis": share})])
 
 
-def heat_map(values: Mapping[tuple[str, str], float], *, x: str, y: str, middle: float = 1.0) -> alt.LayerChart:
+def heat_map(values: Mapping[tuple[str, str], float], *, middle: float = 1.0) -> alt.LayerChart:
     """Return a matrix of numbers: the higher above `middle`, the darker.
 
     Args:
         values: (row, column) → value, in the order in which rows and columns stand; NaN leaves the cell empty.
-        x: title of the columns.
-        y: title of the rows.
         middle: value without meaning, as 1 of a ratio; cells at or below it are pale.
     """
     present = {key: value for key, value in values.items() if not math.isnan(value)}
     rows, columns = (list(dict.fromkeys(key[side] for key in values)) for side in (0, 1))
     span = max(present.values(), default=middle) - middle
     shades = [
-        {"row": row, "column": column, "value": value, "shade": min(0.85, max(0.05, (value - middle) / (span or 1)))}
+        {"row": row, "column": column, "value": value, "shade": min(0.6, max(0.05, (value - middle) / (span or 1)))}
         for (row, column), value in present.items()
     ]
-    across = alt.X("column:N", sort=columns, axis=alt.Axis(title=x, labelAngle=-30, domain=False, ticks=False))
-    down = alt.Y("row:N", sort=rows, axis=alt.Axis(title=y, domain=False, ticks=False))
+    across = alt.X("column:N", sort=columns, axis=alt.Axis(title=None, labelAngle=-30, domain=False, ticks=False))
+    down = alt.Y("row:N", sort=rows, axis=alt.Axis(title=None, domain=False, ticks=False, minExtent=110))
     base = alt.Chart(alt.InlineData(values=shades)).encode(x=across, y=down)
     squares = base.mark_rect(color="var(--series-1)").encode(
         opacity=alt.Opacity("shade:Q", scale=alt.Scale(domain=[0, 1], range=[0, 1]), legend=None)

@@ -25,6 +25,13 @@ from assay.studies.bugs.study import MEASURES, NLL, OVERLAP, BugStudy, SideAvera
 
 MOST_BUGS = 50
 """Bugs that a table of evidence lists; the data have all."""
+FAMILIARITY, PREFERENCE, CORPUS, DATES = "Familiarity", "Fix or bug", "In the corpus", "By date"
+SECTIONS = {
+    FAMILIARITY: "How well the model predicts the texts of each set.",
+    PREFERENCE: "Which side of a bug the model finds likelier.",
+    CORPUS: "What a training corpus has of each bug.",
+    DATES: "Texts from before and after the day from which the model can have seen nothing.",
+}
 WARNING = (
     "This page describes. It gives no verdict on contamination: correct code is likelier than buggy code even for a "
     "model that saw neither, and sets of different projects, lengths and years differ for many reasons."
@@ -47,7 +54,7 @@ def describe_study(study: BugStudy) -> Report:
         "nll-ratios",
         "Ratios of the mean NLL",
         f"Mean NLL of the set in the column over that of the set in the row, for {names}.",
-        partial(heat_map, ratios, x="set", y="compared with"),
+        partial(heat_map, ratios),
         "Above 1: the set in the row is more familiar than the set in the column.",
     )
     return Report(
@@ -59,6 +66,7 @@ def describe_study(study: BugStudy) -> Report:
         data=_data(study),
         kind="study of bug benchmarks",
         warning=WARNING,
+        sections=SECTIONS,
         facts=tuple(
             Fact(f"{each.name}: fix likelier than bug", percent(all_bugs(each).share.value), "chance is 50 %")
             for each in bugs
@@ -73,11 +81,11 @@ def all_bugs(studied: StudiedSet) -> Preference:
 
 def _statement(bugs: Sequence[StudiedSet], study: BugStudy) -> str:
     parts = [
-        f"{study.model} finds the fix likelier than the bug in {percent_with_interval(all_bugs(each).share)} of "
-        f"{number_of(all_bugs(each).pairs, 'bug')} of {each.name}"
+        f"{percent_with_interval(all_bugs(each).share, basis=False)} of {number_of(all_bugs(each).pairs, 'bug')} of "
+        f"{each.name}"
         for each in bugs
     ]
-    return "; ".join(parts) + "; chance is 50 %."
+    return f"{study.model} finds the fix likelier than the bug in {listed(parts)}; chance is 50 %."
 
 
 def averages_table(sets: Sequence[StudiedSet]) -> Table:
@@ -103,6 +111,7 @@ def averages_table(sets: Sequence[StudiedSet]) -> Table:
             f"Texts that share {OVERLAP:.0%} or more of their 5-grams with an earlier text are left out.",
             "Values compare within one model. A short text has a higher NLL than a long one.",
         ),
+        section=FAMILIARITY,
     )
 
 
@@ -138,6 +147,7 @@ def preference_table(bugs: Sequence[StudiedSet], study: BugStudy) -> Table:
             "Correct code is likelier than buggy code also for models that saw neither.",
             "Compare with the bugs that the corpus does not have, or with a reference model.",
         ),
+        section=PREFERENCE,
     )
 
 
@@ -163,6 +173,7 @@ def repository_table(bugs: Sequence[StudiedSet]) -> Table:
         ),
         tuple(rows),
         ("A repository in the list does not mean that the file of the bug, or its fix, was in the corpus.",),
+        section=CORPUS,
     )
 
 
@@ -179,6 +190,7 @@ def exposure_table(bugs: Sequence[StudiedSet]) -> Table:
         (Column("set"), *(Column(kind, "count") for kind in EXPOSURES)),
         tuple(rows),
         ("A side counts as present if one document has at least half of the text that only this side has.",),
+        section=CORPUS,
     )
 
 
@@ -200,7 +212,7 @@ def evidence_table(bugs: Sequence[StudiedSet]) -> Table:
         Column("share of the bug", "share"),
         Column("document"),
     )
-    return Table("evidence", "Evidence", columns, tuple(rows[:MOST_BUGS]), more)
+    return Table("evidence", "Evidence", columns, tuple(rows[:MOST_BUGS]), more, CORPUS)
 
 
 def _evidence(exposure: PairExposure) -> tuple[Cell, ...]:
@@ -230,6 +242,7 @@ def slice_table(sets: Sequence[StudiedSet]) -> Table:
         ),
         tuple(rows),
         tuple(f"{sentence}." for sentence in undated),
+        section=DATES,
     )
 
 

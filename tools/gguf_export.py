@@ -30,7 +30,12 @@ ARCHITECTURES = {architecture: kind for kind, architecture in MODEL_ARCH_NAMES.i
 
 
 def export_gguf(
-    model: PreTrainedModel, tokenizer: PreTrainedTokenizerBase, path: Path, quantization: str = "F32"
+    model: PreTrainedModel,
+    tokenizer: PreTrainedTokenizerBase,
+    path: Path,
+    quantization: str = "F32",
+    *,
+    splits: str = "gpt-2",
 ) -> Path:
     """Write a model as a GGUF file, and return its path.
 
@@ -39,6 +44,7 @@ def export_gguf(
         tokenizer: its tokenizer, byte-level BPE.
         path: the file.
         quantization: number format of the matrices: F32, F16, Q4_0, Q4_1, Q5_0, Q5_1 or Q8_0.
+        splits: rule that splits texts before the merges, by llama.cpp's name.
     """
     config: Any = model.config
     architecture = config.model_type
@@ -47,6 +53,7 @@ def export_gguf(
     writer.add_file_type(LlamaFileType[f"{'ALL' if quantization == 'F32' else 'MOSTLY'}_{quantization}"])
     _add_configuration(writer, config)
     _add_tokenizer(writer, tokenizer, config)
+    writer.add_tokenizer_pre(splits)
     names = get_tensor_name_map(ARCHITECTURES[architecture], config.num_hidden_layers)
     tied = bool(config.tie_word_embeddings)
     for name, value in model.state_dict().items():
@@ -105,7 +112,6 @@ def _add_tokenizer(writer: GGUFWriter, tokenizer: PreTrainedTokenizerBase, confi
     special = set(tokenizer.all_special_ids)
     tokens = {index: token for token, index in tokenizer.get_vocab().items()}
     writer.add_tokenizer_model("gpt2")
-    writer.add_tokenizer_pre("default")
     writer.add_token_list([tokens.get(index, f"[PAD{index}]") for index in range(size)])
     writer.add_token_types(
         [

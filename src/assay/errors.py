@@ -26,6 +26,7 @@ EXTRAS = {
     "accelerate": "hf",
     "peft": "hf",
     "gguf": "gguf",
+    "llama_cpp": "llama",
     "pandas": "pandas",
     "statsmodels": "studies",
     "datasets": "hub",

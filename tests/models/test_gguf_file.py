@@ -13,8 +13,8 @@ from tiny_models import TEXTS, byte_tokenizer, tiny
 import assay
 from assay.errors import MissingExtra, ModelError
 from assay.models import gguf_file, memory, open_model, open_tokenizer
-from assay.models.gguf_file import gguf_of, read_gguf
-from assay.models.loading import Checkpoint
+from assay.models.gguf_file import gguf_note, gguf_of, read_gguf
+from assay.models.loading import Checkpoint, load_checkpoint
 from assay.models.transformers_backend import TransformersModel
 from gguf_export import export_gguf
 
@@ -93,6 +93,25 @@ def test_the_digest_is_of_the_content_and_not_of_the_name(file, tmp_path):
     assert open_model(str(copy)).digest != before
 
 
+@pytest.mark.parametrize(
+    ("rule", "first"),
+    [("smollm", ["a", "=", "..", "1"]), ("starcoder", ["a", "=", "..", "1"]), ("gpt-2", ["a", "=", ".", ".1"])],
+)
+def test_texts_are_split_by_the_rule_that_the_file_names(tmp_path, rule, first):
+    """Two spaces before a digit: one token where digits stand alone, two where GPT-2's rule leaves one to the digit."""
+    merges = byte_tokenizer(merges=(("Ġ", "Ġ"), ("Ġ", "1")))
+    path = export_gguf(tiny("llama", vocab_size=301), merges, tmp_path / "tiny.gguf", splits=rule)
+    ids = next(open_tokenizer(str(path)).token_ids(["a=  1"]))
+    assert [token.replace("Ġ", ".") for token in merges.convert_ids_to_tokens(ids)] == first
+    assert open_model(str(path)).tokens(["a=  1"])[0].ids == tuple(ids)
+    assert load_checkpoint(str(path)).note == ""
+
+
+def test_a_rule_that_is_not_known_is_reported(tmp_path):
+    path = export_gguf(tiny("llama"), tokenizer(), tmp_path / "tiny.gguf", splits="viking")
+    assert "splits texts by the rule viking" in gguf_note(open_model(str(path)))
+
+
 def test_the_facts_name_file_digest_and_quantisation(file):
     model = open_model(str(file))
     assert gguf_of(model).facts() == {
@@ -126,6 +145,7 @@ def test_weights_that_do_not_fit_into_memory_are_refused_before_they_are_loaded(
     line = refusal(file)
     assert "GB as float32" in line
     assert "--dtype bfloat16" in line
+    assert f"llama:{file}" in line
     assert "--dtype bfloat16" not in refusal(file, dtype="bfloat16")
 
 

@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
-from assay.api.manifest import Stopwatch, file_note, manifest
+from assay.api.manifest import Stopwatch, manifest
 from assay.api.opening import Opener
 from assay.api.progress import progress_bar, warn
 from assay.api.scores import Scores
@@ -14,7 +14,7 @@ from assay.errors import DataError
 from assay.evaluation import unseen_note
 from assay.leakage import Audit, ComparisonData, DecisionSettings, Ties, UnseenScores, fit_all, write_run
 from assay.leakage import audit as audit_samples
-from assay.models import ModelSettings
+from assay.models import ModelSettings, gguf_note
 from assay.reports import write_html
 from assay.scoring import Plan, Rewriter, ScoredSample, score_stream
 from assay.testbed import describe_run
@@ -92,7 +92,7 @@ def audit(
     dataset, fresh, lessons = _dataset(benchmark), _optional(unseen), _optional(labelled)
     unseen_scores = None if calibration is None else UnseenScores.load(Path(calibration))
     plan, notes = selection.plan(model, Opener(settings or ModelSettings(), cache))
-    if note := file_note(plan):
+    if note := gguf_note(plan.models.get("target", plan.generator)):
         notes = (*notes, note)
     _check_primary(primary, plan)
     if unseen_scores is not None:

@@ -55,17 +55,6 @@ def manifest(plan: Plan, dataset: Dataset, watch: Stopwatch, settings: Mapping[s
     }
 
 
-def file_note(plan: Plan) -> str | None:
-    """Return one sentence on a target that comes from a quantised file; None for any other."""
-    facts = _file_facts(plan, "target")
-    if not facts:
-        return None
-    return (
-        f"The model is the file {facts['file']} (quantisation {facts['quantization']}, SHA-256 {facts['sha256']}): "
-        "scores are those of the quantised weights."
-    )
-
-
 def _file_facts(plan: Plan, role: ModelRole) -> dict[str, str]:
     """Return name, digest and quantisation of the file that a model comes from; nothing for any other model."""
     file = gguf_of(plan.models.get(role, plan.generator))

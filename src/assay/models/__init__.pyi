@@ -8,6 +8,7 @@ from .digest import combined as combined
 from .digest import files_digest as files_digest
 from .digest import tokenizer_digest as tokenizer_digest
 from .generation_cache import cached_generator as cached_generator
+from .gguf_file import gguf_note as gguf_note
 from .gguf_file import gguf_of as gguf_of
 from .joint import JointPass as JointPass
 from .joint import measured as measured

@@ -15,7 +15,7 @@ from assay.models.settings import Bos
 NO_OFFSET = -1
 """Both ends of a token's place in the text where the tokenizer (a slow one) does not know it."""
 
-_LONE_SURROGATE = re.compile(r"[\ud800-\udfff]")
+LONE_SURROGATE = re.compile(r"[\ud800-\udfff]")
 _PROBE = "def f"
 
 
@@ -84,7 +84,7 @@ class TextEncoder:
             return []
         fast = self.tokenizer.is_fast
         output = self.tokenizer(
-            [_LONE_SURROGATE.sub("\N{REPLACEMENT CHARACTER}", text) for text in texts],
+            [LONE_SURROGATE.sub("\N{REPLACEMENT CHARACTER}", text) for text in texts],
             add_special_tokens=False,
             return_attention_mask=False,
             return_token_type_ids=False,

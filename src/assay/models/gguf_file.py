@@ -12,6 +12,13 @@ from assay.models.memory import available_memory
 SUFFIX = ".gguf"
 EXPECTED = "PATH.gguf or hub-id:FILE.gguf"
 GB = 10**9
+NAMES = (
+    "general.architecture",
+    "general.file_type",
+    "split.count",
+    "tokenizer.ggml.model",
+    "tokenizer.ggml.pre",
+)
 ROPE_TENSORS = ("rope_freqs", "rope_factors")
 """Tensors that scale rotary positions, frequency by frequency; they are no weights."""
 
@@ -25,6 +32,8 @@ class GgufFile:
         architecture: name of the architecture by llama.cpp ("llama", "qwen2").
         quantization: the file's own name of its number format ("Q4_K_M"), or the format of most of its weights.
         weights: number of weights.
+        vocabulary: kind of tokenizer by llama.cpp's name: "gpt2" (byte-level BPE), "llama" (SentencePiece).
+        pre_tokenizer: rule that splits a text before the merges, by llama.cpp's name; "" where none is stated.
         rope_scaling: how the file scales rotary positions for long texts, "" where it does not.
     """
 
@@ -32,6 +41,8 @@ class GgufFile:
     architecture: str
     quantization: str
     weights: int
+    vocabulary: str
+    pre_tokenizer: str
     rope_scaling: str
 
     @cached_property
@@ -59,7 +70,8 @@ class GgufFile:
         smaller = f"--dtype bfloat16 ({self.weights * 2 / GB:.1f} GB), " if width > 2 else ""  # noqa: PLR2004  bytes
         raise ModelError(
             f"{self.path}: {self.weights / GB:.2f} billion weights need {needed / GB:.1f} GB as {dtype}, and "
-            f"{available / GB:.1f} GB of memory are free: expected {smaller}a smaller model or more memory"
+            f"{available / GB:.1f} GB of memory are free: expected {smaller}a smaller model, or llama:{self.path}, "
+            "which keeps the weights quantised"
         )
 
 
@@ -105,11 +117,7 @@ def read_gguf(path: Path) -> GgufFile:
 
     try:
         reader = GGUFReader(path)
-        fields = {
-            name: field.contents()
-            for name in ("general.architecture", "general.file_type", "split.count")
-            if (field := reader.get_field(name)) is not None
-        }
+        fields = {name: field.contents() for name in NAMES if (field := reader.get_field(name)) is not None}
         scaling = [field.contents() for name, field in reader.fields.items() if name.endswith(".rope.scaling.type")]
         formats = Counter[str]()
         for tensor in reader.tensors:
@@ -132,14 +140,32 @@ def read_gguf(path: Path) -> GgufFile:
         str(fields["general.architecture"]),
         file_types.get(fields.get("general.file_type", -1)) or formats.most_common(1)[0][0],
         formats.total(),
+        str(fields.get("tokenizer.ggml.model", "")),
+        str(fields.get("tokenizer.ggml.pre", "")),
         next((str(kind) for kind in scaling if kind != "none"), ""),
     )
 
 
 def gguf_of(model: object) -> GgufFile | None:
     """Return the GGUF file behind a model, which may be behind the cache; None for any other model."""
+    file = getattr(_holder(model), "gguf", None)
+    return file if isinstance(file, GgufFile) else None
+
+
+def gguf_note(model: object) -> str:
+    """Return what a report says of a model from a GGUF file; "" for any other model."""
+    file = gguf_of(model)
+    if file is None:
+        return ""
+    sentence = (
+        f"The model is the file {file.path.name} (quantisation {file.quantization}, SHA-256 {file.digest}): scores are "
+        "those of the quantised weights."
+    )
+    return f"{sentence} {getattr(_holder(model), 'note', '')}".strip()
+
+
+def _holder(model: object) -> object:
+    """Return what holds the file: the checkpoint of a model of transformers, or the model of llama.cpp itself."""
     for inner in ("scorer", "model"):
         model = getattr(model, inner, model)
-    checkpoint = getattr(model, "checkpoint", model)
-    file = getattr(checkpoint, "gguf", None)
-    return file if isinstance(file, GgufFile) else None
+    return getattr(model, "checkpoint", model)

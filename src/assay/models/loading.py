@@ -25,6 +25,7 @@ from transformers.utils.hub import cached_file
 
 from assay.errors import MissingExtra, ModelError, require
 from assay.models.gguf_file import GgufFile, is_gguf, locate_gguf, read_gguf
+from assay.models.gguf_splits import set_splits, splits_note
 from assay.models.names import located
 from assay.models.settings import ModelSettings
 
@@ -58,6 +59,7 @@ class Checkpoint:
         tokenizer: its tokenizer.
         folders: where its files lie: the base model's (a folder, or one GGUF file), then the adapter's if there is one.
         gguf: the GGUF file that it came from.
+        note: a sentence on what may be read otherwise than the model's makers meant it; "" where nothing is.
     """
 
     name: str
@@ -65,6 +67,7 @@ class Checkpoint:
     tokenizer: PreTrainedTokenizerBase
     folders: tuple[Path, ...]
     gguf: GgufFile | None = None
+    note: str = ""
 
 
 def load_checkpoint(name: str, settings: ModelSettings = ModelSettings()) -> Checkpoint:  # noqa: B008  frozen
@@ -97,6 +100,8 @@ def load_checkpoint(name: str, settings: ModelSettings = ModelSettings()) -> Che
         if gguf is not None:
             _check_positions(gguf, config)
         tokenizer = _load_tokenizer(source, adapter, common)
+        if gguf is not None:
+            set_splits(tokenizer, gguf)
         model = _load_weights(source, common | _weight_arguments(settings, device, gguf) | {"config": config})
         folders = [_folder_of(base, common) if gguf is None else gguf.path]
         if adapter is not None:
@@ -104,7 +109,7 @@ def load_checkpoint(name: str, settings: ModelSettings = ModelSettings()) -> Che
             folders.append(_folder_of(adapter, {}, file="adapter_config.json"))
         if settings.device not in DEVICE_MAPS:
             model = model.to(device)
-    return Checkpoint(name, model.eval(), tokenizer, tuple(folders), gguf)
+    return Checkpoint(name, model.eval(), tokenizer, tuple(folders), gguf, "" if gguf is None else splits_note(gguf))
 
 
 def source_arguments(source: str, gguf: GgufFile | None, settings: ModelSettings) -> dict[str, Any]:
@@ -137,7 +142,7 @@ def _check_positions(gguf: GgufFile, config: PretrainedConfig) -> None:
     if gguf.rope_scaling and rope.get("rope_type", rope.get("type", "default")) == "default":
         raise ModelError(
             f"{gguf.path}: rotary positions are scaled ({gguf.rope_scaling}), which transformers does not read from a "
-            f"GGUF file: expected the model's own folder or hub id"
+            f"GGUF file: expected llama:{gguf.path}, or the model's own folder or hub id"
         )
 
 

@@ -8,7 +8,8 @@ BUILTIN = Path(__file__).parent / "builtin"
 BUILTIN_PREFIX = "builtin:"
 SERVER_PREFIXES = ("openai:", "openai-chat:")
 VLLM_PREFIX = "vllm:"
-PREFIXES = tuple(prefix.removesuffix(":") for prefix in (BUILTIN_PREFIX, *SERVER_PREFIXES, VLLM_PREFIX))
+LLAMA_PREFIX = "llama:"
+PREFIXES = tuple(prefix.removesuffix(":") for prefix in (BUILTIN_PREFIX, *SERVER_PREFIXES, VLLM_PREFIX, LLAMA_PREFIX))
 KINDS = "builtin:NAME, a model folder, a Hugging Face id or a GGUF file"
 
 
@@ -23,7 +24,7 @@ def located(name: str) -> str:
     Raises:
         ModelError: there is no built-in model of that name, or the kind of model has no weights here.
     """
-    if is_remote(name):
+    if is_remote(name) or name.startswith(LLAMA_PREFIX):
         raise ModelError(f"model {name!r} gives neither weights nor a tokenizer: expected {KINDS}")
     return str(builtin_folder(name.removeprefix(BUILTIN_PREFIX))) if name.startswith(BUILTIN_PREFIX) else name
 

@@ -8,12 +8,13 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from assay.errors import ModelError, require
-from assay.models.names import PREFIXES, SERVER_PREFIXES, VLLM_PREFIX
+from assay.models.names import LLAMA_PREFIX, PREFIXES, SERVER_PREFIXES, VLLM_PREFIX
 from assay.models.settings import ModelSettings
 from assay.plug_ins import PlugIns
 from assay.types import Generator
 
 if TYPE_CHECKING:
+    from assay.models.llama_cpp_backend import LlamaCppModel
     from assay.models.openai_http import OpenAIChat, OpenAICompletions
     from assay.models.transformers_backend import TransformersModel
     from assay.models.vllm_backend import VllmModel
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
 DEFAULTS = ModelSettings()
 SERVER_SETTINGS = frozenset({"concurrency"})
 VLLM_SETTINGS = frozenset({"revision", "dtype", "trust_remote_code", "max_length", "concurrency"})
+LLAMA_SETTINGS = frozenset({"revision", "device", "bos", "stride", "max_length"})
 ModelFactory = Callable[[str, ModelSettings], Generator]
 """The whole name and the settings → a model that generates text; it may be a `TokenScorer` or `LogProbScorer` too."""
 _PLUG_INS: PlugIns[ModelFactory] = PlugIns(
@@ -33,14 +35,14 @@ _PLUG_INS: PlugIns[ModelFactory] = PlugIns(
 
 def open_model(
     name: str, settings: ModelSettings = DEFAULTS, **changes: object
-) -> "TransformersModel | VllmModel | OpenAICompletions | OpenAIChat | Generator":
+) -> "TransformersModel | VllmModel | LlamaCppModel | OpenAICompletions | OpenAIChat | Generator":
     """Open a model by name. Its type says what it can do.
 
     Args:
         name: `builtin:small` (ships with assay), a folder as save_pretrained writes it, a hub id, `PATH.gguf` or
-            `hub-id:FILE.gguf` (extra `gguf`), `vllm:ID` (extra `vllm`), `openai:MODEL@http://host:port/v1` for the end
-            point /completions of an OpenAI-compatible server, `openai-chat:…` for its /chat/completions, or the prefix
-            of a plug-in, a colon and what it takes.
+            `hub-id:FILE.gguf` (extra `gguf`), `llama:` and such a file (extra `llama`), `vllm:ID` (extra `vllm`),
+            `openai:MODEL@http://host:port/v1` for the end point /completions of an OpenAI-compatible server,
+            `openai-chat:…` for its /chat/completions, or the prefix of a plug-in, a colon and what it takes.
         settings: how to open it.
         changes: single settings by name, for example `device="cuda"`.
 
@@ -60,6 +62,12 @@ def open_model(
 
         settings.require_only(VLLM_SETTINGS, name)
         return open_vllm(name, settings)
+    if name.startswith(LLAMA_PREFIX):
+        require("torch", purpose=f"model {name!r}")
+        from assay.models.llama_cpp_backend import open_llama  # noqa: PLC0415  see open_local
+
+        settings.require_only(LLAMA_SETTINGS, name)
+        return open_llama(name, settings)
     prefix, colon, _ = name.partition(":")
     if colon and prefix in _PLUG_INS:
         model = _PLUG_INS[prefix](name, settings)

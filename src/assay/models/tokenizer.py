@@ -10,6 +10,7 @@ from transformers import AutoTokenizer, PreTrainedTokenizerBase
 from assay.models.digest import tokenizer_digest
 from assay.models.encoding import TextEncoder
 from assay.models.gguf_file import is_gguf, locate_gguf, read_gguf
+from assay.models.gguf_splits import set_splits
 from assay.models.loading import check_place, check_vocabulary, one_line, quiet, source_arguments
 from assay.models.names import located
 from assay.models.settings import ModelSettings
@@ -62,5 +63,7 @@ def open_tokenizer(name: str, *, revision: str | None = None, trust_remote_code:
         loaded: PreTrainedTokenizerBase = AutoTokenizer.from_pretrained(
             source, **source_arguments(source, gguf, settings)
         )
+        if gguf is not None:
+            set_splits(loaded, gguf)
         encoder = TextEncoder(loaded)
     return Tokenizer(name, tokenizer_digest(loaded), 1 + max(loaded.get_vocab().values()), encoder)

@@ -1,0 +1,313 @@
+"""A GGUF file that llama.cpp runs, with its weights quantised as they are: token statistics and continuations.
+
+The package llama-cpp-python loads the file, tokenises and generates. Statistics need the logits of every token. Its
+class `Llama` keeps them for the whole context, gigabytes; so texts are run through its documented low-level functions,
+some hundred tokens at a time, and the logits are reduced as those of any other model.
+"""
+
+import ctypes
+import weakref
+from collections.abc import Iterator, Sequence
+from functools import cached_property
+from itertools import islice
+from typing import Any
+
+import numpy as np
+import torch
+
+from assay.errors import ModelError, require
+from assay.models.digest import combined
+from assay.models.encoding import LONE_SURROGATE
+from assay.models.generation import Decoding
+from assay.models.gguf_file import GgufFile, is_gguf, locate_gguf, read_gguf
+from assay.models.names import LLAMA_PREFIX
+from assay.models.openai_http import before_first
+from assay.models.seeding import prompt_seeds
+from assay.models.settings import ModelSettings
+from assay.models.statistics import ROWS, reduce_logits
+from assay.models.windows import Window, resolve_stride, windows
+from assay.types import Float32Array, Indexed, Tokens, TokenStatistics
+
+BATCH = 512
+"""Tokens of one call: llama.cpp's own default. Its logits are the largest array: 100 MB for 50,000 token ids."""
+
+ALL_LAYERS = -1
+
+
+def open_llama(name: str, settings: ModelSettings) -> "LlamaCppModel":
+    """Load the file behind `llama:PATH.gguf` or `llama:hub-id:FILE.gguf`.
+
+    Raises:
+        MissingExtra: llama-cpp-python, gguf or torch is not installed.
+        ModelError: there is no such file, or llama.cpp cannot load it.
+    """
+    require("llama_cpp", "gguf", "torch", "transformers", purpose=f"model {name!r}")
+    place = name.removeprefix(LLAMA_PREFIX)
+    if not is_gguf(place):
+        raise ModelError(f"model {name!r}: expected llama:PATH.gguf or llama:hub-id:FILE.gguf")
+    file = read_gguf(locate_gguf(place, settings.revision))
+    import llama_cpp  # noqa: PLC0415  an optional dependency
+
+    try:
+        loaded = llama_cpp.Llama(
+            str(file.path),
+            n_ctx=settings.max_length or 0,  # 0: the file's own
+            n_batch=BATCH,
+            n_gpu_layers=0 if settings.device == "cpu" else ALL_LAYERS,
+            n_threads=torch.get_num_threads(),
+            n_threads_batch=torch.get_num_threads(),
+            type_k=llama_cpp.GGML_TYPE_F32,  # llama.cpp's default, float16, moves log-probabilities by some 0.001
+            type_v=llama_cpp.GGML_TYPE_F32,
+            verbose=False,
+        )
+    except (ValueError, RuntimeError, OSError) as error:
+        raise ModelError(f"model {name!r}: llama.cpp cannot load it ({' '.join(str(error).split())[:200]})") from error
+    return LlamaCppModel(name, file, loaded, settings)
+
+
+class LlamaCppModel:
+    """A `llama_cpp.Llama` as a `TokenScorer` and a `TokenGenerator`.
+
+    Attributes:
+        name: the user's name for it.
+        gguf: the file that it came from.
+        context: longest sequence of tokens, a BOS included.
+        stride: distance between the windows of a longer text.
+        prefix: tokens before each text.
+    """
+
+    def __init__(self, name: str, file: GgufFile, loaded: Any, settings: ModelSettings) -> None:  # noqa: ANN401  an optional package's class
+        """Settle context, windows and the tokens before a text.
+
+        Raises:
+            ModelError: a setting that does not fit the model.
+        """
+        import llama_cpp  # noqa: PLC0415  see open_llama
+
+        self.name = name
+        self.gguf = file
+        self._low: Any = llama_cpp
+        self._model = loaded
+        weakref.finalize(self, loaded.close)  # its own destructor fails when the interpreter ends
+        self._vocabulary = self._low.llama_model_get_vocab(loaded.model)
+        trained = int(self._low.llama_model_n_ctx_train(loaded.model))
+        if settings.max_length is not None and settings.max_length > trained:
+            raise ModelError(f"{name}: max_length {settings.max_length}: expected 2 to {trained}")
+        self.context = settings.max_length or trained
+        self.stride = resolve_stride(settings.stride, self.context)
+        adds = bool(self._low.llama_vocab_get_add_bos(self._vocabulary))
+        self.prefix = self._beginning() if settings.bos == "always" or (settings.bos == "auto" and adds) else ()
+
+    @cached_property
+    def digest(self) -> str:
+        """SHA-256 of the file, windows and BOS; not of the device."""
+        return combined(["llama.cpp", self.gguf.digest, self.context, self.stride, self.prefix])
+
+    @cached_property
+    def tokenizer_digest(self) -> str:
+        """SHA-256 of the file, which holds the tokenizer."""
+        return combined(["llama.cpp tokenizer", self.gguf.digest])
+
+    @property
+    def vocabulary_size(self) -> int:
+        """Number of logits, V."""
+        return int(self._model.n_vocab())
+
+    def completed(self, texts: Sequence[str]) -> Iterator[Sequence[Indexed]]:
+        """Statistics text by text.
+
+        Raises:
+            ModelError: llama.cpp cannot run a text, or a statistic is not finite.
+        """
+        for index, text in enumerate(texts):
+            yield [(index, self._statistics(text))]
+
+    def token_statistics(self, texts: Sequence[str]) -> Iterator[TokenStatistics]:
+        """Statistics in the order of `texts`."""
+        for text in texts:
+            yield self._statistics(text)
+
+    def generate(
+        self,
+        prompts: Sequence[str],
+        *,
+        max_new_tokens: int,
+        temperature: float = 0.0,
+        top_p: float = 1.0,
+        stop: Sequence[str] = (),
+        seed: int = 0,
+    ) -> Iterator[str]:
+        """Continuations in the order of `prompts`, see `assay.types.Generator`; each prompt has a seed of its own.
+
+        A prompt too long for the context keeps its end, so that `max_new_tokens` fit behind it.
+
+        Raises:
+            ModelError: a setting out of its range.
+        """
+        decoding = Decoding(max_new_tokens, temperature, top_p, tuple(stop), seed)
+        room = self._room(max_new_tokens)
+        seeds = prompt_seeds(seed, prompts)
+        for prompt, own in zip(prompts, islice(seeds, len(prompts)), strict=True):
+            ids = [*self.prefix, *self._ids(prompt)[-room:]] or list(self._beginning())
+            self._model.reset()  # no part of an earlier prompt is reused: numbers would depend on the neighbours
+            answer = self._model.create_completion(
+                ids,
+                max_tokens=decoding.max_new_tokens,
+                temperature=decoding.temperature,
+                top_p=decoding.top_p,
+                top_k=0,
+                min_p=0.0,
+                stop=list(decoding.stop),
+                seed=own,
+            )
+            yield before_first(answer["choices"][0]["text"], decoding.stop)
+
+    def tokens(self, texts: Sequence[str]) -> list[Tokens]:
+        """Each text as the model reads it."""
+        before = len(self.prefix)
+        return [
+            Tokens((*self.prefix, *ids), self._offsets(text, ids), max(1, before), before)
+            for text, ids in ((text, self._ids(text)) for text in texts)
+        ]
+
+    def continue_tokens(self, prompts: Sequence[Sequence[int]], *, max_new_tokens: int) -> Iterator[tuple[int, ...]]:
+        """Greedy continuations in the order of `prompts`, in tokens.
+
+        Raises:
+            ModelError: an empty prompt, or `max_new_tokens` leaves no room for one.
+        """
+        before, room = len(self.prefix), self._room(max_new_tokens)
+        for prompt in prompts:
+            ids = [*prompt[:before], *prompt[before:][-room:]]
+            if not ids:
+                raise ModelError("an empty prompt of tokens: expected at least one token")
+            self._model.reset()
+            new = islice(self._model.generate(ids, temp=0.0), max_new_tokens)
+            yield tuple(self._before_end(new))
+
+    def _before_end(self, tokens: Iterator[int]) -> Iterator[int]:
+        for token in tokens:
+            if self._low.llama_vocab_is_eog(self._vocabulary, token):
+                return
+            yield int(token)
+
+    def _room(self, max_new_tokens: int) -> int:
+        room = self.context - max_new_tokens - len(self.prefix)
+        if room < 1:
+            most = self.context - len(self.prefix) - 1
+            raise ModelError(
+                f"max_new_tokens {max_new_tokens} with a context of {self.context}: expected at most {most}"
+            )
+        return room
+
+    def _beginning(self) -> tuple[int, ...]:
+        """Return the token that a sequence begins with: BOS, or EOS where there is no BOS.
+
+        Raises:
+            ModelError: there is neither.
+        """
+        for token in (self._model.token_bos(), self._model.token_eos()):
+            if token >= 0:
+                return (int(token),)
+        raise ModelError(f"{self.name}: neither a BOS nor an EOS token: expected --bos never")
+
+    def _ids(self, text: str) -> list[int]:
+        return list(self._model.tokenize(_bytes(text), add_bos=False, special=True))
+
+    def _statistics(self, text: str) -> TokenStatistics:
+        ids = np.array([*self.prefix, *self._ids(text)], np.int32)
+        first = max(1, len(self.prefix))
+        if len(ids) <= first:
+            return TokenStatistics.empty()
+        parts = [
+            self._run(ids, window)
+            for window in windows(len(ids), context=self.context, stride=self.stride, first=first)
+        ]
+        columns = np.concatenate(parts, axis=1)
+        if not np.isfinite(columns).all():
+            raise ModelError(f"{self.name}: a token's log-probability is not finite: expected weights without NaN")
+        log_probs, ranks, entropy, variance, tail_mass, top_log_probs = columns
+        return TokenStatistics(
+            token_ids=ids[first:],
+            log_probs=log_probs,
+            ranks=ranks.astype(np.int32),
+            entropy=entropy,
+            variance=variance,
+            tail_mass=tail_mass,
+            top_log_probs=top_log_probs,
+            offsets=self._offsets(text, ids[len(self.prefix) :].tolist())[first:],
+        )
+
+    def _run(self, ids: np.ndarray, window: Window) -> Float32Array:
+        """Return the statistics of the scored tokens of one window, float32 [6, tokens]."""
+        low, context = self._low, self._model.ctx
+        self._model.reset()
+        low.llama_memory_clear(low.llama_get_memory(context), True)
+        batch = low.llama_batch_init(BATCH, 0, 1)
+        parts = []
+        try:
+            for start in range(window.start, window.stop - 1, BATCH):
+                stop = min(start + BATCH, window.stop - 1)
+                targets = ids[max(start + 1, window.first) : stop + 1]
+                _fill(batch, ids[start:stop], start - window.start, len(targets))
+                if code := low.llama_decode(context, batch):
+                    raise ModelError(f"{self.name}: llama.cpp cannot run {window.inputs} tokens (code {code})")
+                if len(targets):
+                    shape = (len(targets), self.vocabulary_size)
+                    pointer = ctypes.cast(low.llama_get_logits(context), ctypes.POINTER(ctypes.c_float))
+                    logits = torch.from_numpy(np.ctypeslib.as_array(pointer, shape))
+                    parts.append(reduce_logits(logits, torch.from_numpy(targets.astype(np.int64))).numpy())
+        finally:
+            low.llama_batch_free(batch)
+        result: Float32Array = np.concatenate(parts, axis=1) if parts else np.empty((len(ROWS), 0), np.float32)
+        return result
+
+    def _offsets(self, text: str, ids: Sequence[int]) -> np.ndarray:
+        """Return each token's place in the text in characters, int32 [prefix and text tokens, 2]; -1 where unknown."""
+        before = len(self.prefix)
+        offsets = np.full((before + len(ids), 2), -1, np.int32)
+        content = _bytes(text)
+        pieces = [self._piece(token) for token in ids]
+        joined = b"".join(pieces)
+        surplus = len(joined) - len(content)  # SentencePiece puts a space before the text
+        if not ids or surplus < 0 or joined[surplus:] != content or joined[:surplus].strip():
+            return offsets
+        ends = np.cumsum([len(piece) for piece in pieces]) - surplus
+        starts = np.concatenate([[0], ends[:-1]]).clip(0)
+        characters = np.cumsum([0, *(len(_bytes(letter)) for letter in text)])
+        offsets[before:, 0] = np.searchsorted(characters, starts, "right") - 1
+        offsets[before:, 1] = np.searchsorted(characters, ends, "left")
+        return offsets
+
+    @cached_property
+    def _pieces(self) -> dict[int, bytes]:
+        return {}
+
+    def _piece(self, token: int) -> bytes:
+        """Return the bytes that a token stands for."""
+        if token not in self._pieces:
+            size = 256
+            while True:
+                space = ctypes.create_string_buffer(size)
+                length = self._low.llama_token_to_piece(self._vocabulary, token, space, size, 0, True)
+                if length >= 0:
+                    break
+                size = -length  # the size that it needs
+            self._pieces[token] = space.raw[:length]
+        return self._pieces[token]
+
+
+def _fill(batch: Any, ids: np.ndarray, position: int, outputs: int) -> None:  # noqa: ANN401  a C structure
+    """Write tokens into a batch; logits are computed for the last `outputs` of them."""
+    batch.n_tokens = len(ids)
+    for place, token in enumerate(ids.tolist()):
+        batch.token[place] = token
+        batch.pos[place] = position + place
+        batch.n_seq_id[place] = 1
+        batch.seq_id[place][0] = 0
+        batch.logits[place] = place >= len(ids) - outputs
+
+
+def _bytes(text: str) -> bytes:
+    """Return the text in UTF-8; a lone surrogate, which UTF-8 cannot hold, counts as U+FFFD, as with transformers."""
+    return LONE_SURROGATE.sub("\N{REPLACEMENT CHARACTER}", text).encode()

@@ -111,13 +111,20 @@ def test_every_benchmark_stands_in_the_table_of_the_docs():
     assert listed == {found.name for found in list_benchmarks()}
 
 
-def test_every_command_and_option_stands_in_the_command_line_reference():
-    import typer.main
+def test_every_environment_variable_stands_on_the_page_of_configuration():
+    sources = [path.read_text("utf-8") for path in (ROOT / "src").rglob("*.py")]
+    read = {name for text in sources for name in re.findall(r"environ(?:\.\w+\(|\[)\"(\w+)\"", text)}
+    read |= {name for text in sources for name in re.findall(r"^[A-Z]+ = \"([A-Z]+(?:_[A-Z]+)+)\"", text, re.MULTILINE)}
+    page = (ROOT / "docs" / "configuration.md").read_text("utf-8")
+    assert {"ASSAY_CACHE", "ASSAY_CONFIG", "ASSAY_TOKEN", "OPENAI_API_KEY"} <= read
+    assert not [name for name in read if f"`{name}`" not in page]
 
-    from assay.cli.app import app
+
+def test_every_command_and_option_stands_in_the_command_line_reference():
+    from assay.cli.app import command_line
 
     reference = (ROOT / "docs" / "command-line.md").read_text("utf-8")
-    commands = dict(leaves(typer.main.get_command(app), "assay"))
+    commands = dict(leaves(command_line(), "assay"))
     shown = [
         option for command in commands.values() for option in command.params if not getattr(option, "hidden", False)
     ]
@@ -140,7 +147,7 @@ def test_every_command_that_make_lists_is_a_target():
 
 
 def test_the_readme_quotes_the_measured_table():
-    """Every cell of the README's table by dose stands in the page that `assay report --markdown` printed."""
+    """Every cell of the README's table by dose stands in the page that `assay report --format markdown` printed."""
     readme = (ROOT / "README.md").read_text("utf-8")
     measured = (ROOT / "docs" / "ground-truth.md").read_text("utf-8").replace("\u00a0", " ")
     rows = re.findall(r"^\| `(\w+)` \| (\..*) \|$", readme, re.MULTILINE)

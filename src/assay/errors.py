@@ -14,6 +14,8 @@ AssayError                bad input or a broken environment: one line, exit code
 Unscorable                not an error: one sample cannot be scored, for a stated reason
 """
 
+from collections.abc import Iterable
+from difflib import get_close_matches
 from importlib.util import find_spec
 
 DISTRIBUTION = "assay-code"
@@ -109,6 +111,13 @@ def require(*packages: str, purpose: str) -> None:
     for package in packages:
         if find_spec(package) is None:
             raise MissingExtra(package, purpose=purpose)
+
+
+def did_you_mean(name: str, names: Iterable[str]) -> str:
+    """Return `; did you mean A or B?` for the names that are most like a misspelt one; "" where none is."""
+    by_folded = {known.casefold(): known for known in names}
+    close = [by_folded[known] for known in get_close_matches(name.casefold(), by_folded, n=3)]
+    return f"; did you mean {' or '.join(close)}?" if close else ""
 
 
 class Unscorable(Exception):  # noqa: N818  an outcome with a reason, not an error

@@ -44,12 +44,12 @@ def test_a_report_can_be_drawn_again_without_the_model(assay, texts, golden, tmp
 
 def test_the_tables_come_as_markdown_with_their_captions(assay, texts, golden):
     assay("audit", golden / "model", texts, "--label", "label", "--scores", "loss,zlib", "--out", "run")
-    done = assay("report", "run", "--markdown")
+    done = assay("report", "run", "--format", "markdown")
     assert done.code == 0, done.err
     rows = [line for line in done.out.splitlines() if line.startswith("| ")]
     assert [row.split(" | ")[0] for row in rows[:3]] == ["| score", "| **`loss`**", "| `zlib`"]
     assert "Chance: .5 for AUROC" in done.out
-    assert assay("report", "run", "--markdown", "--json").code == 2
+    assert assay("report", "run", "--format", "markdown", "--json").code == 2
 
 
 def test_json_on_standard_output_is_the_summary(assay, texts, golden):
@@ -166,7 +166,7 @@ def test_runs_are_compared_without_a_model(assay, texts, unseen, golden):
     assert (shown.code, shown.out.count("100\u00a0%")) == (0, 2), shown.err
     found = json.loads(assay("compare", "one", "two", "--json").out)
     assert [(cell["run"], cell["value"]) for cell in found] == [("one", None), ("two", None)]
-    assert "| model |" in assay("compare", "one", "--markdown").out
+    assert "| model |" in assay("compare", "one", "--format", "markdown").out
     assert assay("compare", "nowhere").code == 2
 
 

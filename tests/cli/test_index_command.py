@@ -2,6 +2,7 @@
 
 import io
 import json
+import re
 import sys
 import zipfile
 
@@ -29,7 +30,7 @@ def test_build_add_remove_info_compact(assay, corpus):
     built = assay("index", "build", corpus, "--index", "i", "--jobs", 1)
     assert built.code == 0
     assert "4 files: 2 read, 0 unchanged, 0 gone, 2 skipped; 4 new documents, 0 known ones" in built.out
-    assert "2 no known language" in built.out
+    assert re.search(r"no known language +2\n", built.out)
     assert "\r" not in built.err
     found = info(assay)
     assert (found["documents"], found["languages"], found["licences"]) == (4, {"python": 4}, {"MIT": 2})
@@ -108,7 +109,7 @@ def test_a_stream_of_rows_and_a_name(assay, monkeypatch):
     rows = json.dumps({"body": FUNCTION.format("alpha"), "content": "x", "lang": "Python"}) + "\n{half"
     monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(rows.encode())))
     done = assay("index", "build", "-", "--name", "clipboard", "--column", "text=body", "--index", "i", "--jobs", 1)
-    assert (done.code, "1 broken row" in done.out) == (0, True)
+    assert (done.code, bool(re.search(r"broken row.* 1\n", done.out))) == (0, True)
     assert info(assay)["sources"] == ["clipboard"]
 
 
@@ -150,4 +151,4 @@ def test_a_sparse_file_of_2_gb_costs_nothing(assay, corpus):
     with (corpus / "large.py").open("wb") as file:
         file.truncate(2 * 10**9)
     done = assay("index", "build", corpus, "--index", "i", "--jobs", 1)
-    assert (done.code, "1 too large" in done.out) == (0, True)
+    assert (done.code, bool(re.search(r"too large.* 1\n", done.out))) == (0, True)

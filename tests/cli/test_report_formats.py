@@ -13,8 +13,8 @@ def run(demo, light, tmp_path):
 
 
 def test_every_format_holds_the_headline_figures(assay, run):
-    for option in ("--markdown", "--latex", None):
-        done = assay("report", run, *([option] if option else []))
+    for option in ("markdown", "latex", "table"):
+        done = assay("report", run, "--format", option)
         assert done.code == 0, done.err
         assert "can be distinguished" in done.out
         assert ".731" in done.out
@@ -22,7 +22,7 @@ def test_every_format_holds_the_headline_figures(assay, run):
 
 
 def test_latex_is_a_table_with_rules(assay, run):
-    text = assay("report", run, "--latex").out
+    text = assay("report", run, "--format", "latex").out
     assert r"\toprule" in text
     assert r"\texttt{mid\_pit}" in text
 
@@ -33,14 +33,14 @@ def test_json_is_the_summary_of_the_folder(assay, run):
 
 
 def test_a_comparison_has_the_same_formats(assay, run):
-    assert "| model |" in assay("compare", run, "--figure", "auroc", "--markdown").out
-    assert r"\begin{tabular}{lr}" in assay("compare", run, "--figure", "auroc", "--latex").out
+    assert "| model |" in assay("compare", run, "--figure", "auroc", "--format", "markdown").out
+    assert r"\begin{tabular}{lr}" in assay("compare", run, "--figure", "auroc", "--format", "latex").out
     (compared,) = json.loads(assay("compare", run, "--figure", "auroc", "--json").out)
     assert (compared["figure"], compared["score"], compared["chance"]) == ("auroc", "mid_pit", 0.5)
 
 
 @pytest.mark.parametrize("command", ["report", "compare"])
 def test_two_formats_at_once_are_refused_in_a_line(assay, run, command):
-    done = assay(command, run, "--markdown", "--latex")
+    done = assay(command, run, "--json", "--format", "latex")
     assert done.code == 2
-    assert "both --markdown and --latex were given" in done.err
+    assert "both --json and --format latex were given" in done.err

@@ -1,5 +1,7 @@
 """One report, five formats: every renderer shows the same values, and says what it leaves out."""
 
+import csv
+import io
 import json
 import math
 import re
@@ -10,6 +12,7 @@ from rich.console import Console
 
 from assay.evaluation import Estimate, unknown
 from assay.reports import (
+    Annotation,
     Column,
     Fact,
     Missing,
@@ -18,7 +21,10 @@ from assay.reports import (
     Table,
     markdown_table,
     print_report,
+    print_summary,
     print_table,
+    render_annotations,
+    render_csv,
     render_json,
     render_latex,
     render_markdown,
@@ -191,3 +197,63 @@ def test_a_latex_table_has_as_many_cells_in_every_row_as_columns():
     assert {len(re.findall(r"(?<!\\)&", row)) for row in rows} == {5}
     for environment in ("table", "tabular", "itemize"):
         assert text.count(rf"\begin{{{environment}}}") == text.count(rf"\end{{{environment}}}") == 1
+
+
+def test_csv_is_the_first_table_in_full_precision_with_the_ends_of_intervals():
+    rows = list(csv.reader(io.StringIO(render_csv(REPORT))))
+    assert rows[0] == [
+        "score",
+        "AUROC",
+        "AUROC low",
+        "AUROC high",
+        "TPR",
+        "TPR low",
+        "TPR high",
+        "p",
+        "samples",
+        "median",
+    ]
+    assert rows[1] == [
+        "first_score",
+        "0.842",
+        "0.801",
+        "0.879",
+        "0.412",
+        "0.331",
+        "0.502",
+        "0.0004",
+        "1234",
+        "-3.14159",
+    ]
+    assert rows[2][1:7] == [""] * 6
+    assert render_csv(replace(REPORT, tables=())) == ""
+
+
+def test_no_cell_of_the_csv_is_a_formula():
+    table = replace(TABLE, rows=(Row(("=1+1", *TABLE.rows[0].cells[1:])),))
+    assert "\n'=1+1," in render_csv(replace(REPORT, tables=(table,)))
+
+
+def test_annotations_are_one_command_a_line_with_the_place():
+    found = Annotation("50 % of it\n::error::x", "a b,c.py", 3, 7, "error")
+    lines = render_annotations(replace(REPORT, annotations=(found,))).splitlines()
+    assert [line.split(" ")[0] for line in lines] == ["::warning", "::notice", "::error"]
+    assert "file=a b%2Cc.py,line=3,endLine=7::50 %25 of it\\n" in lines[2]
+    assert lines[2].count("::error") == 1
+
+
+def test_a_summary_has_the_answer_and_the_figures_and_no_table():
+    console = Console(width=60, record=True)
+    print_summary(REPORT, console)
+    text = console.export_text()
+    assert "No verdict." in text
+    assert "AUROC: .842 (chance .5)" in text
+    assert "1 table and 1 note in the report" in text
+    assert "first_score" not in text
+
+
+@pytest.mark.parametrize("width", [200, 80, 60, 40])
+def test_a_sum_keeps_its_spaces_at_every_width(width):
+    rows = (Row(("a_score", AREA, "200 + 21")),)
+    table = Table("n", "Sizes", (Column("score", "name"), Column("AUROC", "area"), Column("n", "count")), rows)
+    assert "200 + 21" in printed(table, width)

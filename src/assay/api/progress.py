@@ -1,7 +1,10 @@
-"""Progress and warnings of long calls, on standard error: a bar on a terminal or in a notebook, nothing in a pipe."""
+"""Progress and warnings of long calls, on standard error: a bar on a terminal or in a notebook, else a line each 30 s."""
 
+import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from contextvars import ContextVar
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from rich.console import Console
@@ -15,18 +18,41 @@ if TYPE_CHECKING:  # these import numpy and more; a command's --help does not wa
     from assay.scoring import Progress as Report
 
 ERRORS = Console(stderr=True)
+PERIOD = 30.0
+"""Seconds between two lines of progress where there is no terminal."""
+
+
+@dataclass(frozen=True, slots=True)
+class Reporting:
+    """Messages on standard error beside errors.
+
+    Attributes:
+        warnings: print warnings.
+        progress: show progress.
+    """
+
+    warnings: bool = True
+    progress: bool = True
+
+
+REPORTING: ContextVar[Reporting] = ContextVar("assay_reporting", default=Reporting())
 
 
 def warn(message: str) -> None:
     """Print one line on standard error."""
-    ERRORS.print(visible(f"assay: warning: {message}"), markup=False, highlight=False, soft_wrap=True)
+    if REPORTING.get().warnings:
+        _print_line(f"assay: warning: {message}")
 
 
 @contextmanager
 def progress_bar(description: str, *, shown: bool = True) -> "Iterator[Report | None]":
-    """Show a bar with the rate and the time left; yield None where there is no terminal, or `shown` is False."""
-    if not shown or not (ERRORS.is_terminal or ERRORS.is_jupyter):
+    """Show a bar with the rate and the time left, or lines where there is no terminal; yield None if not `shown`."""
+    if not shown or not REPORTING.get().progress:
         yield None
+        return
+    if not _is_live():
+        lines = ProgressLines(description)
+        yield lambda done, total: lines.report(f"{done:,} of {total:,} texts", done / total if total else 0.0)
         return
     columns = (
         TextColumn("{task.description}"),
@@ -46,9 +72,13 @@ def progress_bar(description: str, *, shown: bool = True) -> "Iterator[Report | 
 def files_bar(
     description: str, count: "Callable[[], FileCount]", *, shown: bool = True
 ) -> "Iterator[FilesReport | None]":
-    """Show a bar with files, rates and time left; yield None, and do not call `count`, where there is no terminal."""
-    if not shown or not (ERRORS.is_terminal or ERRORS.is_jupyter):
+    """Show a bar with files, rates and time left; without a terminal a line each 30 s, and `count` is not called."""
+    if not shown or not REPORTING.get().progress:
         yield None
+        return
+    if not _is_live():
+        lines = ProgressLines(description)
+        yield lambda counts, _: lines.report(f"{counts.files:,} files, {counts.documents:,} documents")
         return
     columns = (
         TextColumn("{task.description}"),
@@ -75,3 +105,48 @@ def files_bar(
             )
 
         yield report
+
+
+class ProgressLines:
+    """Progress as lines on standard error, at most one each `PERIOD` seconds; a short call prints none.
+
+    Args:
+        description: of the work.
+        clock: seconds from any start.
+    """
+
+    def __init__(self, description: str, clock: Callable[[], float] = time.monotonic) -> None:
+        self._description = description
+        self._clock = clock
+        self._began = self._last = clock()
+
+    def report(self, reached: str, share: float = 0.0) -> None:
+        """Print a line if the last one is old enough.
+
+        Args:
+            reached: the amount of work that is done, in words.
+            share: the same as a share of the whole; 0 where the whole is not known.
+        """
+        now = self._clock()
+        if now - self._last < PERIOD:
+            return
+        self._last = now
+        elapsed = now - self._began
+        left = f", about {time_in_words(elapsed * (1 - share) / share)} left" if 0 < share < 1 else ""
+        _print_line(f"assay: {self._description}: {reached}, {time_in_words(elapsed)}{left}")
+
+
+def time_in_words(seconds: float) -> str:
+    """Return a time in words: `45 s`, `3 min`, `2 h 5 min`."""
+    minutes = round(seconds / 60)
+    if seconds < 90:  # noqa: PLR2004  up to here seconds are the natural unit
+        return f"{seconds:.0f} s"
+    return f"{minutes} min" if minutes < 60 else f"{minutes // 60} h {minutes % 60} min"  # noqa: PLR2004
+
+
+def _is_live() -> bool:
+    return ERRORS.is_terminal or ERRORS.is_jupyter
+
+
+def _print_line(line: str) -> None:
+    ERRORS.print(visible(line), markup=False, highlight=False, soft_wrap=True)

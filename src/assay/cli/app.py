@@ -15,14 +15,18 @@ from assay.cli.benchmarks import benchmarks_app
 from assay.cli.cache import cache_app
 from assay.cli.calibrate import calibrate_command
 from assay.cli.calibrate_index import calibrate_index_command
+from assay.cli.common import with_common_options
 from assay.cli.compare import compare_command
+from assay.cli.configuration import read_configuration
 from assay.cli.demo import demo_command
 from assay.cli.frequencies import frequencies_app
 from assay.cli.index import index_app
+from assay.cli.refusals import choices, refusal
 from assay.cli.report import report_command
 from assay.cli.score import score_command
 from assay.cli.serve import serve_command
 from assay.cli.study import study_app
+from assay.cli.terminal import echo
 from assay.cli.testbed import testbed_app
 from assay.cli.trace import trace_command
 from assay.errors import EXTRAS, AssayError, MissingExtra
@@ -34,6 +38,8 @@ INTERRUPTED = 130
 METAVARS: dict[object, str] = {int: "N", float: "NUMBER", str: "TEXT", Path: "PATH"}
 """Type of an option → its name in the help; a choice shows its values, a flag nothing."""
 
+HELP = ["-h", "--help"]
+
 LEAKAGE = "Leakage: had the model seen it?"
 PROVENANCE = "Provenance: whose code is it?"
 TRUTH = "Ground truth, and the store"
@@ -44,9 +50,8 @@ app = typer.Typer(
     epilog="Start with: `assay demo`",
     no_args_is_help=True,
     rich_markup_mode="markdown",
-    add_completion=False,
     pretty_exceptions_enable=False,
-    context_settings={"help_option_names": ["-h", "--help"]},
+    context_settings={"help_option_names": HELP},
 )
 app.command("demo")(demo_command)
 app.command("audit", rich_help_panel=LEAKAGE)(audit_command)
@@ -76,7 +81,7 @@ def show_version(requested: bool) -> None:  # noqa: FBT001  the shape that typer
 def assay(
     *,
     version: Annotated[
-        bool, typer.Option("--version", callback=show_version, is_eager=True, help="Print the version and stop.")
+        bool, typer.Option("--version", "-V", callback=show_version, is_eager=True, help="Print the version and stop.")
     ] = False,
 ) -> None:
     """Had the model seen this benchmark, and where does this code come from? Checked on ground truth."""
@@ -84,15 +89,25 @@ def assay(
 
 def with_plain_types(command: Any) -> Any:  # noqa: ANN401  typer publishes no type of a command
     """Replace the names of Python types in the help of a command and its subcommands; flags show none."""
-    for option in (*command.params, command.get_help_option(typer.Context(command))):
+    for option in (*command.params, command.get_help_option(typer.Context(command, help_option_names=HELP))):
         if isinstance(option, TyperOption) and option.metavar is None:
-            annotation = option.type_descriptor.annotation
-            option.metavar = METAVARS.get(annotation) or "|".join(map(str, get_args(annotation)))
+            option.metavar = _metavar(option)
         elif isinstance(option, TyperArgument):
             setattr(option, "display_type_rich", no_type)  # noqa: B010  typer prints no metavar for an argument's type
     for child in getattr(command, "commands", {}).values():
         with_plain_types(child)
     return command
+
+
+def _metavar(option: Any) -> str:  # noqa: ANN401
+    annotation = option.type_descriptor.annotation
+    inner = [kind for kind in (annotation, *get_args(annotation)) if kind in METAVARS]
+    return "|".join(choices(option)) or (METAVARS[inner[0]] if inner else "")
+
+
+def command_line() -> Any:  # noqa: ANN401
+    """Return the whole command, with the options that every command has and with plain names of types."""
+    return with_plain_types(with_common_options(typer.main.get_command(app)))
 
 
 def no_type(**_: object) -> None:
@@ -102,7 +117,11 @@ def no_type(**_: object) -> None:
 def main() -> None:
     """Run the command line: exit code 0, 1 (a --fail-on rule fired), 2 (bad input, one line), 130 (Ctrl-C)."""
     try:
-        code = with_plain_types(typer.main.get_command(app))(prog_name="assay", standalone_mode=False)
+        command = command_line()
+        configuration = read_configuration(command)
+        if configuration.path is not None and not {"-q", "--quiet"} & set(sys.argv):
+            echo(f"assay: note: options from {configuration.path}", err=True)
+        code = command(prog_name="assay", standalone_mode=False, default_map=configuration.defaults)
         sys.stdout.flush()
     except ModuleNotFoundError as error:
         package = (error.name or "").partition(".")[0]
@@ -111,8 +130,11 @@ def main() -> None:
         sys.stderr.write(f"assay: error: {MissingExtra(package, purpose='this command')}\n")
         sys.exit(BAD_INPUT)
     except (AssayError, typer.TyperException) as error:
-        message = error.format_message() if isinstance(error, typer.TyperException) else str(error)
-        if message:  # no arguments at all: typer has printed the help
+        message = refusal(error) if isinstance(error, typer.TyperException) else str(error)
+        if type(error).__name__ == "NoArgsIsHelpError":
+            sys.stdout.write(message)
+            sys.exit(BAD_INPUT)
+        if message:
             sys.stderr.write(f"assay: error: {visible(' '.join(message.split()))}\n")
         sys.exit(BAD_INPUT)
     except (KeyboardInterrupt, typer.Abort):

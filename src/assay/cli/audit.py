@@ -105,7 +105,7 @@ def audit_command(
         cache=not model_options.no_cache,
         out=folder,
     )
-    present_run(folder, chosen_format(as_json=as_json))
+    present_run(folder, chosen_format(as_json=as_json), summary=True)
     fired = [rule.text for rule in rules if rule.fires(result)]
     for text in fired:
         echo(f"assay: finding: {text}", err=True)

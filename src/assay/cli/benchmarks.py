@@ -1,12 +1,9 @@
 """`assay benchmarks`: the benchmarks that can be audited by name."""
 
-import json
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Annotated
 
 import typer
-from rich.console import Console
-from rich.table import Table
 
 from assay.cli.options import AsJson
 
@@ -22,20 +19,35 @@ def list_command(*, as_json: AsJson = False) -> None:
 
     **Example**: `assay benchmarks list`
     """
+    from assay.cli.present import chosen_format, show
     from assay.datasets import list_benchmarks
+    from assay.reports import Column, Report, Row, Table
 
-    if as_json:
-        typer.echo(json.dumps([facts(info) for info in list_benchmarks()], indent=1, ensure_ascii=False))
-        return
-    table = Table(title="Benchmarks", title_justify="left")
-    for head in ("name", "title", "hub id", "languages", "labelled", "licence"):
-        table.add_column(head, overflow="fold", no_wrap=head == "name")
-    for info in list_benchmarks():
-        languages = ", ".join(info.languages) or "prose"
-        table.add_row(
-            info.name, info.title, info.hub_id or "-", languages, "yes" if info.labelled else "no", info.licence
+    benchmarks = list_benchmarks()
+    columns = (
+        Column("name", "name"),
+        Column("title"),
+        Column("languages"),
+        Column("labelled"),
+        Column("hub id", optional=True),
+        Column("licence", optional=True),
+    )
+    rows = tuple(
+        Row(
+            (
+                info.name,
+                info.title,
+                ", ".join(info.languages) or "prose",
+                "yes" if info.labelled else "no",
+                info.hub_id or "-",
+                info.licence,
+            )
         )
-    Console().print(table)
+        for info in benchmarks
+    )
+    table = Table("benchmarks", "Benchmarks", columns, rows)
+    data = [facts(info) for info in benchmarks]
+    show(Report(title="Benchmarks", statement="", tables=(table,), data=data), chosen_format(as_json=as_json))
 
 
 @benchmarks_app.command("show")
@@ -48,16 +60,18 @@ def show_command(
 
     **Example**: `assay benchmarks show mbpp`
     """
+    from assay.cli.present import chosen_format, show
     from assay.datasets import benchmark
+    from assay.reports import Column, Report, Row, Table
 
-    shown = facts(benchmark(name))
-    if as_json:
-        typer.echo(json.dumps(shown, indent=1, ensure_ascii=False))
-        return
-    table = Table.grid(padding=(0, 2))
-    for key, value in shown.items():
-        table.add_row(key, in_words(value))
-    Console().print(table, markup=False)
+    described = facts(benchmark(name))
+    table = Table(
+        "benchmark",
+        str(described["title"]),
+        (Column("entry", "name"), Column("value")),
+        tuple(Row((key.replace("_", " "), in_words(value))) for key, value in described.items()),
+    )
+    show(Report(title=name, statement="", tables=(table,), data=described), chosen_format(as_json=as_json))
 
 
 def facts(info: "BenchmarkInfo") -> dict[str, object]:
@@ -68,7 +82,7 @@ def facts(info: "BenchmarkInfo") -> dict[str, object]:
 def in_words(value: object) -> str:
     """Return a fact as text for the terminal."""
     if isinstance(value, dict):
-        return "\n".join(f"{key}: {words}" for key, words in value.items())
+        return "; ".join(f"{key}: {words}" for key, words in value.items())
     if isinstance(value, bool):
         return "yes" if value else "no"
     return ", ".join(map(str, value)) if isinstance(value, tuple) else str(value)

@@ -6,10 +6,9 @@ from typing import Annotated
 
 import typer
 from rich.filesize import decimal
-from rich.table import Table
 
 from assay.cli.options import AsJson
-from assay.cli.terminal import Terminal, echo, echo_json
+from assay.cli.terminal import echo
 
 cache_app = typer.Typer(
     name="cache", help="The store of token statistics and of what models wrote.", no_args_is_help=True
@@ -26,19 +25,21 @@ def info_command(*, path: CachePath = None, as_json: AsJson = False) -> None:
 
     **Example**: `assay cache info`
     """
+    from assay.cli.present import chosen_format, show
     from assay.models import StatisticsCache
+    from assay.reports import Column, Report, Row, Table
 
     with StatisticsCache(path) as cache:
         info = cache.info()
-    if as_json:
-        echo_json(asdict(info) | {"path": str(info.path)})
-        return
-    echo(f"{info.path}: {info.entries} texts, {decimal(info.bytes)}")
-    if info.models:
-        table = Table("model", "digest", "texts")
-        for model in info.models:
-            table.add_row(model.name, model.digest[:12], str(model.entries))
-        Terminal().print(table)
+    rows = tuple(Row((model.name, model.digest[:12], model.entries)) for model in info.models)
+    columns = (Column("model"), Column("digest"), Column("texts", "count"))
+    report = Report(
+        title="Cache",
+        statement=f"{info.path}: {info.entries} texts, {decimal(info.bytes)}",
+        tables=(Table("models", "Texts by model", columns, rows),) if rows else (),
+        data=asdict(info) | {"path": str(info.path)},
+    )
+    show(report, chosen_format(as_json=as_json))
 
 
 @cache_app.command("clear")

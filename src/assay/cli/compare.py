@@ -6,7 +6,6 @@ from typing import Annotated, Literal
 import typer
 
 from assay.cli.options import AsJson
-from assay.cli.report import Latex, Markdown
 
 
 def compare_command(
@@ -20,8 +19,6 @@ def compare_command(
         str | None, typer.Option(metavar="SCORE", help="Score to compare by (each run's headline score).")
     ] = None,
     as_json: AsJson = False,
-    markdown: Markdown = False,
-    latex: Latex = False,
 ) -> None:
     """Set finished runs side by side: models in rows, benchmarks in columns; no model is run.
 
@@ -30,6 +27,6 @@ def compare_command(
     from assay.cli.present import chosen_format, show
     from assay.leakage import compare, describe_comparison, read_run
 
-    form = chosen_format(as_json=as_json, markdown=markdown, latex=latex)
+    form = chosen_format(as_json=as_json)
     compared = compare({str(run): read_run(run)[0] for run in runs}, figure, score)
     show(describe_comparison(compared, figure), form)

@@ -38,7 +38,8 @@ def demo_command(
     **Example**: `assay demo --out my-demo`
     """
     from assay.api import Opener, ScoreSelection, Stopwatch, manifest, progress_bar
-    from assay.cli.present import present
+    from assay.cli.present import chosen_format, present
+    from assay.cli.terminal import OUTPUT_SETTINGS
     from assay.scores import flagged
     from assay.testbed import demo_audit, demo_functions
 
@@ -51,7 +52,7 @@ def demo_command(
     if live:
         live_part(out)
     present(measured, manifest(plan, functions, watch, {}), out, as_json=as_json)
-    if not as_json:
+    if chosen_format(as_json=as_json) == "table" and not OUTPUT_SETTINGS.get().quiet:
         show_traced(functions, out)
 
 

@@ -2,19 +2,19 @@
 
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 from rich.filesize import decimal
-from rich.table import Table
 
 from assay.cli.groups import grouped
 from assay.cli.options import AsJson, At
-from assay.cli.terminal import Terminal, echo, echo_json
+from assay.cli.terminal import echo
 from assay.errors import DataError
 
 if TYPE_CHECKING:  # these import numpy and more; --help does not wait for them
     from assay.provenance import BuildCounts, CorpusOptions, Filters
+    from assay.reports import Report
 
 READING = "What is read"
 INDEX = "The index"
@@ -231,16 +231,15 @@ def remove_command(
     """
     from assay.api import writable_index
     from assay.provenance import remove
+    from assay.reports import Report
 
     if not corpora and not path:
         raise DataError("nothing to remove was named: expected a corpus or --path PATTERN")
     with writable_index(at) as index:
         removed = remove(index, corpora or [], tuple(path or ()))
         index.commit()
-    if as_json:
-        echo_json(asdict(removed))
-    else:
-        echo(f"{removed.files:,} files and {removed.documents:,} documents removed")
+    statement = f"{removed.files:,} files and {removed.documents:,} documents removed"
+    _show_report(Report(title="Removed", statement=statement, data=asdict(removed)), as_json=as_json)
 
 
 @index_app.command("info")
@@ -257,10 +256,7 @@ def info_command(*, at: At, as_json: AsJson = False) -> None:
             "languages": {language or "unknown": number for language, number in index.languages().items()},
             "licences": index.licences(),
         }
-    if as_json:
-        echo_json(described)
-    else:
-        _show(described)
+    _show_report(described_index(described), as_json=as_json)
 
 
 @index_app.command("compact")
@@ -316,57 +312,59 @@ def show_counts(counts: "BuildCounts", at: str, *, as_json: bool) -> None:
     """
     from assay.api import warn
 
-    if as_json:
-        echo_json(asdict(counts))
-    else:
-        _print_counts(counts, at)
+    _show_report(described_counts(counts, at), as_json=as_json)
     for fault in counts.faults[:-1]:
         warn(fault)
     if counts.faults:
         raise DataError(counts.faults[-1])
 
 
-def _print_counts(counts: "BuildCounts", at: str) -> None:
+def _show_report(report: "Report", *, as_json: bool) -> None:
+    from assay.cli.present import chosen_format, show
+
+    show(report, chosen_format(as_json=as_json))
+
+
+def described_counts(counts: "BuildCounts", at: str) -> "Report":
+    """Return what a build read as a report: the skipped files and the notes by reason."""
+    from assay.reports import Column, Report, Row, Table
+
     rate = f", {counts.bytes / counts.seconds / 1e6:.1f} MB/s" if counts.bytes else ""
-    echo(
-        f"{counts.files:,} files: {counts.read:,} read, {counts.unchanged:,} unchanged, {counts.gone:,} gone, "
-        f"{sum(counts.skipped.values()):,} skipped; {counts.documents:,} new documents, "
-        f"{counts.duplicates:,} known ones; {counts.seconds:.1f} s{rate}"
+    reasons = sorted([*counts.skipped.items(), *counts.notes.items()], key=lambda pair: -pair[1])
+    columns = (Column("reason"), Column("files", "count"))
+    return Report(
+        title="Build",
+        statement=f"{counts.files:,} files: {counts.read:,} read, {counts.unchanged:,} unchanged, "
+        f"{counts.gone:,} gone, {sum(counts.skipped.values()):,} skipped; {counts.documents:,} new documents, "
+        f"{counts.duplicates:,} known ones; {counts.seconds:.1f} s{rate}",
+        tables=(Table("reasons", "Skipped files and notes", columns, tuple(map(Row, reasons))),) if reasons else (),
+        notes=(f"Index: {at}",),
+        data=asdict(counts),
     )
-    for counted in (counts.skipped, counts.notes):
-        for reason, number in sorted(counted.items(), key=lambda pair: -pair[1]):
-            echo(f"  {number:,} {reason}")
-    echo(f"Index: {at}")
 
 
-def _show(described: Mapping[str, object]) -> None:
-    console = Terminal()
+def described_index(described: Mapping[str, Any]) -> "Report":
+    """Return the content of an index as a report: sources, languages, licences, skipped files."""
+    from assay.reports import Column, Report, Row, Table
+
     sizes = described["bytes"]
-    assert isinstance(sizes, dict)  # noqa: S101  made above
-    profile = described["profile"]
-    assert isinstance(profile, dict)  # noqa: S101
-    echo(
+    statement = (
         f"{described['folder']}: {described['documents']:,} documents at {described['origins']:,} places, "
         f"{described['postings']:,} postings in {described['segments']:,} segments, {described['vectors']:,} vectors; "
-        f"profile {profile['name']}, encoder {described['encoder'] or 'none'}"
+        f"profile {described['profile']['name']}, encoder {described['encoder'] or 'none'}"
     )
-    if sizes:  # a server does not tell them
-        echo(", ".join(f"{part} {decimal(size)}" for part, size in sizes.items()))
-    for title, head, key in (
-        ("Sources", "source", "sources"),
-        ("Languages", "documents", "languages"),
-        ("Licences", "files" if sizes else "documents", "licences"),
-        ("Passed over", "files", "skipped"),
+    tables = []
+    for title, name, head in (
+        ("Languages", "language", "documents"),
+        ("Licences", "licence", "files" if sizes else "documents"),
+        ("Skipped", "reason", "files"),
     ):
-        rows = described[key]
-        if isinstance(rows, dict) and rows:
-            table = Table(title=title, title_justify="left")
-            table.add_column(title.lower().removesuffix("s") if title != "Passed over" else "reason")
-            table.add_column(head, justify="right")
-            for name, number in rows.items():
-                table.add_row(str(name), f"{number:,}")
-            console.print(table)
-        elif isinstance(rows, tuple):
-            echo(f"{title}:")
-            for name in rows:
-                echo(f"  {name}")
+        counted = described[title.lower()]
+        columns = (Column(name), Column(head, "count"))
+        if counted:
+            tables.append(Table(title.lower(), title, columns, tuple(map(Row, counted.items()))))
+    rows = tuple(Row((name,)) for name in described["sources"])
+    tables.insert(0, Table("sources", "Sources", (Column("source"),), rows))
+    # a server does not report sizes
+    details = (", ".join(f"{part} {decimal(size)}" for part, size in sizes.items()),) if sizes else ()
+    return Report(title="Index", statement=statement, tables=tuple(tables), data=described, details=details)

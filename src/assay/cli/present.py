@@ -1,44 +1,72 @@
 """The output of a command: a report in the format that was asked for."""
 
-from collections.abc import Mapping
+import shlex
+from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Literal
 
 import typer
 
-from assay.cli.terminal import Terminal
+from assay.cli.terminal import OUTPUT_SETTINGS, Format, Terminal, echo
 from assay.errors import DataError
 from assay.leakage import Audit, write_run
-from assay.reports import Report, print_report, render_json, render_latex, render_markdown, write_html
+from assay.reports import (
+    Report,
+    print_report,
+    print_statement,
+    print_summary,
+    render_annotations,
+    render_csv,
+    render_json,
+    render_latex,
+    render_markdown,
+    write_html,
+)
 from assay.testbed import describe_run
 
-Format = Literal["terminal", "json", "markdown", "latex"]
 PAGE = "report.html"
+RENDERERS: Mapping[Format, Callable[[Report], str]] = {
+    "json": render_json,
+    "csv": render_csv,
+    "markdown": render_markdown,
+    "latex": render_latex,
+    "github": render_annotations,
+}
 
 
-def chosen_format(*, as_json: bool = False, markdown: bool = False, latex: bool = False) -> Format:
-    """Return the format that the options name.
+def chosen_format(*, as_json: bool = False) -> Format:
+    """Return the format that the options name, "table" without one.
 
     Raises:
-        DataError: they name more than one.
+        DataError: they name two formats.
     """
-    options: dict[Format, bool] = {"json": as_json, "markdown": markdown, "latex": latex}
-    chosen = [name for name, option in options.items() if option]
-    if len(chosen) > 1:
-        raise DataError(f"both --{chosen[0]} and --{chosen[1]} were given; expected one of them")
-    return chosen[0] if chosen else "terminal"
+    form = OUTPUT_SETTINGS.get().form
+    if as_json and form not in (None, "json"):
+        raise DataError(f"both --json and --format {form} were given; expected one of them")
+    return "json" if as_json else form or "table"
 
 
-def show(report: Report, form: Format, page: Path | None = None) -> None:
-    """Print a report on standard output; on a terminal, where its page is too."""
-    if form == "terminal":
-        console = Terminal()
-        print_report(report, console)
-        if page is not None:
-            console.print(f"Report: {page}", soft_wrap=True)
+def show(report: Report, form: Format, page: Path | None = None, *, summary: bool = False) -> None:
+    """Print a report on standard output.
+
+    Args:
+        report: what is printed.
+        form: its format.
+        page: of the report, named after a table.
+        summary: print tables only with --verbose.
+    """
+    if form != "table":
+        typer.echo(RENDERERS[form](report), nl=False)
         return
-    render = {"json": render_json, "markdown": render_markdown, "latex": render_latex}[form]
-    typer.echo(render(report), nl=False)
+    settings, console = OUTPUT_SETTINGS.get(), Terminal()
+    if settings.quiet:
+        print_statement(report, console)
+        return
+    if summary and not settings.verbose:
+        print_summary(report, console)
+    else:
+        print_report(report, console)
+    if page is not None:
+        console.print(f"Report: {page}", soft_wrap=True)
 
 
 def present(audit: Audit, manifest: Mapping[str, object], folder: Path, *, as_json: bool) -> None:
@@ -48,14 +76,16 @@ def present(audit: Audit, manifest: Mapping[str, object], folder: Path, *, as_js
         DataError: the folder cannot be written.
     """
     write_run(folder, audit, manifest)
-    present_run(folder, chosen_format(as_json=as_json))
+    present_run(folder, chosen_format(as_json=as_json), summary=True)
 
 
-def present_run(folder: Path, form: Format) -> None:
-    """Write the page of a run folder, and show the run.
+def present_run(folder: Path, form: Format, *, summary: bool = False) -> None:
+    """Write the page of a run folder, and show the run; with `summary` its tables only with --verbose.
 
     Raises:
         DataError: the folder cannot be read, or the page cannot be written.
     """
     report = describe_run(folder)
-    show(report, form, write_html(report, folder / PAGE))
+    show(report, form, write_html(report, folder / PAGE), summary=summary)
+    if summary and form == "table" and not OUTPUT_SETTINGS.get().quiet:
+        echo(f"Next: assay report {shlex.quote(str(folder))}  (every table; or run with -v)")

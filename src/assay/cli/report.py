@@ -5,23 +5,13 @@ from typing import Annotated
 
 import typer
 
-from assay.cli.options import OUTPUT, AsJson
-
-Markdown = Annotated[
-    bool, typer.Option("--markdown", help="Print the report as Markdown, with every interval.", rich_help_panel=OUTPUT)
-]
-Latex = Annotated[
-    bool,
-    typer.Option("--latex", help="Print the report as LaTeX, for \\input; needs booktabs.", rich_help_panel=OUTPUT),
-]
+from assay.cli.options import AsJson
 
 
 def report_command(
     run: Annotated[Path, typer.Argument(metavar="RUN", help="A run folder that audit or demo wrote.")],
     *,
     as_json: AsJson = False,
-    markdown: Markdown = False,
-    latex: Latex = False,
 ) -> None:
     """Print a finished run's tables and write its report.html anew; the model is not run.
 
@@ -29,4 +19,4 @@ def report_command(
     """
     from assay.cli.present import chosen_format, present_run
 
-    present_run(run, chosen_format(as_json=as_json, markdown=markdown, latex=latex))
+    present_run(run, chosen_format(as_json=as_json))

@@ -7,11 +7,14 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from assay.cli.groups import grouped
-from assay.cli.options import MODEL_HELP, DataOptions, ModelOptions, ScoreOptions
+from assay.cli.options import MODEL_HELP, OUTPUT, DataOptions, ModelOptions, ScoreOptions
 from assay.errors import DataError
 
 if TYPE_CHECKING:
-    from rich.table import Table
+    from assay.reports import Report
+
+RARELY = ("parameters", "reference")
+"""Columns of the list of scores that a narrow terminal leaves out."""
 
 
 @grouped
@@ -23,11 +26,16 @@ def score_command(
     *,
     output: Annotated[
         Path | None,
-        typer.Option("-o", "--output", help="OUT.jsonl, OUT.parquet or OUT.csv; without it, JSONL to standard output."),
+        typer.Option(
+            "-o",
+            "--output",
+            help="OUT.jsonl, OUT.parquet or OUT.csv; - or nothing: standard output, JSONL or --format csv.",
+        ),
     ] = None,
     list_scores: Annotated[
         bool, typer.Option("--list", help="Print every score and what it needs; then stop.")
     ] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="With --list: print JSON.", rich_help_panel=OUTPUT)] = False,
     chosen: ScoreOptions,
     data: DataOptions,
     model_options: ModelOptions,
@@ -36,37 +44,51 @@ def score_command(
 
     **Example**: `assay score builtin:small functions.jsonl --scores loss,min_k:k=0.1 -o scores.jsonl`
     """
-    from rich.console import Console
-
     from assay.api import scored
-    from assay.cli.score_files import ScoreRow, check_output, write_scores
+    from assay.cli.present import chosen_format, show
+    from assay.cli.score_files import ScoreRow, checked_output, write_scores
+    from assay.cli.terminal import OUTPUT_SETTINGS
 
     if list_scores:
-        Console().print(score_list())
+        show(score_list(), chosen_format(as_json=as_json))
         return
     if model is None or texts is None:
         raise DataError("assay score takes MODEL and DATA, for example: assay score builtin:small texts.jsonl")
-    check_output(output)
+    output, printed = checked_output(output, OUTPUT_SETTINGS.get().form)
     with scored(model, partial(data.load, texts), chosen.selection(), model_options.opener()) as (
         dataset,
         plan,
         samples,
     ):
         rows = (ScoreRow.of(dataset.samples[sample.index].id, sample.scores) for sample in samples)
-        write_scores(rows, output, [request.name for request in plan.requests])
+        write_scores(rows, output, [request.name for request in plan.requests], printed)
 
 
-def score_list() -> "Table":
-    """Return the sample-level scores of the registry as a table; `verdict`: may it carry one on a benchmark."""
-    from rich.table import Table
-
+def score_list() -> "Report":
+    """Return the sample-level scores of the registry as a report; `verdict`: may it carry one on a benchmark."""
+    from assay.reports import Column, Report, Row, Table
     from assay.scores import SCORES
 
-    table = Table(title="Scores: higher = member", title_justify="left")
-    for head in ("name", "access", "verdict", "needs", "value", "parameters", "reference"):
-        table.add_column(head, overflow="fold", no_wrap=head == "name")
-    for score in SCORES.values():
-        parameters = ", ".join(f"{name}={value}" for name, value in score.defaults.items())
-        verdict = "yes" if "verdict" in score.flags else "no"
-        table.add_row(score.name, score.access, verdict, score.needs(), score.formula, parameters, score.reference)
-    return table
+    titles = ("name", "access", "verdict", "needs", "value", "parameters", "reference")
+    rows = [
+        (
+            score.name,
+            score.access,
+            "yes" if "verdict" in score.flags else "no",
+            score.needs(),
+            score.formula,
+            ", ".join(f"{name}={value}" for name, value in score.defaults.items()),
+            score.reference,
+        )
+        for score in SCORES.values()
+    ]
+    table = Table(
+        name="scores",
+        title="Scores: higher = member",
+        columns=tuple(
+            Column(title, "name" if title == "name" else "text", optional=title in RARELY) for title in titles
+        ),
+        rows=tuple(map(Row, rows)),
+    )
+    data = [dict(zip(titles, row, strict=True)) for row in rows]
+    return Report(title="Scores", statement="", tables=(table,), data=data)

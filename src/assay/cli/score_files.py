@@ -85,28 +85,51 @@ WRITERS: Mapping[str, Callable[[Iterable[ScoreRow], IO[bytes], Sequence[str]], N
 )
 
 
-def check_output(path: Path | None) -> None:
-    """Refuse a bad output path before anything is computed.
+STANDARD_OUTPUT = Path("-")
+PRINTED: Mapping[str | None, str] = MappingProxyType({None: ".jsonl", "json": ".jsonl", "csv": ".csv"})
+"""Format that is requested for standard output → the suffix of a file of that format."""
+
+
+def checked_output(path: Path | None, form: str | None) -> tuple[Path | None, str]:
+    """Return where and in which format scores are written; called before anything is computed.
+
+    Args:
+        path: of the file; None or "-" for standard output.
+        form: the format that --format names.
+
+    Returns:
+        The path, None for standard output, and the format of standard output, a key of `WRITERS`.
 
     Raises:
-        DataError: the suffix or the folder does not do.
+        DataError: the suffix, the folder or the format does not do.
     """
-    if path is None:
-        return
+    if path is None or path == STANDARD_OUTPUT:
+        if form not in PRINTED:
+            raise DataError(f"--format {form}: expected json (one line a sample) or csv")
+        return None, PRINTED[form]
+    if form is not None:
+        raise DataError(f"--format {form} is for standard output; the name of -o {path} says the format")
     if path.suffix not in WRITERS:
         raise DataError(f"-o {path}: expected a name that ends in {', '.join(WRITERS)}")
     if not path.parent.is_dir():
         raise DataError(f"-o {path}: the folder {path.parent} does not exist")
+    return path, path.suffix
 
 
-def write_scores(rows: Iterable[ScoreRow], path: Path | None, names: Sequence[str]) -> None:
-    """Write all rows to `path`, or as JSONL to standard output.
+def write_scores(rows: Iterable[ScoreRow], path: Path | None, names: Sequence[str], printed: str = ".jsonl") -> None:
+    """Write all rows to a file, in the format of its suffix, or to standard output without a path.
+
+    Args:
+        rows: one per sample.
+        path: of the file; None for standard output.
+        names: of the scores.
+        printed: format of standard output, a key of `WRITERS`.
 
     Raises:
         DataError: the file cannot be written.
     """
     if path is None:
-        write_jsonl(rows, sys.stdout.buffer, names)
+        WRITERS[printed](rows, sys.stdout.buffer, names)
         return
     with atomic_file(path) as file:
         WRITERS[path.suffix](rows, file, names)

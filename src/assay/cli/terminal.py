@@ -1,7 +1,11 @@
 """Output of commands: lines, tables and JSON, with nothing in them that a terminal or a build log obeys."""
 
+import os
+import sys
 from collections.abc import Iterator
-from typing import Any
+from contextvars import ContextVar
+from dataclasses import dataclass
+from typing import Any, Literal
 
 import typer
 from rich.console import Console, ConsoleOptions, RenderableType
@@ -9,6 +13,29 @@ from rich.segment import Segment
 from rich.text import Text
 
 from assay.escaping import json_text, visible
+
+Format = Literal["table", "json", "csv", "markdown", "latex", "github"]
+
+WIDE = 400
+"""Columns where nothing limits the width: in a pipe, a table is printed whole and a sentence stays on its line."""
+
+
+@dataclass(frozen=True, slots=True)
+class OutputSettings:
+    """Settings of the output of one command, from the options that every command has.
+
+    Attributes:
+        quiet: print the answer alone.
+        verbose: print every table.
+        form: the requested format; None for the default one.
+    """
+
+    quiet: bool = False
+    verbose: bool = False
+    form: Format | None = None
+
+
+OUTPUT_SETTINGS: ContextVar[OutputSettings] = ContextVar("assay_output", default=OutputSettings())  # noqa: B039  it is frozen
 
 
 class Terminal(Console):
@@ -19,7 +46,8 @@ class Terminal(Console):
     """
 
     def __init__(self, *, stderr: bool = False) -> None:
-        super().__init__(stderr=stderr, markup=False, emoji=False, highlight=False)
+        limited = (sys.stderr if stderr else sys.stdout).isatty() or "COLUMNS" in os.environ
+        super().__init__(stderr=stderr, markup=False, emoji=False, highlight=False, width=None if limited else WIDE)
 
     def render_str(self, text: str, **options: Any) -> Text:  # noqa: ANN401  rich's own options, passed on
         """Return the text of a string, escaped; its width is measured after that."""

@@ -9,7 +9,7 @@ import typer
 
 from assay.api import ERRORS
 from assay.cli.options import DATA, MODEL, OUTPUT, AsJson
-from assay.cli.terminal import Terminal, echo, echo_json
+from assay.cli.terminal import echo
 
 if TYPE_CHECKING:
     from assay.experiments import Experiment
@@ -234,24 +234,28 @@ def list_command(*, as_json: AsJson = False) -> None:
 
     **Example**: `assay testbed list`
     """
-    from rich.table import Table
-
+    from assay.cli.present import chosen_format
+    from assay.cli.present import show as show_report
     from assay.experiments import all_experiments, paper
+    from assay.reports import Column, Report, Row, Table
 
     experiments = all_experiments().values()
-    if as_json:
-        rows = [
-            {"name": e.full_name, "paper": e.paper, "source": paper(e.paper).title, "summary": e.summary}
-            for e in experiments
-        ]
-        echo_json(rows)
-        return
-    for key in dict.fromkeys(experiment.paper for experiment in experiments):
-        table = Table("name", "summary", title=paper(key).title, title_justify="left")
-        for experiment in experiments:
-            if experiment.paper == key:
-                table.add_row(experiment.full_name, experiment.summary)
-        Terminal().print(table)
+    columns = (Column("name", "name"), Column("summary"))
+    tables = [
+        Table(
+            name=f"paper-{key}",
+            title=paper(key).title,
+            columns=columns,
+            rows=tuple(Row((e.full_name, e.summary)) for e in experiments if e.paper == key),
+        )
+        for key in dict.fromkeys(experiment.paper for experiment in experiments)
+    ]
+    data = [
+        {"name": e.full_name, "paper": e.paper, "source": paper(e.paper).title, "summary": e.summary}
+        for e in experiments
+    ]
+    report = Report(title="Experiments", statement="", tables=tuple(tables), data=data)
+    show_report(report, chosen_format(as_json=as_json))
 
 
 def run_configuration(path: Path, out: Path | None, seeds: tuple[int, ...] | None, *, as_json: bool) -> None:
@@ -339,11 +343,19 @@ def show_evaluation(folder: Path, evaluation: "Evaluation", *, as_json: bool) ->
 
 
 def watchers() -> "Watchers":
-    """Return what shows the progress of a run on a terminal; nothing in a pipe."""
+    """Return what shows the progress of a run: stages and steps on a terminal, else a line each 30 s."""
+    from assay.api.progress import REPORTING, ProgressLines
     from assay.testbed import Watchers
 
-    if not ERRORS.is_terminal:
+    if not REPORTING.get().progress:
         return Watchers()
+    if not ERRORS.is_terminal:
+        lines = ProgressLines("training and scoring")
+        return Watchers(
+            lambda _: None,
+            lambda record, steps: lines.report(f"step {int(record['step'])} of {steps}, loss {record['loss']:.3f}"),
+            lambda finished, total: lines.report(f"{finished} of {total} texts scored"),
+        )
 
     def stage(words: str) -> None:
         ERRORS.print(words, markup=False, highlight=False)

@@ -1,3 +1,4 @@
+from .annotations import render_annotations as render_annotations
 from .charts import MOST_SERIES as MOST_SERIES
 from .charts import Axes as Axes
 from .charts import Curve as Curve
@@ -9,11 +10,13 @@ from .charts import roc_chart as roc_chart
 from .codec import decode as decode
 from .codec import encode as encode
 from .codec import render_json as render_json
+from .delimited import render_csv as render_csv
 from .html import render_html as render_html
 from .html import write_html as write_html
 from .latex import render_latex as render_latex
 from .markdown import markdown_table as markdown_table
 from .markdown import render_markdown as render_markdown
+from .report import Annotation as Annotation
 from .report import Cell as Cell
 from .report import Column as Column
 from .report import ColumnKind as ColumnKind
@@ -31,6 +34,8 @@ from .samples import SampleColumn as SampleColumn
 from .samples import SampleList as SampleList
 from .samples import TokenShading as TokenShading
 from .terminal import print_report as print_report
+from .terminal import print_statement as print_statement
+from .terminal import print_summary as print_summary
 from .terminal import print_table as print_table
 from .wording import area_with_interval as area_with_interval
 from .wording import cell_text as cell_text

@@ -175,6 +175,25 @@ class Method:
     link: str | None = None
 
 
+@dataclass(frozen=True, slots=True)
+class Annotation:
+    """A sentence about lines of a file.
+
+    Attributes:
+        message: the sentence.
+        path: of the file; "" where it is about no file.
+        line: the first line, from 1; 0 for the whole file.
+        last_line: the last line.
+        level: how a build log marks it.
+    """
+
+    message: str
+    path: str = ""
+    line: int = 0
+    last_line: int = 0
+    level: Literal["notice", "warning", "error"] = "warning"
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class Report:
     """A result described.
@@ -195,6 +214,7 @@ class Report:
         excerpts: texts shown side by side, each token shaded.
         sections: section heading → a sentence that introduces it.
         manifest: how the result was made; an entry "command" is printed first.
+        annotations: findings at lines of files, for build logs.
     """
 
     title: str
@@ -212,3 +232,4 @@ class Report:
     excerpts: tuple[Excerpt, ...] = ()
     sections: Mapping[str, str] = field(default_factory=dict)
     manifest: Mapping[str, object] = field(default_factory=dict)
+    annotations: tuple[Annotation, ...] = ()

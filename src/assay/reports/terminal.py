@@ -11,21 +11,39 @@ from rich.text import Text
 
 from assay.escaping import visible
 from assay.reports.report import Column, Report, Table
-from assay.reports.wording import TextTable, as_text, listed
+from assay.reports.wording import TextTable, as_text, listed, number_of
 
 STYLES = {"primary": "bold", "plain": "", "baseline": "yellow"}
 LEFT = ("name", "text")
+MOST_FACTS = 8
+"""Main figures on one screen."""
 LONGEST_NAME = 28
 """Characters from which on the names of rows are broken over several lines."""
 
 
-def print_report(report: Report, console: Console) -> None:
-    """Print a whole report: warning, statement, details, tables, notes."""
+def print_statement(report: Report, console: Console) -> None:
+    """Print the warning and the statement of a report."""
     if report.warning:
         console.print(Text(visible(f"Warning. {report.warning}"), style="bold yellow"))
         console.print()
     if report.statement:
         console.print(Text(visible(report.statement), style="bold"))
+
+
+def print_summary(report: Report, console: Console) -> None:
+    """Print a report on one screen: warning, statement, main figures, and the number of tables and notes."""
+    print_statement(report, console)
+    for fact in report.facts[:MOST_FACTS]:
+        line = f"  {fact.name}: {fact.value}" + (f" ({fact.note})" if fact.note else "")
+        console.print(Text(_shortened(visible(line), console.width)))
+    if report.tables or report.notes:
+        counts = f"{number_of(len(report.tables), 'table')} and {number_of(len(report.notes), 'note')}"
+        console.print(Text(f"{counts} in the report, and with -v.", style="dim"))
+
+
+def print_report(report: Report, console: Console) -> None:
+    """Print a whole report: warning, statement, details, tables, notes."""
+    print_statement(report, console)
     for sentence in report.details:
         console.print(Text(visible(sentence)))
     introductions = dict(report.sections)
@@ -53,6 +71,10 @@ def print_table(table: Table, console: Console) -> None:
     lines = [*text.caption, *left_out]
     if lines:
         console.print(Text("\n".join(map(visible, lines)), style="dim italic"))
+
+
+def _shortened(line: str, width: int) -> str:
+    return line if len(line) <= width else f"{line[: width - 1]}…"
 
 
 def _fitting(table: Table, text: TextTable, console: Console) -> tuple[list[RichTable], list[str]]:
@@ -118,6 +140,6 @@ def _drawing(table: Table, text: TextTable, columns: Sequence[int]) -> RichTable
 
 
 def _narrow(text: str, column: Column) -> str:
-    """A number without the spaces inside its interval or sum."""
+    """A number without the spaces inside its interval; a sum keeps them, `200+21` would look cut."""
     text = visible(text)
-    return text if column.kind in LEFT else text.replace(", ", ",").replace(" + ", "+")
+    return text if column.kind in LEFT else text.replace(", ", ",")

@@ -1,0 +1,71 @@
+"""The one line that a wrong command line is refused with: what was received, what is expected, the nearest name."""
+
+import re
+from typing import Any, get_args
+
+import typer
+
+from assay.errors import did_you_mean
+
+VALUE_ERROR = re.compile(r"^Value error, |^Input should be ", re.IGNORECASE)
+NUMBERS = {"integer": "a whole number", "number": "a number"}
+
+
+def refusal(error: "typer.TyperException") -> str:
+    """Return the message of an error of the parser, in the words of this project."""
+    parameter = getattr(error, "param", None)
+    command = _command_of(error)
+    if parameter is not None and type(error).__name__ == "MissingParameter":
+        return f"{command}: {_name(parameter)} is missing; see `{command} --help`"
+    option = getattr(error, "option_name", None)
+    if option is not None and type(error).__name__ == "NoSuchOption":
+        names = [name for known in _parameters_of(error) for name in (*known.opts, *known.secondary_opts)]
+        near = did_you_mean(option.strip("-"), (name.strip("-") for name in names if len(name) > len("-h")))
+        near = re.sub(r"(mean |or )", r"\1--", near)
+        return f"{command} has no option {option}{near or f'; see `{command} --help`'}"
+    if parameter is not None:
+        return _wrong_value(parameter, error)
+    return str(error.format_message())
+
+
+def choices(parameter: Any) -> tuple[str, ...]:  # noqa: ANN401  typer publishes no type of a parameter
+    """Return the values that a parameter takes; empty where they are not a short list."""
+    annotation = parameter.type_descriptor.annotation
+    return tuple(str(value) for value in get_args(annotation) if isinstance(value, str))
+
+
+def _wrong_value(parameter: Any, error: Any) -> str:  # noqa: ANN401
+    received = _received(error)
+    values = choices(parameter)
+    if values:
+        shown = f"received {received}; " if received else ""
+        return f"{_name(parameter)}: {shown}expected {', '.join(values)}{did_you_mean(received.strip(chr(39)), values)}"
+    message = VALUE_ERROR.sub("expected ", error.message)
+    message = re.sub(r"a valid (integer|number),.*", lambda match: NUMBERS[match[1]], message)
+    return f"{_name(parameter)}: {message}"
+
+
+def _received(error: Any) -> str:  # noqa: ANN401
+    """Return the value in the message of the parser, quoted; "" where the message has none."""
+    match = re.search(r"'[^']*'", error.message)
+    return match[0] if match else ""
+
+
+def _name(parameter: Any) -> str:  # noqa: ANN401
+    if parameter.param_type_name == "argument":
+        return str(parameter.metavar or parameter.name.upper())
+    return max(parameter.opts, key=len)
+
+
+def _command_of(error: Any) -> str:  # noqa: ANN401
+    context = getattr(error, "ctx", None)
+    return context.command_path if context else "assay"
+
+
+def _parameters_of(error: Any) -> list[Any]:  # noqa: ANN401
+    context = getattr(error, "ctx", None)
+    return (
+        [parameter for parameter in context.command.params if not getattr(parameter, "hidden", False)]
+        if context
+        else []
+    )

@@ -1,0 +1,56 @@
+"""The first table of a report as CSV, numbers in full precision."""
+
+import csv
+import io
+import math
+from collections.abc import Iterator
+
+from assay.escaping import spreadsheet_cell, visible
+from assay.reports.report import Cell, Missing, Report, Table
+
+
+def render_csv(report: Report) -> str:
+    """Return the first table of a report as CSV; "" without a table.
+
+    A column of measured values becomes three: the value, and the ends of its interval. A value that is missing is an
+    empty cell.
+    """
+    if not report.tables:
+        return ""
+    table = report.tables[0]
+    measured = [any(_is_measured(row.cells[i]) for row in table.rows) for i in range(len(table.columns))]
+    text = io.StringIO()
+    lines = csv.writer(text, lineterminator="\n")
+    lines.writerow([spreadsheet_cell(visible(title)) for title in _titles(table, measured)])
+    for row in table.rows:
+        cells = zip(row.cells, measured, strict=True)
+        lines.writerow([value for cell, has_ends in cells for value in _values(cell, has_ends=has_ends)])
+    return text.getvalue()
+
+
+def _titles(table: Table, measured: list[bool]) -> Iterator[str]:
+    for column, has_ends in zip(table.columns, measured, strict=True):
+        yield column.title
+        if has_ends:
+            yield from (f"{column.title} low", f"{column.title} high")
+
+
+def _values(cell: Cell, *, has_ends: bool) -> list[str]:
+    if isinstance(cell, Missing):
+        values = [""]
+    elif isinstance(cell, str):
+        values = [spreadsheet_cell(visible(cell))]
+    elif isinstance(cell, int | float):
+        values = [_number(cell)]
+    else:
+        ends = (cell.low, cell.high) if cell.has_interval else (math.nan, math.nan)
+        values = [_number(value) for value in (cell.value, *ends)]
+    return values + [""] * (2 if has_ends and len(values) == 1 else 0)
+
+
+def _number(value: float) -> str:
+    return "" if math.isnan(value) else repr(value)
+
+
+def _is_measured(cell: Cell) -> bool:
+    return not isinstance(cell, str | int | float | Missing)

@@ -1,0 +1,184 @@
+"""Habits of every command: common options, configuration, formats, refusals with the nearest name, progress."""
+
+import csv
+import io
+import json
+import re
+import subprocess
+import sys
+
+import pytest
+
+from assay.api.progress import PERIOD, REPORTING, ProgressLines, Reporting, time_in_words
+from assay.cli.app import command_line
+from assay.cli.common import leaves
+from assay.cli.configuration import read_configuration
+from assay.cli.terminal import OUTPUT_SETTINGS, OutputSettings
+from assay.errors import DataError
+
+
+@pytest.fixture(autouse=True)
+def _settings():
+    """Every test begins with the settings that a new process has."""
+    tokens = OUTPUT_SETTINGS.set(OutputSettings()), REPORTING.set(Reporting())
+    yield
+    OUTPUT_SETTINGS.reset(tokens[0])
+    REPORTING.reset(tokens[1])
+
+
+def commands(command, words=()):
+    """Every command with its words, groups included."""
+    yield words, command
+    for name, child in getattr(command, "commands", {}).items():
+        yield from commands(child, (*words, name))
+
+
+WORDS = [words for words, _ in commands(command_line())]
+
+
+@pytest.mark.parametrize("words", WORDS, ids=" ".join)
+def test_help_names_no_type_of_python_or_click(assay, words):
+    done = assay(*words, "-h")
+    assert done.code == 0
+    assert not re.search(r"<\w+|\b(INTEGER|BOOLEAN|FLOAT|DIRECTORY|list\[|None)\b", done.out)
+
+
+def test_every_command_has_the_common_options():
+    for leaf in leaves(command_line()):
+        names = {name for parameter in leaf.params for name in parameter.opts}
+        assert {"-q", "-v", "--no-progress"} <= names, leaf.name
+        assert ("--json" in names) == ("--format" in names), leaf.name
+
+
+def test_the_version_has_a_short_option(assay):
+    assert assay("-V").out == assay("--version").out != ""
+
+
+class TestFormats:
+    def test_every_list_comes_in_every_format(self, assay):
+        for command in (["benchmarks", "list"], ["score", "--list"], ["testbed", "list"]):
+            rows = list(csv.reader(io.StringIO(assay(*command, "--format", "csv").out)))
+            assert len({len(row) for row in rows}) == 1
+            assert json.loads(assay(*command, "--format", "json").out)
+            assert "| --" in assay(*command, "--format", "markdown").out.replace("|---|", "| --")
+
+    def test_two_formats_are_refused(self, assay):
+        done = assay("benchmarks", "list", "--json", "--format", "csv")
+        assert (done.code, "both --json and --format csv" in done.err) == (2, True)
+
+    @pytest.mark.parametrize("width", ["80", "200"])
+    def test_no_list_is_cut(self, assay, width):
+        for command, last in ((["benchmarks", "list"], "licence"), (["score", "--list"], "reference")):
+            out = assay(*command, COLUMNS=width).out
+            assert last in out
+            assert "…" not in out
+            assert all(len(line) <= int(width) for line in out.splitlines())
+
+    def test_a_pipe_has_whole_lines(self, assay, monkeypatch):
+        monkeypatch.delenv("COLUMNS", raising=False)
+        environment = {"NO_COLOR": "1"}
+        assert any(len(line) > 80 for line in assay("score", "--list", **environment).out.splitlines())
+
+
+class TestConfiguration:
+    def test_a_table_of_the_project_file_sets_defaults(self, assay, tmp_path):
+        (tmp_path / "pyproject.toml").write_text('[tool.assay.benchmarks.list]\nformat = "json"\n')
+        assert json.loads(assay("benchmarks", "list").out)
+
+    def test_the_command_line_overrides_the_file(self, assay, tmp_path):
+        (tmp_path / "assay.toml").write_text('format = "json"\n')
+        assert assay("benchmarks", "list", "--format", "csv").out.startswith("name,")
+
+    def test_a_file_above_the_current_folder_counts(self, tmp_path):
+        (tmp_path / "assay.toml").write_text("alpha = 0.1\n[audit]\nfail-on = ['flagged>0.2']\n")
+        (tmp_path / "below").mkdir()
+        found = read_configuration(command_line(), tmp_path / "below")
+        assert found.path == tmp_path / "assay.toml"
+        assert found.defaults["audit"] == {"alpha": "0.1", "fail_on": ["flagged>0.2"]}
+
+    def test_a_file_beside_the_configuration_is_found_from_below(self, tmp_path, monkeypatch):
+        (tmp_path / "fresh.jsonl").touch()
+        (tmp_path / "assay.toml").write_text('unseen = "fresh.jsonl"\n')
+        (tmp_path / "below").mkdir()
+        monkeypatch.chdir(tmp_path / "below")
+        assert read_configuration(command_line()).defaults["audit"] == {"unseen": str(tmp_path / "fresh.jsonl")}
+
+    @pytest.mark.parametrize(
+        ("text", "words"),
+        [
+            ("alhpa = 0.1", "did you mean alpha"),
+            ("[audti]\nalpha = 0.1", "did you mean audit"),
+            ("trust-remote-code = true", "trust-remote-code"),
+            ("force = true", "force"),
+            ("alpha = true", "a number"),
+            ("no-cache = 1", "true or false"),
+            ('fail-on = "flagged>1"', "a list"),
+            ("alpha = ", "TOML"),
+        ],
+    )
+    def test_a_wrong_entry_is_refused(self, tmp_path, text, words):
+        (tmp_path / "assay.toml").write_text(text)
+        with pytest.raises(DataError, match=words):
+            read_configuration(command_line(), tmp_path)
+
+    def test_the_variable_names_another_file_or_none(self, tmp_path, monkeypatch):
+        (tmp_path / "assay.toml").write_text("alpha = 0.1")
+        monkeypatch.setenv("ASSAY_CONFIG", "")
+        assert read_configuration(command_line(), tmp_path).path is None
+        (tmp_path / "other.toml").write_text("alpha = 0.2")
+        monkeypatch.setenv("ASSAY_CONFIG", str(tmp_path / "other.toml"))
+        assert read_configuration(command_line(), tmp_path).defaults["audit"] == {"alpha": "0.2"}
+
+    def test_the_project_file_of_others_is_none_of_ours(self, tmp_path):
+        (tmp_path / "pyproject.toml").write_text("[tool.ruff]\n")
+        found = read_configuration(command_line(), tmp_path)
+        assert found.path is None or found.path.parent not in (tmp_path, *tmp_path.iterdir())
+
+
+@pytest.mark.parametrize(
+    ("arguments", "line"),
+    [
+        (["score", "m", "d", "--bos", "allways"], "--bos: received 'allways'; expected auto, always, never; did you"),
+        (["score", "m", "d", "--limit", "x"], "--limit: expected a whole number"),
+        (["score", "m", "d", "--scorse", "x"], "assay score has no option --scorse; did you mean --scores?"),
+        (["audit"], "assay audit: MODEL is missing; see `assay audit --help`"),
+        (["adit"], "Did you mean 'audit'?"),
+        (["benchmarks", "list", "--format", "jsn"], "--format: received 'jsn'; expected table, json, csv"),
+    ],
+)
+def test_a_wrong_option_is_refused_in_one_line_with_the_nearest_name(assay, arguments, line):
+    done = assay(*arguments)
+    assert done.code == 2
+    assert line in done.err
+    assert len(done.err.splitlines()) == 1
+
+
+class TestProgress:
+    def test_a_line_each_period_and_none_before(self, capsys):
+        now = [0.0]
+        lines = ProgressLines("auditing mbpp", clock=lambda: now[0])
+        for seconds in range(0, 100, 10):
+            now[0] = float(seconds)
+            lines.report(f"{seconds} of 100 texts", seconds / 100)
+        printed = capsys.readouterr().err.splitlines()
+        assert len(printed) == 90 // PERIOD
+        assert printed[0] == "assay: auditing mbpp: 30 of 100 texts, 30 s, about 70 s left"
+
+    @pytest.mark.parametrize(("seconds", "words"), [(45, "45 s"), (180, "3 min"), (7500, "2 h 5 min")])
+    def test_durations_in_words(self, seconds, words):
+        assert time_in_words(seconds) == words
+
+
+@pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
+def test_completion_completes_commands(assay, shell):
+    values = {"_ASSAY_COMPLETE": f"complete_{shell}", "COMP_WORDS": "assay aud", "COMP_CWORD": "1"}
+    values |= {"_TYPER_COMPLETE_ARGS": "assay aud", "_TYPER_COMPLETE_FISH_ACTION": "get-args"}
+    done = assay(**values)
+    assert "audit" in done.out
+
+
+def test_the_command_line_imports_neither_torch_nor_numpy_for_help(environment):
+    code = "import sys; from assay.cli.app import command_line; command_line(); "
+    code += "print({'torch', 'numpy'} & set(sys.modules))"
+    done = subprocess.run([sys.executable, "-c", code], env=environment, capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "set()"

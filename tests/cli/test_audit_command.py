@@ -33,8 +33,20 @@ def test_without_labels_and_unseen_text_there_is_no_verdict(assay, unseen, golde
     assert "--unseen" in done.out
 
 
+def test_an_audit_and_the_demo_print_one_screen(assay, texts, unseen, golden):
+    base = ("audit", golden / "model", texts, "--scores", "one-pass")
+    for command in (base, (*base, "--unseen", unseen), (*base, "--label", "label", "--unseen", unseen)):
+        done = assay(*command, COLUMNS="80")
+        assert done.code == 0, done.err
+        assert len(done.out.splitlines()) <= 25, done.out
+        assert done.out.splitlines()[-1].startswith("Next: assay report ")
+        assert all(len(line) <= 80 for line in done.out.splitlines()[:-2])
+        quiet = assay(*command, "-q")
+        assert (len(quiet.out.splitlines()) <= 3, quiet.err) == (True, "")
+
+
 def test_a_report_can_be_drawn_again_without_the_model(assay, texts, golden, tmp_path):
-    first = assay("audit", golden / "model", texts, "--scores", "loss", "--out", "run")
+    first = assay("audit", golden / "model", texts, "--scores", "loss", "--out", "run", "-v")
     page = (tmp_path / "run" / "report.html").read_text()
     (tmp_path / "run" / "report.html").unlink()
     again = assay("report", "run")
@@ -138,9 +150,10 @@ def test_every_command_has_help_with_an_example(assay, command):
 
 
 def test_the_demo_tells_the_whole_story(assay, tmp_path):
-    done = assay("demo", "--per-dose", "20", "--no-live")
+    done = assay("demo", "--per-dose", "20", "--no-live", COLUMNS="80")
     assert done.code == 0, done.err
-    assert "standard-library functions of known dose" in done.out
+    assert len(done.out.splitlines()) <= 25, done.out
+    assert "standard-library functions of known dose" in assay("report", "assay-demo").out
     summary = json.loads((tmp_path / "assay-demo" / "summary.json").read_text())
     found = {one["score"]: one for one in summary["summaries"]}
     assert [point["dose"] for point in found["mid_pit"]["doses"]] == [1, 2, 4, 8, 16, 32]
@@ -192,7 +205,7 @@ def lessons(tmp_path):
 
 def test_detectors_learn_from_labelled_texts_and_say_from_how_many(assay, lessons, tmp_path):
     known, judged = lessons("known.jsonl", 0, 12), lessons("judged.jsonl", 20, 6)
-    done = assay("audit", "builtin:small", judged, "--access", "black", "--labelled", known, "--out", "run")
+    done = assay("audit", "builtin:small", judged, "--access", "black", "--labelled", known, "--out", "run", "-v")
     assert done.code == 0, done.err
     summary = json.loads((tmp_path / "run" / "summary.json").read_text())
     assert {one["score"] for one in summary["summaries"]} >= {"sr_black", "veil_probe", "dpdllm"}

@@ -1,4 +1,4 @@
-"""Progress and warnings of long calls, on standard error: a bar on a terminal or in a notebook, else a line each 30 s."""
+"""Progress and warnings of long calls, on standard error: a bar on a terminal or in a notebook, else lines."""
 
 import time
 from collections.abc import Callable, Iterator
@@ -35,7 +35,7 @@ class Reporting:
     progress: bool = True
 
 
-REPORTING: ContextVar[Reporting] = ContextVar("assay_reporting", default=Reporting())
+REPORTING: ContextVar[Reporting] = ContextVar("assay_reporting", default=Reporting())  # noqa: B039  it is frozen
 
 
 def warn(message: str) -> None:

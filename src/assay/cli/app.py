@@ -15,7 +15,7 @@ from assay.cli.benchmarks import benchmarks_app
 from assay.cli.cache import cache_app
 from assay.cli.calibrate import calibrate_command
 from assay.cli.calibrate_index import calibrate_index_command
-from assay.cli.common import with_common_options
+from assay.cli.common import forget_options, with_common_options
 from assay.cli.compare import compare_command
 from assay.cli.configuration import read_configuration
 from assay.cli.demo import demo_command
@@ -117,6 +117,7 @@ def no_type(**_: object) -> None:
 def main() -> None:
     """Run the command line: exit code 0, 1 (a --fail-on rule fired), 2 (bad input, one line), 130 (Ctrl-C)."""
     try:
+        forget_options()
         command = command_line()
         configuration = read_configuration(command)
         if configuration.path is not None and not {"-q", "--quiet"} & set(sys.argv):

@@ -104,8 +104,15 @@ def with_common_options(command: Any) -> Any:  # noqa: ANN401  typer publishes n
         if "--json" in names:
             added = [*_parameters(_of_commands_with_json), *added]
         leaf.params += [option for option in added if not names & set(option.opts)]
-    OUTPUT_SETTINGS.set(OutputSettings())
     return command
+
+
+def forget_options() -> None:
+    """Begin a command line with the settings of a new process."""
+    from assay.api.progress import REPORTING, Reporting
+
+    OUTPUT_SETTINGS.set(OutputSettings())
+    REPORTING.set(Reporting())
 
 
 def leaves(command: Any) -> Iterator[Any]:  # noqa: ANN401

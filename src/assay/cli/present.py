@@ -87,5 +87,6 @@ def present_run(folder: Path, form: Format, *, summary: bool = False) -> None:
     """
     report = describe_run(folder)
     show(report, form, write_html(report, folder / PAGE), summary=summary)
-    if summary and form == "table" and not OUTPUT_SETTINGS.get().quiet:
-        echo(f"Next: assay report {shlex.quote(str(folder))}  (every table; or run with -v)")
+    settings = OUTPUT_SETTINGS.get()
+    if summary and form == "table" and not (settings.quiet or settings.verbose):
+        echo(f"Next: assay report {shlex.quote(str(folder))}  (all tables)")

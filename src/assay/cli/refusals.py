@@ -54,12 +54,12 @@ def _received(error: Any) -> str:  # noqa: ANN401
 def _name(parameter: Any) -> str:  # noqa: ANN401
     if parameter.param_type_name == "argument":
         return str(parameter.metavar or parameter.name.upper())
-    return max(parameter.opts, key=len)
+    return str(max(parameter.opts, key=len))
 
 
 def _command_of(error: Any) -> str:  # noqa: ANN401
     context = getattr(error, "ctx", None)
-    return context.command_path if context else "assay"
+    return str(context.command_path) if context else "assay"
 
 
 def _parameters_of(error: Any) -> list[Any]:  # noqa: ANN401

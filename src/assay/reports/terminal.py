@@ -10,11 +10,13 @@ from rich.table import Table as RichTable
 from rich.text import Text
 
 from assay.escaping import visible
-from assay.reports.report import Column, Report, Table
+from assay.reports.report import Column, Fact, Report, Table
 from assay.reports.wording import TextTable, as_text, listed, number_of
 
 STYLES = {"primary": "bold", "plain": "", "baseline": "yellow"}
 LEFT = ("name", "text")
+SCREEN = 19
+"""Lines of a summary, without the lines that name the report and the next command."""
 MOST_FACTS = 8
 """Main figures on one screen."""
 LONGEST_NAME = 28
@@ -31,11 +33,16 @@ def print_statement(report: Report, console: Console) -> None:
 
 
 def print_summary(report: Report, console: Console) -> None:
-    """Print a report on one screen: warning, statement, main figures, and the number of tables and notes."""
+    """Print a report on one screen: warning, statement, details as far as they fit, main figures, number of tables."""
     print_statement(report, console)
-    for fact in report.facts[:MOST_FACTS]:
-        line = f"  {fact.name}: {fact.value}" + (f" ({fact.note})" if fact.note else "")
-        console.print(Text(_shortened(visible(line), console.width)))
+    facts = [Text(_shortened(visible(_line(fact)), console.width)) for fact in report.facts[:MOST_FACTS]]
+    room = SCREEN - len(facts) - sum(_height(text, console) for text in (report.warning, report.statement))
+    for sentence in report.details:
+        room -= _height(sentence, console)
+        if room >= 0:
+            console.print(Text(visible(sentence)))
+    for fact in facts:
+        console.print(fact)
     if report.tables or report.notes:
         counts = f"{number_of(len(report.tables), 'table')} and {number_of(len(report.notes), 'note')}"
         console.print(Text(f"{counts} in the report, and with -v.", style="dim"))
@@ -71,6 +78,14 @@ def print_table(table: Table, console: Console) -> None:
     lines = [*text.caption, *left_out]
     if lines:
         console.print(Text("\n".join(map(visible, lines)), style="dim italic"))
+
+
+def _line(fact: Fact) -> str:
+    return f"  {fact.name}: {fact.value}" + (f" ({fact.note})" if fact.note else "")
+
+
+def _height(text: str, console: Console) -> int:
+    return len(Text(visible(text)).wrap(console, console.width)) if text else 0
 
 
 def _shortened(line: str, width: int) -> str:

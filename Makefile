@@ -29,7 +29,7 @@ help: ## list these commands
 install: $(VENV)/.runtime ## set up .venv with the pinned versions
 
 demo: install ## audit the built-in model on functions whose dose is known, and write the report (ARGS="--out DIR")
-	$(BIN)/assay demo $(ARGS)
+	$(BIN)/assay demo --force $(ARGS)
 
 # one process for each core, up to four
 test: install $(VENV)/.test ## run the tests (ARGS="tests/scores -k zlib")

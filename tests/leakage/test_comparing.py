@@ -61,7 +61,6 @@ def test_the_score_can_be_chosen(demo: Audit):
     [
         (["r"], "leak", None, "expected one of flagged"),
         (["r"], "auroc", "zlob", "r: score 'zlob' was not run"),
-        (["r", "s"], "auroc", None, "r and s are both of"),
     ],
 )
 def test_a_wrong_comparison_gets_a_clear_line(demo: Audit, runs, figure, score, message):

@@ -9,13 +9,26 @@ from assay.api.opening import Opener
 from assay.api.progress import progress_bar, warn
 from assay.api.scores import Scores
 from assay.api.selection import ScoreSelection, Tier
-from assay.datasets import Dataset, read_dataset
-from assay.errors import DataError
-from assay.evaluation import unseen_note
-from assay.leakage import Audit, ComparisonData, DecisionSettings, Ties, UnseenScores, fit_all, write_run
+from assay.datasets import DataSelection, Dataset, RepeatedIds, read_dataset
+from assay.errors import DataError, did_you_mean
+from assay.evaluation import check_unseen, unseen_note
+from assay.leakage import (
+    Audit,
+    ComparisonData,
+    DecisionSettings,
+    Ties,
+    UnseenScores,
+    claim_run,
+    finish_run,
+    fit_all,
+    redacted,
+    refuse_finished,
+    write_run,
+)
 from assay.leakage import audit as audit_samples
 from assay.models import ModelSettings, gguf_note
 from assay.reports import write_html
+from assay.scores import ScoreRequest, requests
 from assay.scoring import Plan, Rewriter, ScoredSample, score_stream
 from assay.testbed import describe_run
 from assay.types import Sample
@@ -53,6 +66,8 @@ def audit(
     cache: bool = True,
     progress: bool = True,
     out: Path | str | None = None,
+    force: bool = False,
+    redact: bool = False,
 ) -> Audit:
     """Audit a model for a benchmark: scores of every sample, and what follows from them.
 
@@ -76,25 +91,51 @@ def audit(
         settings: how the models are opened.
         cache: read and write the statistics cache.
         progress: show a progress bar on a terminal.
-        out: write the run folder, with the report, here.
+        out: write the run folder, with the report, here; an unfinished run with the same settings is continued.
+        force: replace a finished run in `out`, or one with other settings.
+        redact: write digests instead of texts.
 
     Raises:
         AssayError: bad input; one line says what was received and what was expected.
     """
     watch = Stopwatch()
+    if out is not None:
+        refuse_finished(Path(out), force=force)
     if unseen is not None and calibration is not None:
         raise DataError("both --unseen and --calibration were given; expected one of them")
     if labelled is not None and access != "black":
         raise DataError("--labelled is for detectors that are fitted on generated text: expected --access black")
     decision = DecisionSettings(alpha=alpha, primary=primary, ties=ties, seed=seed)
     selection = ScoreSelection(scores, access, variants, variant_engine, variant_kinds, reference, frequencies)
-    selection.specification()  # a misspelt score is reported before anything is loaded
-    dataset, fresh, lessons = _dataset(benchmark), _optional(unseen), _optional(labelled)
+    specification = selection.specification()  # a misspelt score is reported before anything is loaded
+    _check_primary(primary, requests(specification))
+    opener = Opener(settings or ModelSettings(), cache)
+    opener.check(model, reference)
+    dataset, fresh, lessons = _dataset(benchmark), _optional(unseen, repeated="number"), _optional(labelled)
+    if fresh is not None:
+        check_unseen(len(fresh))
     unseen_scores = None if calibration is None else UnseenScores.load(Path(calibration))
-    plan, notes = selection.plan(model, Opener(settings or ModelSettings(), cache))
+    if out is not None:
+        identity = {
+            "model": model,
+            "settings": opener.settings,
+            "data": dataset.digest,
+            "unseen": fresh and fresh.digest,
+            "labelled": lessons and lessons.digest,
+            "calibration": calibration and str(calibration),
+            "scores": specification,
+            "access": access,
+            "variants": (variant_engine, variant_kinds),
+            "reference": reference,
+            "frequencies": frequencies and str(frequencies),
+            "decision": decision,
+            "redacted": redact,
+        }
+        claim_run(Path(out), identity, force=force)
+    plan, notes = selection.plan(model, opener)
     if note := gguf_note(plan.models.get("target", plan.generator)):
         notes = (*notes, note)
-    _check_primary(primary, plan)
+    _check_primary(primary, plan.requests)
     if unseen_scores is not None:
         unseen_scores.check(plan, Path(str(calibration)))
     learned = {}
@@ -127,7 +168,9 @@ def audit(
             "calibration": calibration and str(calibration),
             "labelled": lessons and lessons.source,
         }
-        write_run(Path(out), result, manifest(plan, dataset, watch, recorded))
+        written = redacted(result) if redact else result
+        write_run(Path(out), written, manifest(plan, dataset, watch, recorded))
+        finish_run(Path(out))
         write_html(describe_run(Path(out)), Path(out) / PAGE)
     return result
 
@@ -158,8 +201,10 @@ def calibrate(
     """
     chosen = _selection(selection)
     chosen.specification()
-    dataset = _dataset(unseen)
-    plan, notes = chosen.plan(model, Opener(settings or ModelSettings(), cache))
+    opener = Opener(settings or ModelSettings(), cache)
+    opener.check(model, chosen.reference)
+    dataset = _dataset(unseen, repeated="number")
+    plan, notes = chosen.plan(model, opener)
     for note in (*dataset.notes, *notes, unseen_note(len(dataset.samples))):
         if note:
             warn(note)
@@ -181,6 +226,7 @@ def scored(
 ) -> Iterator[tuple[Dataset, Plan, Iterator[ScoredSample]]]:
     """Yield the data set, the plan and the scored samples, in input order, as they are computed."""
     selection.specification()
+    opener.check(model, selection.reference)
     dataset = _dataset(texts)
     plan, notes = selection.plan(model, opener)
     for note in (*dataset.notes, *notes):
@@ -219,11 +265,11 @@ def score(
     return Scores(plan.name, dataset.name, names, ids, tuple(rows[index] for index in range(len(dataset))))
 
 
-def _dataset(texts: Texts) -> Dataset:
+def _dataset(texts: Texts, repeated: RepeatedIds = "refuse") -> Dataset:
     if isinstance(texts, Dataset):
         return texts
     if isinstance(texts, str | Path):
-        return read_dataset(texts)
+        return read_dataset(texts, DataSelection(repeated=repeated))
     if callable(texts):
         return texts()
     if not isinstance(texts, Iterable):
@@ -235,18 +281,21 @@ def _dataset(texts: Texts) -> Dataset:
     return Dataset.of("samples", samples, source="samples")
 
 
-def _optional(texts: Texts | None) -> Dataset | None:
-    return None if texts is None else _dataset(texts)
+def _optional(texts: Texts | None, repeated: RepeatedIds = "refuse") -> Dataset | None:
+    return None if texts is None else _dataset(texts, repeated)
 
 
 def _selection(selection: ScoreSelection | str | None) -> ScoreSelection:
     return selection if isinstance(selection, ScoreSelection) else ScoreSelection(selection)
 
 
-def _check_primary(primary: str | None, plan: Plan) -> None:
-    names = [request.name for request in plan.requests]
+def _check_primary(primary: str | None, scores: Sequence[ScoreRequest]) -> None:
+    names = [score.name for score in scores]
     if primary is not None and primary not in names:
-        raise DataError(f"--primary {primary}: expected one of the requested scores, {', '.join(names)}")
+        raise DataError(
+            f"--primary {primary}: expected one of the requested scores, {', '.join(names)}"
+            f"{did_you_mean(primary, names)}"
+        )
 
 
 @contextmanager

@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from assay.datasets import DataSelection, Dataset, Labels, read_dataset
+from assay.datasets import DataSelection, Dataset, Labels, RepeatedIds, read_dataset
 
 
 def load(
@@ -19,6 +19,7 @@ def load(
     subset: str | None = None,
     part: str | None = None,
     limit: int | None = None,
+    repeated: RepeatedIds = "refuse",
 ) -> Dataset:
     """Load samples of a benchmark, or of any table.
 
@@ -41,6 +42,7 @@ def load(
         subset: of a benchmark: one of `BenchmarkInfo.subsets`.
         part: of a benchmark: one of `BenchmarkInfo.parts`, the part of a task that is the text.
         limit: number of samples to read, from the first; notes then cover only the rows that were read.
+        repeated: "refuse" an id that occurs twice, or "number" its samples: "a", "a#2", "a#3".
 
     Raises:
         UnknownBenchmark: neither a benchmark nor a path.
@@ -58,5 +60,6 @@ def load(
         subset=subset,
         part=part,
         limit=limit,
+        repeated=repeated,
     )
     return read_dataset(name_or_path, selection)

@@ -5,7 +5,15 @@ from typing import TYPE_CHECKING
 
 from assay.api.progress import warn
 from assay.errors import CacheError, DataError, MissingCapability
-from assay.models import ModelSettings, StatisticsCache, cached_generator, cached_scorer, is_remote, open_model
+from assay.models import (
+    ModelSettings,
+    StatisticsCache,
+    cached_generator,
+    cached_scorer,
+    check_model,
+    is_remote,
+    open_model,
+)
 from assay.scoring import CHANGES, Deterministic, ModelRewriter, Rewriter, generator_digest
 from assay.types import Generator, LogProbScorer
 
@@ -26,6 +34,17 @@ class Opener:
 
     settings: ModelSettings = field(default_factory=ModelSettings)
     cache: bool = True
+
+    def check(self, *names: str | None) -> None:
+        """Check that models of these names can exist, before anything is loaded; None is passed over.
+
+        Raises:
+            ModelError: there is no such model.
+            MissingExtra: one of them needs an optional dependency.
+        """
+        for place, name in enumerate(names):
+            if name is not None:  # the revision is that of the first model
+                check_model(name, None if place else self.settings.revision)
 
     def scorer(self, name: str) -> LogProbScorer:
         """Open a model that gives token probabilities.

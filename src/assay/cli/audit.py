@@ -9,7 +9,7 @@ from typing import Annotated, Literal
 import typer
 
 from assay.cli.groups import grouped
-from assay.cli.options import OUTPUT, SCORES, AsJson, DataOptions, ModelName, ModelOptions, ScoreOptions
+from assay.cli.options import OUTPUT, SCORES, AsJson, DataOptions, Force, ModelName, ModelOptions, ScoreOptions
 
 
 @grouped
@@ -71,6 +71,11 @@ def audit_command(
         Path | None,
         typer.Option(metavar="DIR", help="Run folder (assay-runs/MODEL-BENCHMARK).", rich_help_panel=OUTPUT),
     ] = None,
+    force: Force = False,
+    redact: Annotated[
+        bool,
+        typer.Option("--redact", help="Write ids, digests and values, but no texts.", rich_help_panel=OUTPUT),
+    ] = False,
     as_json: AsJson = False,
     chosen: ScoreOptions,
     data: DataOptions,
@@ -86,14 +91,14 @@ def audit_command(
     from assay import audit, load
     from assay.cli.present import chosen_format, present_run
     from assay.cli.terminal import echo
-    from assay.leakage import rule
+    from assay.leakage import next_run_folder, rule
 
     rules = [rule(text) for text in fail_on or []]
-    folder = out or Path("assay-runs") / f"{slug(model)}-{slug(benchmark)}"
+    folder = out or next_run_folder(Path("assay-runs") / f"{slug(model)}-{slug(benchmark)}")
     result = audit(
         model,
         partial(data.load, benchmark),
-        unseen=unseen and partial(load, unseen, text=unseen_text),
+        unseen=unseen and partial(load, unseen, text=unseen_text, repeated="number"),
         calibration=calibration,
         labelled=labelled and partial(load, labelled, text=data.text, label=data.label or "label", group=data.group),
         **asdict(chosen),
@@ -104,6 +109,8 @@ def audit_command(
         settings=model_options.settings(),
         cache=not model_options.no_cache,
         out=folder,
+        force=force,
+        redact=redact,
     )
     present_run(folder, chosen_format(as_json=as_json), summary=True)
     fired = [rule.text for rule in rules if rule.fires(result)]

@@ -31,7 +31,7 @@ def calibrate_command(
 
     result = calibrate(
         model,
-        partial(data.load, unseen),
+        partial(data.load, unseen, repeated="number"),
         selection=chosen.selection(),
         settings=model_options.settings(),
         cache=not model_options.no_cache,

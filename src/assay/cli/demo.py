@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from assay.cli.options import OUTPUT, AccessOption, AsJson, VariantCount
+from assay.cli.options import OUTPUT, AccessOption, AsJson, Force, VariantCount
 
 if TYPE_CHECKING:
     from assay.datasets import Dataset
@@ -28,6 +28,7 @@ def demo_command(
         bool, typer.Option("--live/--no-live", help="Also plant, train and detect, here and now: about a minute.")
     ] = True,
     no_cache: Annotated[bool, typer.Option("--no-cache", help="Neither read nor write the statistics cache.")] = False,
+    force: Force = False,
     as_json: AsJson = False,
 ) -> None:
     """Audit the shipped model for functions that it saw 0, 1, 2 … 32 times, and write the report.
@@ -40,10 +41,13 @@ def demo_command(
     from assay.api import Opener, ScoreSelection, Stopwatch, manifest, progress_bar
     from assay.cli.present import chosen_format, present
     from assay.cli.terminal import OUTPUT_SETTINGS
+    from assay.leakage import claim_run
     from assay.scores import flagged
     from assay.testbed import demo_audit, demo_functions
 
     watch = Stopwatch()
+    settings = {"demo": {"per_dose": per_dose, "access": access, "variants": variants, "live": live}}
+    claim_run(out, settings, force=force)
     functions = demo_functions(per_dose)
     scores = ",".join(("one-pass", *flagged("demo"))) if access == "gray" else None
     plan, _ = ScoreSelection(scores, access, variants).plan(MODEL, Opener(cache=not no_cache))

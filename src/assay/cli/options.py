@@ -8,7 +8,7 @@ import typer
 
 if TYPE_CHECKING:  # these import numpy and more; --help does not wait for them
     from assay.api import Opener, ScoreSelection
-    from assay.datasets import Dataset
+    from assay.datasets import Dataset, RepeatedIds
     from assay.models import ModelSettings
 
 MODEL = "Model"
@@ -128,7 +128,7 @@ class DataOptions:
         None
     )
 
-    def load(self, name: str) -> "Dataset":
+    def load(self, name: str, repeated: "RepeatedIds" = "refuse") -> "Dataset":
         """Return the samples of the benchmark of that name, or of the file or folder at that path.
 
         Raises:
@@ -142,7 +142,7 @@ class DataOptions:
         if old is not None:
             echo("assay: note: --variant is now --subset; the old name goes with the next release", err=True)
             options["subset"] = options["subset"] or old
-        return read_dataset(name, DataSelection(**options))
+        return read_dataset(name, DataSelection(**options, repeated=repeated))
 
 
 AccessOption = Annotated[
@@ -221,6 +221,12 @@ At = Annotated[
     str,
     typer.Option(
         "--index", metavar="DIR|URL", help="Folder of the index, or address of a Qdrant server.", show_default=False
+    ),
+]
+Force = Annotated[
+    bool,
+    typer.Option(
+        "--force", help="Replace a finished run, or one with other settings, in the folder.", rich_help_panel=OUTPUT
     ),
 ]
 AsJson = Annotated[bool, typer.Option("--json", help="Print the summary as JSON.", rich_help_panel=OUTPUT)]

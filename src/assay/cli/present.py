@@ -8,7 +8,7 @@ import typer
 
 from assay.cli.terminal import OUTPUT_SETTINGS, Format, Terminal, echo
 from assay.errors import DataError
-from assay.leakage import Audit, write_run
+from assay.leakage import Audit, finish_run, write_run
 from assay.reports import (
     Report,
     print_report,
@@ -76,6 +76,7 @@ def present(audit: Audit, manifest: Mapping[str, object], folder: Path, *, as_js
         DataError: the folder cannot be written.
     """
     write_run(folder, audit, manifest)
+    finish_run(folder)
     present_run(folder, chosen_format(as_json=as_json), summary=True)
 
 

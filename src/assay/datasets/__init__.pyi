@@ -4,6 +4,7 @@ from .benchmarks import is_benchmark as is_benchmark
 from .benchmarks import list_benchmarks as list_benchmarks
 from .columns import Labels as Labels
 from .dataset import Dataset as Dataset
+from .dataset import RepeatedIds as RepeatedIds
 from .families.selection import Selection as Selection
 from .loading import DataSelection as DataSelection
 from .loading import read_dataset as read_dataset

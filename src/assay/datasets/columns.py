@@ -70,6 +70,8 @@ def samples_from(
         raise DataError(f"{source}: no rows, expected at least one")
     columns = tuple(dict.fromkeys(column for row in table for column in row))
     texts = _text_columns(mapping.text, columns, source)
+    if mapping.text is None and texts[0] != TEXT_COLUMNS[0]:
+        note(f"the text was taken from the column {texts[0]!r}; --text names another")
     ids = _named(mapping.id, columns, source, "id") if mapping.id != ROW_NUMBERS or ROW_NUMBERS in columns else None
     if mapping.id is None:
         ids = _usual(ID_COLUMNS, columns)

@@ -7,10 +7,13 @@ from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Self
+from typing import Literal, Self
 
 from assay.errors import DataError
 from assay.types import MEMBER, NONMEMBER, Sample
+
+RepeatedIds = Literal["refuse", "number"]
+"""Treatment of an id that occurs more than once."""
 
 _LONE_SURROGATE = re.compile(r"[\ud800-\udfff]")
 
@@ -34,11 +37,20 @@ class Dataset:
     notes: tuple[str, ...] = ()
 
     @classmethod
-    def of(cls, name: str, samples: Iterable[Sample], *, source: str, notes: Iterable[str] = ()) -> Self:
+    def of(
+        cls,
+        name: str,
+        samples: Iterable[Sample],
+        *,
+        source: str,
+        notes: Iterable[str] = (),
+        repeated: RepeatedIds = "refuse",
+    ) -> Self:
         """Check the samples, take their digest and keep the notes.
 
         A lone surrogate (legal in a JSON escape, impossible in UTF-8, refused by every tokenizer) becomes
-        U+FFFD; a note counts the texts.
+        U+FFFD; a note counts the texts. With `repeated` "number" the second sample of an id "a" becomes "a#2", for
+        texts whose ids do not matter.
 
         Raises:
             DataError: no sample at all, or an id that occurs twice.
@@ -48,9 +60,13 @@ class Dataset:
         if not read:
             raise DataError(f"{source}: no samples for {name}, expected at least one")
         kept = tuple(map(_encodable, read))
-        _check_ids(kept, source)
+        numbered = _numbered(kept) if repeated == "number" else kept
+        _check_ids(numbered, source)
         all_notes = tuple(notes)
-        if mended := sum(after is not before for after, before in zip(kept, read, strict=True)):
+        if changed := sum(after is not before for after, before in zip(numbered, kept, strict=True)):
+            all_notes += (f"{changed} samples repeat an id: each got a number behind its id",)
+        kept = numbered
+        if mended := sum(_LONE_SURROGATE.search(sample.id + sample.text) is not None for sample in read):
             all_notes += (f"lone surrogates became U+FFFD in {mended} sample{'s' * (mended > 1)}",)
         if empty := sum(not sample.text.strip() for sample in kept):
             all_notes += (f"{empty} sample{'s have' if empty > 1 else ' has'} an empty text: no score can judge it",)
@@ -80,6 +96,20 @@ def _encodable(sample: Sample) -> Sample:
     if not _LONE_SURROGATE.search(sample.id + sample.text):
         return sample
     return replace(sample, id=_LONE_SURROGATE.sub("\ufffd", sample.id), text=_LONE_SURROGATE.sub("\ufffd", sample.text))
+
+
+def _numbered(samples: tuple[Sample, ...]) -> tuple[Sample, ...]:
+    """Return the samples with a number behind each id that occurred before: "a", "a#2", "a#3"."""
+    present = {sample.id for sample in samples}
+    counts: Counter[str] = Counter()
+    numbered = []
+    for sample in samples:
+        counts[sample.id] += 1
+        name = sample.id
+        while counts[sample.id] > 1 and (name := f"{sample.id}#{counts[sample.id]}") in present:
+            counts[sample.id] += 1
+        numbered.append(sample if name == sample.id else replace(sample, id=name))
+    return tuple(numbered)
 
 
 def _check_ids(samples: tuple[Sample, ...], source: str) -> None:

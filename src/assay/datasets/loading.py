@@ -7,7 +7,7 @@ from pathlib import Path
 
 from assay.datasets.benchmarks import BenchmarkInfo, benchmark, is_benchmark
 from assay.datasets.columns import ColumnMapping, Labels, samples_from, shortened
-from assay.datasets.dataset import Dataset
+from assay.datasets.dataset import Dataset, RepeatedIds
 from assay.datasets.families.selection import Selection
 from assay.datasets.hub import HubPart, hub_is_installed, hub_rows
 from assay.datasets.official import local_rows, rows_from_hub
@@ -35,6 +35,7 @@ class DataSelection:
     subset: str | None = None
     part: str | None = None
     limit: int | None = None
+    repeated: RepeatedIds = "refuse"
 
     def __post_init__(self) -> None:
         if self.limit is not None and self.limit < 1:
@@ -58,12 +59,13 @@ def read_dataset(name_or_path: str | Path, selection: DataSelection | None = Non
         info = benchmark(name)
         _refuse(name, "a benchmark has its own columns", chosen, "text", "id", "label", "group")
         samples, source = _of_benchmark(info, _checked(info, chosen), chosen.data, notes.append)
-        return Dataset.of(info.name, islice(samples, chosen.limit), source=source, notes=notes)
+        first = islice(samples, chosen.limit)
+        return Dataset.of(info.name, first, source=source, notes=notes, repeated=chosen.repeated)
     _refuse(name, "only a benchmark has it", chosen, "data", "subset", "part")
     rows, title, source = _table(name, chosen.split, notes.append)
     columns = ColumnMapping(**{field.name: getattr(chosen, field.name) for field in fields(ColumnMapping)})
     samples = samples_from(islice(rows, chosen.limit), columns, name=title, source=source, note=notes.append)
-    return Dataset.of(title, samples, source=source, notes=notes)
+    return Dataset.of(title, samples, source=source, notes=notes, repeated=chosen.repeated)
 
 
 def _table(name: str, split: str | None, note: Note) -> tuple[Iterator[SourceRow], str, str]:

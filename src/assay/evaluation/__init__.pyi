@@ -11,6 +11,7 @@ from .calibration import ADVISED_UNSEEN as ADVISED_UNSEEN
 from .calibration import MINIMUM_UNSEEN as MINIMUM_UNSEEN
 from .calibration import FlagRate as FlagRate
 from .calibration import benjamini_hochberg as benjamini_hochberg
+from .calibration import check_unseen as check_unseen
 from .calibration import conformal_p_values as conformal_p_values
 from .calibration import flag_rate as flag_rate
 from .calibration import null_share as null_share

@@ -47,13 +47,19 @@ def conformal_p_values(scores: ArrayLike, unseen_scores: ArrayLike) -> Float64Ar
     """
     values, unseen = scorable(scores), scorable(unseen_scores, "unseen scores")
     unseen = np.sort(unseen[~np.isnan(unseen)])
-    if len(unseen) < MINIMUM_UNSEEN:
-        raise AssayError(
-            f"{len(unseen)} unseen samples with a score; calibration needs at least {MINIMUM_UNSEEN}, "
-            f"better {ADVISED_UNSEEN}"
-        )
+    check_unseen(len(unseen), "unseen samples with a score")
     at_least = len(unseen) - np.searchsorted(unseen, values, side="left")
     return np.where(np.isnan(values), np.nan, (1 + at_least) / (len(unseen) + 1))
+
+
+def check_unseen(unseen: int, noun: str = "unseen samples") -> None:
+    """Check that a number of unseen samples can calibrate.
+
+    Raises:
+        AssayError: it is below `MINIMUM_UNSEEN`.
+    """
+    if unseen < MINIMUM_UNSEEN:
+        raise AssayError(f"{unseen} {noun}; calibration needs at least {MINIMUM_UNSEEN}, better {ADVISED_UNSEEN}")
 
 
 def unseen_note(unseen: int) -> str | None:

@@ -3,6 +3,10 @@ from .auditing import DecisionSettings as DecisionSettings
 from .auditing import Ties as Ties
 from .auditing import audit as audit
 from .calibration_file import UnseenScores as UnseenScores
+from .claiming import claim_run as claim_run
+from .claiming import finish_run as finish_run
+from .claiming import next_run_folder as next_run_folder
+from .claiming import refuse_finished as refuse_finished
 from .comparing import ComparedRun as ComparedRun
 from .comparing import compare as compare
 from .comparing import describe_comparison as describe_comparison
@@ -14,6 +18,7 @@ from .description.describing import describe as describe
 from .fail_on import FIGURES as FIGURES
 from .fail_on import Rule as Rule
 from .fail_on import rule as rule
+from .redacting import redacted as redacted
 from .results import Audit as Audit
 from .results import Calibration as Calibration
 from .results import Distribution as Distribution

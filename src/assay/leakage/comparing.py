@@ -1,6 +1,7 @@
 """Runs side by side: models in rows, benchmarks in columns, one figure with its interval in each cell."""
 
 import math
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
@@ -55,22 +56,17 @@ def compare(audits: Mapping[str, Audit], figure: str, score: str | None = None) 
         score: by name; None takes the headline score of each run.
 
     Raises:
-        DataError: no such figure, a run without that score, or two runs of one model on one benchmark.
+        DataError: no such figure, or a run without that score.
     """
     if figure not in FIGURES:
         raise DataError(f"figure {figure!r}: expected one of {', '.join(FIGURES)}")
-    runs: dict[tuple[str, str], ComparedRun] = {}
+    runs: dict[str, ComparedRun] = {}
     for run, audit in audits.items():
         name = score or audit.primary
         if name not in audit.values:
             raise DataError(f"{run}: score {name!r} was not run; expected one of {', '.join(audit.values)}")
-        place = audit.model, audit.benchmark
-        if place in runs:
-            raise DataError(
-                f"{runs[place].run} and {run} are both of {audit.model} on {audit.benchmark}; expected one run of each"
-            )
         summary = audit.summary(name)
-        runs[place] = ComparedRun(
+        runs[run] = ComparedRun(
             run=run,
             model=audit.model,
             benchmark=audit.benchmark,
@@ -84,17 +80,21 @@ def compare(audits: Mapping[str, Audit], figure: str, score: str | None = None) 
 
 
 def describe_comparison(runs: Sequence[ComparedRun], figure: str) -> Report:
-    """Return the comparison as a report of one table: models in rows, benchmarks in columns, in order of appearance."""
+    """Return the comparison as a report of one table: models in rows, benchmarks in columns, in order of appearance.
+
+    A model with several runs on one benchmark has a row for each of its runs.
+    """
     title, kind = TITLES[figure]
     benchmarks = tuple(dict.fromkeys(run.benchmark for run in runs))
-    by_place = {(run.model, run.benchmark): run for run in runs}
+    names = _row_names(runs)
+    by_place = {(names[run.run], run.benchmark): run for run in runs}
     table = Table(
         name="comparison",
         title=title,
         columns=(Column("model", "name"), *(Column(benchmark, kind) for benchmark in benchmarks)),
         rows=tuple(
             Row((model, *(_cell(by_place.get((model, benchmark)), figure) for benchmark in benchmarks)))
-            for model in dict.fromkeys(run.model for run in runs)
+            for model in dict.fromkeys(names[run.run] for run in runs)
         ),
         caption=tuple(_caption(runs, figure)),
     )
@@ -105,6 +105,13 @@ def describe_comparison(runs: Sequence[ComparedRun], figure: str) -> Report:
         data=[{"figure": figure, **encode(run)} for run in runs],
         kind="comparison",
     )
+
+
+def _row_names(runs: Sequence[ComparedRun]) -> dict[str, str]:
+    """Return run → name of its row: the model, with the run where the model has several on one benchmark."""
+    places = Counter((run.model, run.benchmark) for run in runs)
+    repeated = {model for (model, _), count in places.items() if count > 1}
+    return {run.run: f"{run.model}, {run.run}" if run.model in repeated else run.model for run in runs}
 
 
 def _cell(run: ComparedRun | None, figure: str) -> Cell:

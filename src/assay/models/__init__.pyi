@@ -4,9 +4,13 @@ from .cache import default_cache_path as default_cache_path
 from .cached_models import CachedEmbedder as CachedEmbedder
 from .cached_models import CachedScorer as CachedScorer
 from .cached_models import cached_scorer as cached_scorer
+from .checking import check_model as check_model
 from .digest import combined as combined
 from .digest import files_digest as files_digest
 from .digest import tokenizer_digest as tokenizer_digest
+from .folders import check_folder as check_folder
+from .folders import check_place as check_place
+from .folders import check_vocabulary as check_vocabulary
 from .generation_cache import cached_generator as cached_generator
 from .gguf_file import gguf_note as gguf_note
 from .gguf_file import gguf_of as gguf_of
@@ -15,9 +19,6 @@ from .joint import measured as measured
 from .loading import DTYPE_ARGUMENT as DTYPE_ARGUMENT
 from .loading import DTYPES as DTYPES
 from .loading import Checkpoint as Checkpoint
-from .loading import check_folder as check_folder
-from .loading import check_place as check_place
-from .loading import check_vocabulary as check_vocabulary
 from .loading import load_checkpoint as load_checkpoint
 from .loading import one_line as one_line
 from .loading import quiet as quiet

@@ -24,6 +24,7 @@ from transformers.utils import logging as transformers_logging
 from transformers.utils.hub import cached_file
 
 from assay.errors import MissingExtra, ModelError, require
+from assay.models.folders import VOCABULARIES, check_folder, check_vocabulary, has_none
 from assay.models.gguf_file import GgufFile, is_gguf, locate_gguf, read_gguf
 from assay.models.gguf_splits import set_splits, splits_note
 from assay.models.names import located
@@ -34,16 +35,6 @@ DTYPES = {"float32": torch.float32, "bfloat16": torch.bfloat16, "float16": torch
 DEVICE_MAPS = ("balanced", "balanced_low_0", "sequential")
 """Devices that spread one model over all accelerators, by accelerate's names."""
 
-WEIGHTS = ("*.safetensors", "pytorch_model*.bin")
-VOCABULARIES = (
-    "tokenizer.json",
-    "tokenizer.model",
-    "vocab.*",
-    "*.tiktoken",
-    "*.model",
-    "tekken.json",
-    "tokenization_*.py",
-)
 
 DTYPE_ARGUMENT = "dtype" if tuple(map(int, transformers.__version__.split(".")[:2])) >= (4, 56) else "torch_dtype"
 """transformers renamed it; the old name warns in new versions, the new one is unknown to old ones."""
@@ -91,7 +82,7 @@ def load_checkpoint(name: str, settings: ModelSettings = ModelSettings()) -> Che
     gguf = _open_gguf(base, settings, device) if is_gguf(base) else None
     if gguf is None:
         check_folder(base)
-        if adapter is None or _has_no(Path(adapter), VOCABULARIES):
+        if adapter is None or has_none(Path(adapter), VOCABULARIES):
             check_vocabulary(base)
     source = base if gguf is None else str(gguf.path.parent)
     common = source_arguments(source, gguf, settings)
@@ -203,50 +194,6 @@ def resolve_device(device: str) -> torch.device:
     return place
 
 
-def check_place(name: str) -> None:
-    """Check that `name` is a folder, or may be a hub id.
-
-    Raises:
-        ModelError: it is neither.
-    """
-    if name and Path(name).is_file():
-        raise ModelError(f"{name} is a file: expected a model folder or a hub id")
-    local = Path(name).is_absolute() or name.startswith((".", "~")) or name.count("/") > 1
-    if not name or (local and not Path(name).is_dir()):
-        raise ModelError(f"no model folder {name!r}: expected a folder with config.json and weights, or a hub id")
-
-
-def check_vocabulary(name: str) -> None:
-    """Check that a folder holds a tokenizer; any other name passes.
-
-    Raises:
-        ModelError: none is.
-    """
-    if Path(name).is_dir() and _has_no(Path(name), VOCABULARIES):
-        raise ModelError(f"{name}: no tokenizer files: expected tokenizer.json, tokenizer.model or vocab.json")
-
-
-def check_folder(name: str) -> None:
-    """Check that a local path is a model folder with configuration and weights.
-
-    Raises:
-        ModelError: it is not.
-    """
-    check_place(name)
-    folder = Path(name)
-    if not folder.is_dir():
-        return
-    config = folder / "config.json"
-    if not config.is_file():
-        raise ModelError(f"{name}: no config.json: expected a model folder as save_pretrained writes it")
-    try:
-        json.loads(config.read_text("utf-8"))
-    except ValueError as error:
-        raise ModelError(f"{config} is not a JSON file: {error}") from error
-    if _has_no(folder, WEIGHTS):
-        raise ModelError(f"{name}: no weights: expected model.safetensors (or its index and parts)")
-
-
 @contextmanager
 def quiet() -> Iterator[None]:
     """A library does not print: transformers' progress bars and load reports are off, errors are raised.
@@ -285,7 +232,7 @@ def one_line(name: str) -> Iterator[None]:
 
 def _load_tokenizer(name: str, adapter: str | None, common: dict[str, Any]) -> PreTrainedTokenizerBase:
     """The adapter's own tokenizer if it brings one (it may have added tokens), else the base model's."""
-    own = adapter is not None and Path(adapter).is_dir() and not _has_no(Path(adapter), VOCABULARIES)
+    own = adapter is not None and Path(adapter).is_dir() and not has_none(Path(adapter), VOCABULARIES)
     source = adapter if own and adapter is not None else name
     tokenizer: PreTrainedTokenizerBase = AutoTokenizer.from_pretrained(
         source, **(common | {"local_files_only": True} if own else common)
@@ -308,7 +255,7 @@ def _with_adapter(model: PreTrainedModel, adapter: str) -> PreTrainedModel:
         raise MissingExtra("peft", purpose=f"the adapter {adapter}")
     from peft import PeftModel  # noqa: PLC0415  an optional dependency
 
-    if Path(adapter).is_dir() and _has_no(Path(adapter), ("adapter_model.*",)):
+    if Path(adapter).is_dir() and has_none(Path(adapter), ("adapter_model.*",)):
         raise ModelError(f"{adapter}: no adapter weights: expected adapter_model.safetensors")
     wrapped = PeftModel.from_pretrained(model, adapter, is_trainable=False)
     if wrapped.active_peft_config.is_prompt_learning:
@@ -323,7 +270,3 @@ def _folder_of(name: str, common: dict[str, Any], *, file: str = "config.json") 
         return Path(name)
     path = cached_file(name, file, revision=common.get("revision"), local_files_only=True)
     return Path(str(path)).parent
-
-
-def _has_no(folder: Path, patterns: tuple[str, ...]) -> bool:
-    return not any(next(folder.glob(pattern), None) for pattern in patterns)

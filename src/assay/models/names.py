@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from assay.errors import ModelError
+from assay.errors import ModelError, did_you_mean
 
 BUILTIN = Path(__file__).parent / "builtin"
 BUILTIN_PREFIX = "builtin:"
@@ -37,5 +37,8 @@ def builtin_folder(name: str) -> Path:
     """
     names = sorted(folder.parent.name for folder in BUILTIN.glob("*/config.json"))
     if name not in names:
-        raise ModelError(f"no built-in model {name!r}: expected one of {', '.join(names) or '(none are installed)'}")
+        raise ModelError(
+            f"no built-in model {name!r}: expected one of {', '.join(names) or '(none are installed)'}"
+            f"{did_you_mean(name, names)}"
+        )
     return BUILTIN / name

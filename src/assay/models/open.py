@@ -33,6 +33,11 @@ _PLUG_INS: PlugIns[ModelFactory] = PlugIns(
 )
 
 
+def model_prefixes() -> tuple[str, ...]:
+    """Return the prefixes of names of models, those of plug-ins last."""
+    return (*PREFIXES, *_PLUG_INS)
+
+
 def open_model(
     name: str, settings: ModelSettings = DEFAULTS, **changes: object
 ) -> "TransformersModel | VllmModel | LlamaCppModel | OpenAICompletions | OpenAIChat | Generator":

@@ -9,9 +9,10 @@ from transformers import AutoTokenizer, PreTrainedTokenizerBase
 
 from assay.models.digest import tokenizer_digest
 from assay.models.encoding import TextEncoder
+from assay.models.folders import check_place, check_vocabulary
 from assay.models.gguf_file import is_gguf, locate_gguf, read_gguf
 from assay.models.gguf_splits import set_splits
-from assay.models.loading import check_place, check_vocabulary, one_line, quiet, source_arguments
+from assay.models.loading import one_line, quiet, source_arguments
 from assay.models.names import located
 from assay.models.settings import ModelSettings
 

@@ -1,0 +1,121 @@
+"""A command is refused before torch is imported, data are fetched or a model is loaded, where it can be known before."""
+
+import json
+import subprocess
+import sys
+
+import pytest
+
+RUNNER = """
+import os, sys
+os.environ["HF_HUB_OFFLINE"] = "1"
+from assay.cli.app import main
+try:
+    main()
+except SystemExit as ended:
+    print("torch" in sys.modules, "datasets" in sys.modules, ended.code)
+"""
+
+
+@pytest.fixture
+def unseen(tmp_path):
+    """Thirty texts, ids of which ten occur three times each."""
+    rows = [{"id": f"u{i % 10}", "code": f"def g{i}(y):\n    return y * {i}\n"} for i in range(30)]
+    path = tmp_path / "unseen.jsonl"
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    return path
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (["audit", "builtin:smal", "nowhere.jsonl"], "did you mean small?"),
+        (["audit", "bultin:small", "nowhere.jsonl"], "did you mean builtin?"),
+        (["score", "gpt2-smal", "hf:owner/name"], "HF_HUB_OFFLINE"),
+        (["score", "./nowhere", "nowhere.jsonl"], "no model folder './nowhere'"),
+        (["audit", "builtin:small", "texts.jsonl", "--alpha", "3"], "alpha"),
+        (["audit", "builtin:small", "texts.jsonl", "--primary", "zlbi"], "did you mean zlib?"),
+        (["audit", "builtin:small", "texts.jsonl", "--unseen", "few.jsonl"], "calibration needs at least 20"),
+        (["audit", "builtin:small", "texts.jsonl", "--text", "nope"], "nope"),
+        (["audit", "builtin:small", "texts.jsonl", "--reference", "builtin:smal"], "did you mean small?"),
+    ],
+    ids=lambda value: " ".join(value[:2]) if isinstance(value, list) else "",
+)
+def test_nothing_heavy_is_imported_for_a_refusal(tmp_path, environment, texts, arguments, words):
+    (tmp_path / "few.jsonl").write_text('{"text": "too few"}\n')
+    done = subprocess.run(
+        [sys.executable, "-c", RUNNER, *arguments],
+        cwd=tmp_path,
+        env=environment,
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert words in done.stderr
+    assert done.stdout.split() == ["False", "False", "2"]
+
+
+def test_a_model_in_the_cache_of_the_hub_is_near(assay, tmp_path, monkeypatch, texts):
+    (tmp_path / "hub" / "models--openai-community--gpt2-small").mkdir(parents=True)
+    monkeypatch.setattr("huggingface_hub.constants.HF_HUB_CACHE", str(tmp_path / "hub"))
+    done = assay("score", "openai-community/gpt2-smal", texts)
+    assert (done.code, "did you mean openai-community/gpt2-small?" in done.err) == (2, True)
+
+
+def test_the_guessed_column_is_reported_and_repeated_ids_of_unseen_texts_are_numbered(assay, texts, unseen, golden):
+    done = assay("audit", golden / "model", texts, "--scores", "loss", "--unseen", unseen, "-v")
+    assert done.code == 0, done.err
+    assert "the text was taken from the column 'code'; --text names another" in done.out
+    assert "20 samples repeat an id: each got a number behind its id" in done.out
+    assert assay("score", golden / "model", unseen).code == 2
+
+
+class TestRunFolders:
+    @pytest.fixture
+    def command(self, texts, golden):
+        return ["audit", golden / "model", texts, "--scores", "loss"]
+
+    def test_a_finished_run_is_replaced_only_with_force(self, assay, command):
+        assert assay(*command, "--out", "run").code == 0
+        done = assay(*command, "--out", "run")
+        assert (done.code, "finished run" in done.err, "--force" in done.err) == (2, True, True)
+        assert assay(*command, "--out", "run", "--force").code == 0
+
+    def test_without_out_a_second_run_has_a_folder_of_its_own(self, assay, command, tmp_path):
+        for _ in range(2):
+            assert assay(*command).code == 0
+        assert len(list((tmp_path / "assay-runs").iterdir())) == 2
+
+    def test_an_unfinished_run_continues_with_the_same_settings_only(self, assay, command, tmp_path):
+        assert assay(*command, "--out", "run").code == 0
+        run = tmp_path / "run"
+        (run / "manifest.json").unlink()  # as a killed run leaves it
+        (run / "started.json").write_text('{"model": "another"}')
+        done = assay(*command, "--out", "run")
+        assert (done.code, "other settings" in done.err, "model" in done.err) == (2, True, True)
+        (run / "started.json").unlink()
+        assert assay(*command, "--out", "run").code == 0
+        assert not (run / "started.json").exists()
+
+    def test_a_redacted_run_holds_no_text_and_says_what_it_reveals(self, assay, command, tmp_path):
+        done = assay(*command, "--out", "run", "--redact", "-v")
+        assert done.code == 0, done.err
+        assert "They still reveal" in done.out
+        for path in (tmp_path / "run").iterdir():
+            assert b"return x +" not in path.read_bytes(), path
+        import pyarrow.parquet as pq
+
+        assert {text[:7] for text in pq.read_table(tmp_path / "run" / "samples.parquet")["text"].to_pylist()} == {
+            "sha256:"
+        }
+        assert "return x" not in assay("report", "run").out
+
+
+def test_two_runs_of_one_model_and_benchmark_have_a_row_each(assay, texts, golden):
+    for name in ("one", "two"):
+        assay("audit", golden / "model", texts, "--scores", "loss", "--out", name)
+    done = assay("compare", "one", "two", "--figure", "coverage")
+    assert done.code == 0, done.err
+    assert len([line for line in done.out.splitlines() if line.rstrip().endswith("100\u00a0%")]) == 2
+    assert ", one" in done.out
+    assert ", two" in done.out

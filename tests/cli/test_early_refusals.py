@@ -1,4 +1,4 @@
-"""A command is refused before torch is imported, data are fetched or a model is loaded, where it can be known before."""
+"""A command is refused before torch is imported, data are fetched or a model is loaded, where that is possible."""
 
 import json
 import subprocess
@@ -43,14 +43,8 @@ def unseen(tmp_path):
 )
 def test_nothing_heavy_is_imported_for_a_refusal(tmp_path, environment, texts, arguments, words):
     (tmp_path / "few.jsonl").write_text('{"text": "too few"}\n')
-    done = subprocess.run(
-        [sys.executable, "-c", RUNNER, *arguments],
-        cwd=tmp_path,
-        env=environment,
-        capture_output=True,
-        text=True,
-        check=True,
-    )
+    command = [sys.executable, "-c", RUNNER, *arguments]
+    done = subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, text=True, check=True)
     assert words in done.stderr
     assert done.stdout.split() == ["False", "False", "2"]
 
@@ -105,9 +99,8 @@ class TestRunFolders:
             assert b"return x +" not in path.read_bytes(), path
         import pyarrow.parquet as pq
 
-        assert {text[:7] for text in pq.read_table(tmp_path / "run" / "samples.parquet")["text"].to_pylist()} == {
-            "sha256:"
-        }
+        texts = pq.read_table(tmp_path / "run" / "samples.parquet")["text"].to_pylist()
+        assert {text[:7] for text in texts} == {"sha256:"}
         assert "return x" not in assay("report", "run").out
 
 

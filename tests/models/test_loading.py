@@ -126,8 +126,8 @@ def test_a_path_that_is_not_there(tmp_path):
 
 
 def test_a_file_is_no_model(tmp_path):
-    (tmp_path / "model.gguf").write_bytes(b"")
-    assert refusal(tmp_path / "model.gguf").endswith("is a file: expected a model folder or a hub id")
+    (tmp_path / "model.bin").write_bytes(b"")
+    assert refusal(tmp_path / "model.bin").endswith("is a file: expected a model folder or a hub id")
 
 
 def test_an_id_that_the_hub_cannot_be_asked_for(monkeypatch):

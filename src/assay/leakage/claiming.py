@@ -1,4 +1,4 @@
-"""Which run a folder holds: a finished run is never overwritten by accident, an unfinished one is continued."""
+"""The run that a folder holds: a finished one is never overwritten by accident, an unfinished one is continued."""
 
 import json
 from collections.abc import Mapping

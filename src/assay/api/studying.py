@@ -35,6 +35,7 @@ def study_bugs(
     repositories: Path | str | None = None,
     cutoff: date | str | None = None,
     limit: int | None = None,
+    probes: bool = False,
     settings: ModelSettings | None = None,
     cache: bool = True,
     progress: bool = True,
@@ -51,6 +52,7 @@ def study_bugs(
         repositories: text file with the `owner/name` of the repositories of a corpus.
         cutoff: first day that the model cannot have seen; results are then split by date.
         limit: most bugs of a benchmark.
+        probes: also ask the model to repeat paths, functions and patches; it has to generate text.
         settings: how the models are opened.
         cache: read and write the statistics cache.
         progress: show progress on a terminal.
@@ -75,7 +77,9 @@ def study_bugs(
         notes += dataset.notes
     names = [score for score, _ in MEASURES.values()] + ([REFERENCE] if reference else [])
     selection = ScoreSelection(",".join(names), reference=reference)
-    plan, more = selection.plan(model, Opener(settings or ModelSettings(), cache))
+    opener = Opener(settings or ModelSettings(), cache)
+    plan, more = selection.plan(model, opener)
+    generator = opener.generator(model) if probes else None
     with ExitStack() as stack:
         opened = None if index is None else stack.enter_context(open_index(index))
         scored = stack.enter_context(progress_bar("scoring", shown=progress))
@@ -83,7 +87,7 @@ def study_bugs(
         return run_bug_study(
             sets,
             plan,
-            StudySettings(index=opened, repositories=listed, cutoff=day),
+            StudySettings(index=opened, repositories=listed, cutoff=day, generator=generator),
             notes=(*notes, *more),
             progress=scored,
             searched=searched,

@@ -32,6 +32,10 @@ def study_bugs_command(
         typer.Option(metavar="NAME=PATH", help="Where a benchmark lies. Give the option once for each."),
     ] = None,
     limit: Annotated[int | None, typer.Option(min=1, help="Most bugs of a benchmark.")] = None,
+    probes: Annotated[
+        bool,
+        typer.Option("--probes", help="Also ask the model to repeat paths, functions and patches. Slow."),
+    ] = False,
     control: Annotated[
         list[str] | None,
         typer.Option(
@@ -93,6 +97,7 @@ def study_bugs_command(
         repositories=repositories,
         cutoff=cutoff,
         limit=limit,
+        probes=probes,
         settings=model_options.settings(),
         cache=not model_options.no_cache,
     )

@@ -1,5 +1,6 @@
 from .asking import ask as ask
 from .cutting import CutText as CutText
+from .cutting import Question as Question
 from .cutting import cut_texts as cut_texts
 from .planning import Plan as Plan
 from .planning import generator_digest as generator_digest

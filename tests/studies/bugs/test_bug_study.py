@@ -189,6 +189,14 @@ def test_the_whole_study_on_the_built_in_model(table, tmp_path):
     assert study.report(tmp_path / "report.html").read_text().count("NLL") > 3
 
 
+def test_probes_run_on_the_built_in_model_and_say_what_is_missing(table):
+    study = assay.study_bugs("builtin:small", [table], limit=3, probes=True, cache=False, progress=False)
+    probes = study.sets[0].probes
+    assert {name: result.tasks for name, result in probes.items()} == {"path": 0, "function": 3, "patch": 0}
+    assert {result.decision.verdict for result in probes.values()} == {"cannot tell"}
+    assert any(table.name == "probes" for table in study.describe().tables)
+
+
 def test_the_command_prints_json_and_refuses_bad_input_in_one_line(table):
     runner = CliRunner()
     result = runner.invoke(app, ["study", "bugs", "builtin:small", str(table), "--json", "--limit", "2", "--no-cache"])

@@ -21,15 +21,17 @@ from assay.reports import (
 )
 from assay.studies.bugs.exposure import EXPOSURES, PairExposure, counted_exposures
 from assay.studies.bugs.preference import Preference
+from assay.studies.bugs.probes import ProbeResult
 from assay.studies.bugs.study import MEASURES, NLL, OVERLAP, BugStudy, SideAverages, StudiedSet, main_side
 
 MOST_BUGS = 50
 """Bugs that a table of evidence lists; the data have all."""
-FAMILIARITY, PREFERENCE, CORPUS, DATES = "Familiarity", "Fix or bug", "In the corpus", "By date"
+FAMILIARITY, PREFERENCE, CORPUS, PROBED, DATES = "Familiarity", "Fix or bug", "In the corpus", "Probes", "By date"
 SECTIONS = {
     FAMILIARITY: "How well the model predicts the texts of each set.",
     PREFERENCE: "Which side of a bug the model finds likelier.",
     CORPUS: "What a training corpus has of each bug.",
+    PROBED: "Answers of the model, which needs to generate text only.",
     DATES: "Texts from before and after the day from which the model can have seen nothing.",
 }
 WARNING = (
@@ -46,6 +48,8 @@ def describe_study(study: BugStudy) -> Report:
         tables.append(repository_table(bugs))
     if any(each.exposures for each in bugs):
         tables += [exposure_table(bugs), evidence_table(bugs)]
+    if any(each.probes for each in bugs):
+        tables.append(probe_table(bugs))
     if any(each.slices for each in study.sets):
         tables.append(slice_table(study.sets))
     names = listed([each.name for each in study.sets])
@@ -223,6 +227,46 @@ def _evidence(exposure: PairExposure) -> tuple[Cell, ...]:
     )
 
 
+def probe_table(bugs: Sequence[StudiedSet]) -> Table:
+    """Return what the model could repeat, beside the frequency baseline and the controls."""
+    rows = [
+        Row(
+            (
+                f"{each.name}, {name}",
+                result.tasks,
+                result.model,
+                result.baseline,
+                result.control if result.control.reason != "not measured" else Missing("no control text"),
+                result.decision.verdict.value,
+            )
+        )
+        for each in bugs
+        for name, result in each.probes.items()
+    ]
+    reasons = dict.fromkeys(
+        result.decision.explanation for each in bugs for result in each.probes.values() if result.decision.reason
+    )
+    return Table(
+        "probes",
+        "Probes by generation",
+        (
+            Column("probe"),
+            Column("bugs", "count"),
+            Column("right", "share"),
+            Column("by frequency alone", "share"),
+            Column("right on controls", "share"),
+            Column("verdict"),
+        ),
+        tuple(rows),
+        (
+            "path: the file to change, from the issue text. function: 20 lexemes after the first lines.",
+            "patch: 20 lexemes after the first changed line.",
+            *reasons,
+        ),
+        section=PROBED,
+    )
+
+
 def slice_table(sets: Sequence[StudiedSet]) -> Table:
     """Return the averages before and after the cutoff."""
     rows = [
@@ -266,9 +310,24 @@ def _data(study: BugStudy) -> dict[str, object]:
                 "undated": each.undated,
                 "repositories": each.repositories and asdict(each.repositories),
                 "exposures": [asdict(exposure) for exposure in each.exposures],
+                "probes": {name: _probe_data(result) for name, result in each.probes.items()},
                 "nll": main_side(each).averages[NLL].value,
             }
             for each in study.sets
         ],
         "bugs": study.to_arrow().to_pylist(),
+    }
+
+
+def _probe_data(result: ProbeResult) -> dict[str, object]:
+    return {
+        "tasks": result.tasks,
+        "left_out": result.left_out,
+        "model": asdict(result.model),
+        "baseline": asdict(result.baseline),
+        "control": asdict(result.control),
+        "difference": asdict(result.difference),
+        "verdict": result.decision.verdict.value,
+        "explanation": result.decision.explanation,
+        "reason": result.decision.reason and result.decision.reason.value,
     }

@@ -27,8 +27,9 @@ from assay.reports import Report, TabularResult
 from assay.scoring import Plan, Progress, score_samples
 from assay.studies.bugs.exposure import PairExposure, exposures
 from assay.studies.bugs.preference import Preference, mean_of, preferences
+from assay.studies.bugs.probes import PROBES, ProbeResult, probe
 from assay.studies.bugs.repositories import RepositoryMembership, repository_membership
-from assay.types import Float64Array, Sample, SamplePair
+from assay.types import Float64Array, Generator, Sample, SamplePair
 
 NLL, FIVE_GRAM, CONTRAST = "NLL", "5-gram accuracy", "NLL against the reference"
 MEASURES: Mapping[str, tuple[str, float]] = {NLL: ("loss", -1.0), FIVE_GRAM: ("ngram_accuracy", 1.0)}
@@ -75,11 +76,13 @@ class StudySettings:
         index: of a corpus, for the exposure of each bug; None leaves it out.
         repositories: `owner/name` of a corpus in lower case; None leaves their membership out.
         cutoff: first day that the model cannot have seen; None leaves the slices by date out.
+        generator: the model as one that generates, for the probes; None leaves them out.
     """
 
     index: Searchable | None = None
     repositories: Collection[str] | None = None
     cutoff: date | None = None
+    generator: Generator | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,6 +116,8 @@ class StudiedSet:
         undated: texts without a date; 0 where no cutoff was given.
         repositories: membership in the list; None without one.
         exposures: of each bug; empty without an index.
+        probes: probe → result; empty where none was run.
+        ids: of the bugs.
         values: float64 [bugs], preference for the fix.
     """
 
@@ -125,6 +130,7 @@ class StudiedSet:
     undated: int = 0
     repositories: RepositoryMembership | None = None
     exposures: tuple[PairExposure, ...] = ()
+    probes: Mapping[str, ProbeResult] = field(default_factory=dict)
     ids: tuple[str, ...] = ()
     values: Float64Array = field(default_factory=lambda: np.empty(0))
 
@@ -216,7 +222,7 @@ def run_bug_study(
         values[key] = {name: column[rows] for name, column in table.values.items()}
         start += len(samples)
     results = [
-        _studied_bugs(each, texts, values, chosen, searched)
+        _with_probes(_studied_bugs(each, texts, values, chosen, searched), each, sets, chosen.generator)
         if isinstance(each, BugSet)
         else _studied_control(each, values, chosen)
         for each in sets
@@ -263,9 +269,19 @@ def _studied_bugs(
         undated,
         None if settings.repositories is None else repository_membership(fixes, settings.repositories),
         exposed,
-        tuple(pair.id for pair in bugs.pairs),
-        difference,
+        ids=tuple(pair.id for pair in bugs.pairs),
+        values=difference,
     )
+
+
+def _with_probes(
+    studied: StudiedSet, bugs: BugSet, sets: Sequence[BugSet | ControlSet], generator: Generator | None
+) -> StudiedSet:
+    if generator is None:
+        return studied
+    # a control text has no bug: both of its sides are the same, so only the probe of a function can use it
+    controls = [SamplePair(s, s) for each in sets if isinstance(each, ControlSet) for s in each.samples]
+    return replace(studied, probes={name: probe(name, bugs.pairs, generator, controls=controls) for name in PROBES})
 
 
 def _studied_control(

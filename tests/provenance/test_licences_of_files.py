@@ -89,11 +89,15 @@ def test_the_standard_library_says_its_licence_where_the_installation_does():
     assert licence_of_text(file.read_bytes()) == "PSF-2.0"
 
 
-@pytest.mark.parametrize(
-    "text", ["", "see the web page", TEXTS["MIT"] + TEXTS["Apache-2.0"], "x" * 300_000, "\xff\xfe"]
-)
+@pytest.mark.parametrize("text", ["", "see the web page", "x" * 300_000, "\xff\xfe"])
 def test_a_text_that_is_no_single_licence_is_none(text):
     assert licence_of_text(text.encode("latin-1", "replace")) is None
+
+
+def test_a_licence_file_with_other_words_or_several_texts_states_all_of_them():
+    assert licence_of_text(f"Thing is ours.\n\n{TEXTS['MIT']}\n\nAll samples are free to copy.".encode()) == "MIT"
+    assert licence_of_text((TEXTS["MIT"] + TEXTS["Apache-2.0"]).encode()) == "Apache-2.0 AND MIT"
+    assert licence_of_text(f"Dual licensed:\n{TEXTS['MIT']}{TEXTS['Apache-2.0']}".encode()) == "Apache-2.0 OR MIT"
 
 
 def test_all_of_several_is_an_and_with_alternatives_in_brackets():

@@ -5,6 +5,7 @@ import json
 import pytest
 from identify.vendor.licenses import LICENSES
 
+from assay.provenance.sources.folders import Folder
 from assay.provenance.sources.surroundings import Surroundings, describes_neighbours
 
 TEXTS = {name: text.encode() for name, text in LICENSES}
@@ -23,14 +24,17 @@ def around(**files):
 
 @pytest.mark.parametrize(
     "name",
-    ["LICENSE", "LICENCE.txt", "COPYING", "COPYING.LESSER", "LICENSE-MIT", "a/UNLICENSE", "license.md", "x/METADATA"],
+    [
+        *("LICENSE", "LICENCE.txt", "COPYING", "COPYING.LESSER", "LICENSE-MIT", "a/UNLICENSE", "license.md"),
+        *("x/METADATA", "setup.cfg", "setup.py", "README", "README.md", "LICENSES/MIT.txt", "REUSE.toml"),
+    ],
 )
 def test_these_tell_of_others(name):
     assert describes_neighbours(name)
 
 
 @pytest.mark.parametrize(
-    "name", ["license.py", "licenses.json", "README", "LICENSE.html", "sublicensed", "a/license/b.c"]
+    "name", ["license.py", "licenses.json", "README.py", "MIT.txt", "LICENSE.html", "sublicensed", "a/license/b.c"]
 )
 def test_these_do_not(name):
     assert not describes_neighbours(name)
@@ -57,6 +61,30 @@ def test_a_licence_that_nobody_can_name_does_not_hide_the_one_above():
         ("Cargo.toml", b'[package]\nlicense = "MIT/Apache-2.0"\n', "MIT OR Apache-2.0"),
         ("package.json", json.dumps({"license": "ISC"}).encode(), "ISC"),
         ("package.json", json.dumps({"licenses": [{"type": "MIT"}, {"type": "0BSD"}]}).encode(), "0BSD OR MIT"),
+        ("pyproject.toml", b'[project]\nclassifiers = ["License :: OSI Approved :: MIT License"]\n', "MIT"),
+        ("pyproject.toml", b'[tool.poetry]\nlicense = "MIT"\n', "MIT"),
+        ("setup.cfg", b"[metadata]\nlicense = GPLv3+\n", "GPL-3.0-or-later"),
+        (
+            "setup.cfg",
+            b"[metadata]\nlicense = see file\nclassifiers =\n  Topic :: X\n  License :: OSI Approved :: MIT License\n",
+            "MIT",
+        ),
+        ("setup.py", b"from setuptools import setup\nsetup(name='x', license='BSD')\n", "BSD-3-Clause"),
+        (
+            "setup.py",
+            b"import setuptools\nsetuptools.setup(classifiers=['License :: OSI Approved :: ISC License (ISCL)'])\n",
+            "ISC",
+        ),
+        ("setup.py", b"setup(license=read('LICENSE'))\n", None),
+        ("setup.py", b"setup(\n", None),
+        ("setup.cfg", b"license = MIT\n", None),
+        (
+            "REUSE.toml",
+            b'version = 1\n[[annotations]]\npath = "**"\nSPDX-License-Identifier = "GPL-3.0-or-later"\n',
+            "GPL-3.0-or-later",
+        ),
+        ("LICENSES/GPL-2.0-only.txt", b"text", "GPL-2.0-only"),
+        ("README.md", b"# x\n\n## License\n\nMIT\n", "MIT"),
         ("pyproject.toml", b"[project\n", None),
         ("package.json", b"[" * 100_000, None),
         ("package.json", b'{"license": 3}', None),
@@ -82,3 +110,25 @@ def test_installed_files_belong_to_the_distribution_that_lists_them():
     facts = found.facts_of("thing/__init__.py")
     assert (facts.nearest, facts.author, facts.url) == ("0BSD", "Ann Other", "https://example.org/thing")
     assert found.facts_of("other/__init__.py").nearest is None
+
+
+def test_texts_named_after_their_licences_leave_a_choice():
+    both = around(**{"LICENSE-MIT": TEXTS["MIT"], "LICENSE-APACHE": TEXTS["Apache-2.0"]})
+    assert both.facts_of("a.rs").nearest == "Apache-2.0 OR MIT"
+    third = around(**{"LICENSE-MIT": TEXTS["MIT"], "LICENSE.apache2": TEXTS["Apache-2.0"], "COPYING": TEXTS["ISC"]})
+    assert third.facts_of("a.rs").nearest == "(Apache-2.0 OR MIT) AND ISC"
+    plain = around(**{"LICENSE": TEXTS["MIT"], "LICENSE.thirdparty": TEXTS["Apache-2.0"]})
+    assert plain.facts_of("a.rs").nearest == "MIT AND Apache-2.0"
+
+
+def test_a_readme_is_asked_last():
+    found = around(**{"README.md": b"## License\n\nMIT\n", "setup.py": b"setup(license='ISC')\n"})
+    assert found.facts_of("a.py").nearest == "ISC"
+
+
+def test_the_texts_of_reuse_reach_the_files_beside_their_folder(tmp_path):
+    (tmp_path / "LICENSES").mkdir()
+    (tmp_path / "LICENSES" / "GPL-3.0-or-later.txt").write_text("text")
+    (tmp_path / "a.py").write_text("x = 1\n")
+    entries = {entry.path: entry for entry in Folder(tmp_path, "here").files()}
+    assert entries["a.py"].facts.nearest == "GPL-3.0-or-later"

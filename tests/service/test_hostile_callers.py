@@ -106,9 +106,9 @@ def test_no_request_makes_the_service_ask_somebody_else(caller, connections, add
 
 def test_an_address_in_the_index_is_not_asked(caller, connections):
     """The second document has a `javascript:` address, the first one of the web: they are passed on, not followed."""
-    matches = caller.post("/api/trace", json={"code": MEDIAN}).json()["matches"]
-    assert matches[0]["url"].startswith("https://")
-    assert caller.get(f"/api/documents/{matches[0]['document_id']}").status_code == 200
+    place = caller.post("/api/trace", json={"code": MEDIAN}).json()["findings"][0]["places"][0]
+    assert place["url"].startswith("https://")
+    assert caller.get(f"/api/documents/{place['document_id']}").status_code == 200
     assert connections == []
 
 

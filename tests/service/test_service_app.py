@@ -35,42 +35,64 @@ def traced(found, code, **settings):
     return found.post("/api/trace", json={"code": code, **settings})
 
 
+def first_place(answer):
+    return answer.json()["findings"][0]["places"][0]
+
+
 def test_a_copy_is_traced_to_its_source(caller):
     answer = traced(caller, MEDIAN, language="python").json()
-    first = answer["matches"][0]
-    assert first["path"] == "stats/<b>middle.py"
-    assert (first["licence"], first["author"], first["containment"]) == ("MIT", "A. Author", 1.0)
-    span = first["spans"][0]
-    assert (span["query_first"], span["document_first"]) == (1, 12)
+    (finding,) = answer["findings"]
+    assert (finding["is_copy"], finding["by"], finding["containment"]) == (True, "characters", 1.0)
+    assert (finding["lines"][0][:2], finding["licences"]) == ("1-", ["MIT"])
+    place = finding["places"][0]
+    assert (place["path"], place["author"], place["lines"][0][:3]) == ("stats/<b>middle.py", "A. Author", "12-")
+    assert answer["verdict"] == "1 source, the same code, MIT"
 
 
 def test_a_renamed_copy_is_traced_to_its_source(caller):
-    first = traced(caller, RENAMED, language="python").json()["matches"][0]
-    assert first["path"] == "stats/<b>middle.py"
+    answer = traced(caller, RENAMED, language="python")
+    assert first_place(answer)["path"] == "stats/<b>middle.py"
+    assert answer.json()["verdict"] == "1 source, the same code under other names, MIT"
 
 
-def test_what_stands_nowhere_has_no_source_and_the_answer_says_why(caller):
-    answer = traced(caller, "class Kettle:\n    def boil(self):\n        self.heat(100, unit='C').wait()\n" * 3).json()
-    assert answer["matches"] == []
+@pytest.mark.parametrize(
+    "code",
+    [
+        "class Kettle:\n    def boil(self):\n        self.heat(100, unit='C').wait()\n" * 3,
+        "We went to the market and bought apples, pears and a little bread for the evening.\n" * 3,
+    ],
+)
+def test_what_occurs_nowhere_has_no_source_and_the_answer_says_why(caller, code):
+    answer = traced(caller, code).json()
+    assert answer["findings"] == []
+    assert answer["verdict"].startswith("no source: ")
     assert answer["explanation"]
 
 
-def test_a_fragment_that_is_too_short_is_told_so(caller):
-    answer = traced(caller, "x = 1").json()
-    assert answer["matches"] == []
-    assert "too short" in answer["explanation"]
+@pytest.mark.parametrize("code", ["x = 1", "x=1", " ", "\n\n"])
+def test_a_fragment_that_is_too_short_is_reported_as_such(caller, code):
+    answer = traced(caller, code).json()
+    assert answer["findings"] == []
+    assert answer["verdict"].startswith("no source: too short")
+    assert answer["too_short"].startswith("too short")
 
 
-def test_top_bounds_the_sources(caller):
-    assert len(traced(caller, MEDIAN + GRAPH, top=1).json()["matches"]) == 1
-    assert len(traced(caller, MEDIAN + GRAPH).json()["matches"]) == 2
+def test_top_bounds_the_sources_and_the_others_are_counted(caller):
+    short = traced(caller, f"{MEDIAN}\n\n{GRAPH}", top=1).json()
+    assert (len(short["findings"]), short["further"]) == (1, 1)
+    assert len(traced(caller, f"{MEDIAN}\n\n{GRAPH}").json()["findings"]) == 2
+
+
+def test_the_least_confidence_is_that_of_the_command_unless_a_request_says_otherwise(caller):
+    assert traced(caller, RENAMED, min_confidence=1).json()["findings"] == []
+    assert traced(caller, RENAMED, min_confidence=0).json()["findings"]
 
 
 def test_a_document_is_read_by_its_number(caller):
-    number = traced(caller, GRAPH).json()["matches"][0]["document_id"]
-    found = caller.get(f"/api/documents/{number}").json()
-    assert (found["text"], found["first_line"], found["name"]) == (GRAPH, 40, "shortest_path")
-    assert found["origins"][0]["licence"] == "GPL-3.0-only"
+    number = first_place(traced(caller, GRAPH))["document_id"]
+    stored = caller.get(f"/api/documents/{number}").json()
+    assert (stored["text"], stored["first_line"], stored["name"]) == (GRAPH, 40, "shortest_path")
+    assert stored["origins"][0]["licence"] == "GPL-3.0-only"
 
 
 @pytest.mark.parametrize("number", ["999999", "-1", "0"])
@@ -87,6 +109,9 @@ def test_a_document_that_is_not_there_is_404(caller, number):
         ({"code": "x", "top": 10**6}, "top"),
         ({"code": "x", "method": "magic"}, "method"),
         ({"code": 5}, "code"),
+        ({"code": "x", "min_confidence": 2}, "min_confidence"),
+        ({"code": "x", "treshold": 0.5}, "treshold"),
+        ({"code": "x", "language": "pyton"}, "no language is called 'pyton'; did you mean python"),
     ],
 )
 def test_a_request_that_makes_no_sense_is_told_what_is_wrong(caller, body, named):
@@ -148,10 +173,10 @@ def test_what_a_writer_commits_is_served_at_once(small_index, tmp_path):
     with CodeIndex.create(tmp_path / "growing") as index:
         index.commit()
         with client(tmp_path / "growing") as found:
-            assert traced(found, MEDIAN).json()["matches"] == []
+            assert traced(found, MEDIAN).json()["findings"] == []
             index.add([Document(MEDIAN, "python", "file", None, (Origin("later", "later.py"),))])
             index.commit()
-            assert traced(found, MEDIAN).json()["matches"][0]["path"] == "later.py"
+            assert first_place(traced(found, MEDIAN))["path"] == "later.py"
 
 
 def test_what_it_counts_stands_in_the_metrics(caller):

@@ -46,9 +46,10 @@ def trace(driver, text, keys=Keys.CONTROL + Keys.ENTER):
     until(driver, "return /ms\\.|answered|too/.test(document.getElementById('status').textContent)")
 
 
-def test_pasted_code_is_traced_by_the_keyboard_alone(page):
+def test_pasted_code_is_traced_by_the_keyboard_alone_and_the_verdict_comes_first(page):
     trace(page, MEDIAN)
-    assert find(page, ".match h3").text == "stats/<b>middle.py:12"
+    assert find(page, "#verdict").text == "1 source, the same code, MIT"
+    assert find(page, ".match h3").text.startswith("stats/<b>middle.py:12-")
     assert find(page, ".badge").text == "MIT"
     assert "permissive" in find(page, ".badge").get_attribute("class")
     assert find(page, ".match h3 a").get_attribute("href") == "https://example.org/stats/middle.py"
@@ -72,7 +73,6 @@ def test_an_address_that_is_none_is_no_link_and_copyleft_is_told(page):
 
 def test_matched_lines_stand_side_by_side_with_their_numbers(page):
     trace(page, "import os\n\n" + MEDIAN)
-    find(page, ".match summary").click()
     until(page, "return document.querySelector('.document-side .line.hit') !== null")
     mine = page.execute_script("return [...document.querySelectorAll('.query-side .hit')].map(l => l.dataset.line)")
     there = page.execute_script("return [...document.querySelectorAll('.document-side .hit')].map(l => l.dataset.line)")
@@ -94,7 +94,34 @@ def test_the_attribution_can_be_taken_along(page):
 def test_what_has_no_source_is_told_with_the_reason(page):
     trace(page, "x = 1")
     assert not page.find_elements(By.CSS_SELECTOR, ".match")
-    assert "No source found" in find(page, "#status").text
+    assert find(page, "#verdict").text.startswith("No source: too short")
+
+
+WEAK = "\n".join(MEDIAN.splitlines()[:4]) + "\n"
+
+
+def test_a_weaker_match_is_folded_and_offers_no_attribution(page):
+    trace(page, WEAK)
+    assert page.find_elements(By.CSS_SELECTOR, "#copies .match") == []
+    assert not find(page, "#others .match").is_displayed()
+    find(page, "#weaker > summary").click()
+    assert find(page, "#others .match").is_displayed()
+    assert page.find_elements(By.CSS_SELECTOR, ".copy") == []
+
+
+def test_both_sides_are_coloured_and_scroll_together(page):
+    trace(page, "\n" * 60 + MEDIAN + "\n" * 60)
+    until(page, "return document.querySelector('.document-side .line.hit') !== null")
+    assert find(page, ".document-side .keyword").text == "def"
+    page.execute_script("document.querySelector('.document-side').style.maxHeight = '4rem'")
+    page.execute_script("const box = document.querySelector('.query-side'); box.scrollTop += 40;")
+    until(page, "return document.querySelector('.document-side').scrollTop > 0")
+
+
+def test_the_page_uses_no_names_of_methods(page):
+    trace(page, MEDIAN)
+    text = find(page, "body").text
+    assert not [word for word in ("union", "hst", "winnowing", "HST") if word in text]
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
@@ -106,7 +133,6 @@ def test_nothing_sticks_out_and_nothing_complains(page, width, scheme):
     page.execute_cdp_cmd("Emulation.setEmulatedMedia", {"features": features})
     page.get_log("browser")
     trace(page, MEDIAN)
-    find(page, ".match summary").click()
     until(page, "return document.querySelector('.document-side .line.hit') !== null")
     assert page.execute_script("return document.documentElement.scrollWidth") <= width
     assert page.get_log("browser") == []

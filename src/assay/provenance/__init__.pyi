@@ -20,6 +20,7 @@ from .describing import denials_by_finding as denials_by_finding
 from .describing import describe_trace as describe_trace
 from .describing import evidence_lines as evidence_lines
 from .describing import files_data as files_data
+from .describing import finding_data as finding_data
 from .describing import place_of as place_of
 from .describing import shown_findings as shown_findings
 from .document import UNKNOWN_LICENCE as UNKNOWN_LICENCE

@@ -151,10 +151,9 @@ def similarity_of(
         for overlap in candidates.overlaps:
             if calibration is not None and overlap.shared_distinctive[at]:
                 length, share = overlap.distinctive, float(overlap.distinctive_containment[at])
-                rate, least = (calibration.rate(overlap.form, length, value) for value in (share, 1.0))
-                if rate is not None and least is not None:
-                    rates.append(rate)
-                    at_limit |= rate <= least
+                rate = calibration.rate(overlap.form, length, share)
+                rates += [] if rate is None else [rate]
+                at_limit |= calibration.is_least(overlap.form, length, share)
         confidence = _confidence(rates if by_cosine is None else [*rates, by_cosine], channels)
         jaccard, containment = float(best.jaccard[at]), float(best.containment[at])
         return Similarity(best.form, jaccard, containment, cosine, confidence, at_limit)

@@ -88,6 +88,15 @@ class IndexCalibration:
         Returns:
             None where the channel was not measured.
         """
+        chosen = self._bin(channel, length)
+        return None if chosen is None else chosen.rate(value)
+
+    def is_least(self, channel: str, length: int, value: float) -> bool:
+        """Return True if no unrelated query of that length reached the value: no rate of its bin is smaller."""
+        chosen = self._bin(channel, length)
+        return chosen is not None and chosen.rate(value) * (chosen.n + 1) == 1
+
+    def _bin(self, channel: str, length: int) -> LengthBin | None:
         chosen = None
         # from long to short: the first bin that fits; a query shorter than all of them gets the shortest
         for length_bin in reversed(self.channels.get(channel, ())):
@@ -95,7 +104,7 @@ class IndexCalibration:
                 chosen = length_bin
                 if length_bin.shortest <= length:
                     break
-        return None if chosen is None else chosen.rate(value)
+        return chosen
 
     def fitting(self, encoder_digest: str | None) -> "IndexCalibration":
         """Return the calibration for vectors of that encoder: unchanged, or without the rates of vectors."""

@@ -72,7 +72,7 @@ def files_data(files: Sequence[TracedFile], top: int, judgement: Judgement | Non
                 "language": file.language,
                 "parts": len(file.parts),
                 "findings": [
-                    _finding_data(finding, denials.get(id(finding))) for finding in shown_findings(file, top, judgement)
+                    finding_data(finding, denials.get(id(finding))) for finding in shown_findings(file, top, judgement)
                 ],
                 "all_findings": len(file.findings),
                 "why_none": file.why_none,
@@ -94,6 +94,36 @@ def shown_findings(file: TracedFile, top: int, judgement: Judgement | None) -> l
 def denials_by_finding(judgement: Judgement | None) -> Mapping[int, Denial]:
     """Return the denials by the identity of their finding."""
     return {} if judgement is None else {id(denial.finding): denial for denial in judgement.denials}
+
+
+def finding_data(finding: SourceFinding, denial: Denial | None = None) -> dict[str, object]:
+    """Return one finding as JSON has it; `denial` is that of the licence gate, if there is one."""
+    best = finding.best
+    return {
+        "lines": [str(lines) for lines in finding.lines],
+        "first_line": finding.first_line,
+        "part": best.part.kind,
+        "name": best.part.name,
+        "is_copy": finding.is_copy,
+        "by": best.match.channel,
+        "matched_lines": best.matched,
+        "different_lines": best.different,
+        "part_lines": best.total,
+        "longest_run": best.run,
+        "containment": best.match.containment,
+        "similarity": best.match.similarity,
+        "confidence": best.match.confidence,
+        "cosine": best.match.cosine,
+        "licences": list(finding.licences),
+        "conflict": list(finding.conflict),
+        "denied": None if denial is None else denial.place.origin.licence,
+        "accepted": None if denial is None else denial.excuse,
+        "places": [
+            {"document_id": place.document_id, "name": place.name, "lines": [str(lines) for lines in place.lines]}
+            | asdict(place.origin)
+            for place in finding.places
+        ],
+    }
 
 
 def _match_table(trace: Trace) -> Table:
@@ -149,32 +179,4 @@ def _gate_data(judgement: Judgement) -> dict[str, object]:
         "uncalibrated": judgement.uncalibrated,
         "expected_false_alarms": judgement.false_alarms,
         "sentences": gate_sentences(judgement),
-    }
-
-
-def _finding_data(finding: SourceFinding, denial: Denial | None) -> dict[str, object]:
-    best = finding.best
-    return {
-        "lines": [str(lines) for lines in finding.lines],
-        "first_line": finding.first_line,
-        "part": best.part.kind,
-        "name": best.part.name,
-        "copy": finding.is_copy,
-        "by": best.match.channel,
-        "matched_lines": best.matched,
-        "part_lines": best.total,
-        "longest_run": best.run,
-        "containment": best.match.containment,
-        "similarity": best.match.similarity,
-        "confidence": best.match.confidence,
-        "cosine": best.match.cosine,
-        "licences": list(finding.licences),
-        "conflict": list(finding.conflict),
-        "denied": None if denial is None else denial.place.origin.licence,
-        "accepted": None if denial is None else denial.excuse,
-        "places": [
-            {"document_id": place.document_id, "name": place.name, "lines": [str(lines) for lines in place.lines]}
-            | asdict(place.origin)
-            for place in finding.places
-        ],
     }

@@ -6,7 +6,7 @@ it whole or one of its functions, are evidence for one source. Sources with the 
 
 import math
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -16,7 +16,7 @@ from assay.provenance.candidates import SearchMethod
 from assay.provenance.document import UNKNOWN_LICENCE, Origin
 from assay.provenance.searchable import Searchable
 from assay.provenance.stored import StoredDocument
-from assay.provenance.texts import SourceText, parts_of
+from assay.provenance.texts import SourceText, lines_of, parts_of
 from assay.provenance.tracing import Trace, TraceSettings, trace
 from assay.provenance.unlabelled import language_by_evidence
 from assay.retrieval import Source, find_regions, tokens
@@ -41,15 +41,18 @@ class LineRange:
 class CopyLimits:
     """Least evidence of a copy: enough lines and share, or a long run of lines whatever the share.
 
+    Lines are counted once if they are equal in the channel that matched: `self.a = a` and `self.b = b` have the same
+    structure, and any class has such lines.
+
     Attributes:
-        lines: matched lines with code, together with `share`.
+        lines: different matched lines with code, together with `share`.
         share: matched lines / lines with code of the judged part.
-        run: lines with code in one matched stretch.
+        run: different lines with code in one matched stretch.
     """
 
     lines: int = 5
     share: float = 0.5
-    run: int = 12
+    run: int = 10
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,14 +64,16 @@ class Evidence:
         match: with one document.
         lines: of the file that match, ascending.
         matched: lines with code among them.
+        different: of these, counted once if they are equal in the channel of the match.
         total: lines with code of the part.
-        run: lines with code of the longest matched stretch.
+        run: different lines with code of the longest matched stretch.
     """
 
     part: SourceText
     match: Match
     lines: tuple[LineRange, ...]
     matched: int
+    different: int
     total: int
     run: int
 
@@ -86,7 +91,7 @@ class Evidence:
         """Return True if the match shows a copy; a near vector alone never does."""
         if self.match.channel == "vector":
             return False
-        return (self.matched >= limits.lines and self.share >= limits.share) or self.run >= limits.run
+        return (self.different >= limits.lines and self.share >= limits.share) or self.run >= limits.run
 
 
 @dataclass(frozen=True, slots=True)
@@ -218,7 +223,7 @@ def findings_of(
     limits = limits or CopyLimits()
     by_file: dict[tuple[str, str], list[tuple[Evidence, Origin]]] = defaultdict(list)
     for part, result in traced:
-        lines = code_lines(part.text, part.language) if result.matches else frozenset()
+        lines = code_lines(part.text, part.language) if result.matches else {}
         for match in result.matches:
             evidence = _evidence(part, match, lines)
             for origin in result.origins[match.document_id]:
@@ -235,11 +240,21 @@ def findings_of(
     return tuple(_with_conflict(finding, findings) for finding in reversed(findings))
 
 
-def code_lines(text: str, language: str | None) -> frozenset[int]:
-    """Return the numbers of the lines at which a token begins: neither blank nor a comment."""
+def code_lines(text: str, language: str | None) -> Mapping[int, tuple[str, bytes]]:
+    """Return the lines at which a token begins, neither blank nor a comment, by number.
+
+    Returns:
+        The characters of each line without layout, and its tokens with names and literals made equal.
+    """
     source, rules = Source.of(text), lexical_rules(language)
-    starts = tokens(source, find_regions(source, rules), rules).starts
-    return frozenset(np.unique(source.places(starts)[0]).tolist())
+    canonical = tokens(source, find_regions(source, rules), rules)
+    numbers = source.places(canonical.starts)[0]
+    lines = lines_of(text)
+    first = np.flatnonzero(np.diff(numbers, prepend=-1))
+    return {
+        int(numbers[start]): ("".join(lines[numbers[start] - 1].split()), units.tobytes())
+        for start, units in zip(first, np.split(canonical.units, first[1:]), strict=True)
+    }
 
 
 def merged_lines(ranges: Iterable[LineRange]) -> tuple[LineRange, ...]:
@@ -253,19 +268,30 @@ def merged_lines(ranges: Iterable[LineRange]) -> tuple[LineRange, ...]:
     return tuple(merged)
 
 
-def _evidence(part: SourceText, match: Match, lines: frozenset[int]) -> Evidence:
+def _evidence(part: SourceText, match: Match, lines: Mapping[int, tuple[str, bytes]]) -> Evidence:
     stretches = [LineRange(span.query_first, span.query_last) for span in match.spans if match.channel != "vector"]
-    counts = [sum(stretch.first <= line <= stretch.last for line in lines) for stretch in stretches]
-    below = part.first_line - 1
     in_part = merged_lines(stretches)
+    column = int(match.channel == "tokens")
+
+    def different(numbers: Iterable[int]) -> int:
+        return len({lines[number][column] for number in numbers})
+
+    matched = _among(lines, in_part)
+    below = part.first_line - 1
     return Evidence(
         part,
         match,
         tuple(LineRange(stretch.first + below, stretch.last + below) for stretch in in_part),
-        matched=sum(any(stretch.first <= line <= stretch.last for stretch in in_part) for line in lines),
+        matched=len(matched),
+        different=different(matched),
         total=len(lines),
-        run=max(counts, default=0),
+        run=max((different(_among(lines, [stretch])) for stretch in stretches), default=0),
     )
+
+
+def _among(numbers: Iterable[int], ranges: Iterable[LineRange]) -> list[int]:
+    within = _numbers(ranges)
+    return [number for number in numbers if number in within]
 
 
 def _strength(evidence: Evidence) -> tuple[float, ...]:

@@ -5,8 +5,8 @@ parts of all files of a run the false discovery rate is controlled at `FALSE_DIS
 and Hochberg (1995) on p = 1 - confidence.
 
 A calibration of n unrelated texts gives no p below 1 / (n + 1), so in a run of many parts the procedure could reject
-nothing at all. A match to which the calibration gives the same p as to a complete copy therefore counts as well, and
-the judgement states how many false alarms that admits at most: parts × the largest such p.
+nothing at all. A match that none of the n texts reached therefore counts as well, and the judgement states how many
+false alarms that admits at most: parts × the largest such p.
 """
 
 from collections.abc import Iterator, Sequence

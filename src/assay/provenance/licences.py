@@ -1,7 +1,8 @@
 """The licence of a file, as far as it is stated in a form that needs no judgement.
 
-In order: the statement of the data set or host about the repository; the file's own `SPDX-License-Identifier`; the
-nearest folder up the tree that states one, in a package's metadata or in a licence file. Anything else is "unknown".
+In order: the statement of the data set or host about the repository; the file's own `SPDX-License-Identifier`, else its
+notice; the nearest folder up the tree that states one, in a package's metadata, in a licence file or in its README.
+Anything else is "unknown".
 """
 
 import re
@@ -15,6 +16,7 @@ from identify.identify import license_id
 from packaging.licenses import InvalidLicenseExpression, canonicalize_license_expression
 
 from assay.provenance.document import UNKNOWN_LICENCE
+from assay.provenance.licence_notices import licence_notice, licence_of_words
 
 HEAD = 4096
 """Characters at the top of a file in which its licence tag is searched for."""
@@ -139,13 +141,18 @@ def stated_licence(metadata: Metadata) -> str | None:
     """
     if expression := metadata.get_all("License-Expression", [""])[0]:
         return canonical_licence(str(expression)) or str(expression)
-    names = [c.split("::")[-1].strip() for c in metadata.get_all("Classifier", []) if c.startswith("License ::")]
-    names = [name for name in names if name != "OSI Approved"]
-    if names:
-        licences = {CLASSIFIERS[name] for name in names if name in CLASSIFIERS}
-        # a classifier that names no single licence makes the whole statement unknown
-        return " OR ".join(sorted(licences)) if len(licences) == len(set(names)) else None
+    names = [str(name) for name in metadata.get_all("Classifier", []) if str(name).startswith("License ::")]
+    if any(not name.endswith("OSI Approved") for name in names):
+        return of_classifiers(names)
     return spelt_licence(metadata.get_all("License", [""])[0])
+
+
+def of_classifiers(classifiers: Iterable[str]) -> str | None:
+    """Return the licence of trove classifiers that begin with `License ::`; several leave a choice."""
+    names = {classifier.split("::")[-1].strip() for classifier in classifiers} - {"OSI Approved"}
+    licences = {CLASSIFIERS[name] for name in names if name in CLASSIFIERS}
+    # a classifier that names no single licence makes the whole statement unknown
+    return " OR ".join(sorted(licences)) or None if len(licences) == len(names) else None
 
 
 def all_of(licences: Iterable[str]) -> str:
@@ -159,7 +166,7 @@ def all_of(licences: Iterable[str]) -> str:
 
 
 def licence_of_text(raw: bytes) -> str | None:
-    """Return the licence whose full text this is (at most 5 % edited), or None."""
+    """Return the licence whose full text this is (at most 5 % edited), else those whose grants it contains, or None."""
     if not raw or len(raw) > LARGEST_LICENCE_FILE:
         return None
     return _identified(raw)
@@ -173,7 +180,7 @@ def _identified(raw: bytes) -> str | None:
         identifier = license_id(str(path))
     if identifier:
         return canonical_licence(identifier)
-    return "PSF-2.0" if _PYTHON.search(raw) else None
+    return "PSF-2.0" if _PYTHON.search(raw) else licence_of_words(raw.decode("utf-8", "replace"))
 
 
 def resolved(metadata: str | None, text: str, nearest: str | None) -> str:
@@ -181,18 +188,18 @@ def resolved(metadata: str | None, text: str, nearest: str | None) -> str:
 
     Args:
         metadata: licence that the data set or host states for the repository.
-        text: of the file. If its own tag names another licence than the metadata, the result names both.
+        text: of the file. If its own tag or notice names another licence than the metadata, the result names both.
         nearest: licence that the nearest folder up the tree states.
 
     Returns:
         An SPDX expression, or "unknown".
     """
-    tag = licence_tag(text)
+    own = licence_tag(text) or licence_notice(text)
     if metadata is None or metadata == UNKNOWN_LICENCE:
-        return tag or nearest or UNKNOWN_LICENCE
-    if tag is None or tag == UNKNOWN_LICENCE or identifiers(tag) <= identifiers(metadata):
+        return own or nearest or UNKNOWN_LICENCE
+    if own is None or own == UNKNOWN_LICENCE or identifiers(own) <= identifiers(metadata):
         return metadata
-    return all_of([metadata, tag])
+    return all_of([metadata, own])
 
 
 def identifiers(expression: str) -> frozenset[str]:

@@ -67,7 +67,7 @@ def _result(finding: SourceFinding, denial: Denial | None) -> dict[str, Any]:
         "properties": {
             "matchedLines": best.matched,
             "partLines": best.total,
-            "copy": finding.is_copy,
+            "isCopy": finding.is_copy,
             "containment": best.match.containment,
             "confidence": best.match.confidence,
             "channel": best.match.channel,

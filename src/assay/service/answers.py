@@ -3,8 +3,19 @@
 from assay import __version__
 from assay.errors import AssayError
 from assay.languages import languages_with
-from assay.provenance import Searchable, SearchMethod, Trace, language_by_evidence, trace
-from assay.service.schemas import DocumentAnswer, InfoAnswer, TraceAnswer, TraceRequest
+from assay.provenance import (
+    Searchable,
+    SearchMethod,
+    SourceText,
+    TracedFile,
+    TraceSettings,
+    checked_language,
+    finding_data,
+    trace_file,
+    trace_verdict,
+)
+from assay.reports import number_of
+from assay.service.schemas import DocumentAnswer, FindingAnswer, InfoAnswer, TraceAnswer, TraceRequest
 
 
 def methods_of(index: Searchable) -> list[SearchMethod]:
@@ -30,24 +41,35 @@ def answer(index: Searchable, request: TraceRequest) -> TraceAnswer:
     """Return the trace that a request asks for.
 
     Raises:
-        AssayError: the index cannot serve the method.
+        AssayError: the index cannot serve the method, or there is no language of that name.
     """
     methods = methods_of(index)
     method = request.method or methods[0]
     if method not in methods:
         raise AssayError(f"method: received {method!r}, expected {', '.join(methods)}: this index has no vectors")
+    language = checked_language(request.language) if request.language else None
+    settings = TraceSettings(min_confidence=request.min_confidence)
     with index.snapshot():
-        language = request.language or language_by_evidence(request.code, index)
-        result = trace(request.code, index, language=language, method=method, top=request.top)
+        file = SourceText("your code", request.code, language)
+        traced = trace_file(file, index, method=method, top=request.top, settings=settings)
+    findings = traced.findings[: request.top]
     return TraceAnswer(
-        matches=list(result.matches), explanation=explanation(result), method=method, language=result.language
+        verdict=trace_verdict([traced]),
+        findings=[FindingAnswer.model_validate(finding_data(finding)) for finding in findings],
+        further=len(traced.findings) - len(findings),
+        too_short=traced.too_short,
+        explanation=explanation(traced),
+        method=method,
+        language=traced.language,
     )
 
 
-def explanation(result: Trace) -> str:
-    """Return the basis of an answer, or the reason why there is no match, in sentences."""
-    sentences = [result.why_none] if result.why_none else [f"{result.candidates} documents compared"]
-    return " ".join(f"{sentence[0].upper()}{sentence[1:]}." for sentence in (*sentences, *result.notes))
+def explanation(traced: TracedFile) -> str:
+    """Return the basis of an answer, or the reason why there is no source, in sentences."""
+    parts = number_of(len(traced.parts), "part")
+    candidates = sum(trace.candidates for _, trace in traced.parts)
+    basis = traced.why_none or f"{parts} of the code compared with {number_of(candidates, 'document')}"
+    return " ".join(f"{sentence[0].upper()}{sentence[1:]}." for sentence in (basis, *traced.notes))
 
 
 def document(index: Searchable, number: int) -> DocumentAnswer | None:

@@ -13,7 +13,7 @@ from assay.datasets import file_error
 from assay.errors import DataError
 from assay.provenance.filters import patterns
 from assay.provenance.sources.entry import NO_FACTS, Entry, Facts, OnDisk, Skipped, SourceFile
-from assay.provenance.sources.surroundings import LARGEST_METADATA, Surroundings, describes_neighbours
+from assay.provenance.sources.surroundings import LARGEST_METADATA, REUSE_FOLDER, Surroundings, describes_neighbours
 
 NEVER_ENTERED = frozenset({".git", ".hg", ".svn", "__pycache__"})
 IGNORE_FILE = ".gitignore"
@@ -169,8 +169,22 @@ def _notice(inside: list[os.DirEntry[str]], below: str, surroundings: Surroundin
         if item.name.endswith((".dist-info", ".egg-info")) and _kind(item) == "folder":
             for name in ("METADATA", "PKG-INFO", "RECORD"):
                 _show(Path(item.path, name), f"{_path(below, item.name)}/{name}", surroundings)
+        elif item.name == REUSE_FOLDER and _kind(item) == "folder":
+            _notice_texts(item.path, _path(below, item.name), surroundings)
         elif describes_neighbours(item.name) and _kind(item) == "file":
             _show(Path(item.path), _path(below, item.name), surroundings)
+
+
+def _notice_texts(folder: str, path: str, surroundings: Surroundings) -> None:
+    """Read the licence texts of a folder by the REUSE specification."""
+    try:
+        with os.scandir(folder) as listed:
+            inside = sorted(listed, key=lambda item: item.name)
+    except OSError:  # a folder that cannot be listed states nothing
+        return
+    for item in inside:
+        if describes_neighbours(f"{REUSE_FOLDER}/{item.name}") and _kind(item) == "file":
+            _show(Path(item.path), f"{path}/{_path('', item.name)}", surroundings)
 
 
 def _show(file: Path, path: str, surroundings: Surroundings) -> None:

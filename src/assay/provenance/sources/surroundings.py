@@ -6,16 +6,16 @@ outranks a free-text field. Files in a distribution's RECORD belong to that dist
 """
 
 import csv
-import json
 import re
-import tomllib
 from collections import defaultdict
 from dataclasses import dataclass, field
 from email.message import Message
 from email.parser import HeaderParser
 from pathlib import PurePosixPath
 
-from assay.provenance.licences import all_of, canonical_licence, licence_of_text, spelt_licence, stated_licence
+from assay.provenance.licence_metadata import MANIFESTS, licence_of_manifest, licence_of_reuse_file
+from assay.provenance.licence_notices import licence_of_readme
+from assay.provenance.licences import all_of, licence_of_text, stated_licence
 from assay.provenance.sources.entry import NO_FACTS, Facts
 
 LARGEST_METADATA = 10_000_000
@@ -25,17 +25,25 @@ _LICENCE_FILE = re.compile(
     r"^(?:.+[-_.])?(?:UN)?LICEN[CS]E(?:[-_.][\w.+-]*)?$|^COPYING(?:[-_.][\w.+-]*)?$", re.IGNORECASE
 )
 _CODE = re.compile(r"\.(?:py|js|ts|java|c|h|cc|cpp|go|rs|rb|php|json|html?|xml|ya?ml|css)$", re.IGNORECASE)
-_MANIFESTS = frozenset({"METADATA", "PKG-INFO", "RECORD", "pyproject.toml", "package.json", "Cargo.toml"})
+_DISTRIBUTION = frozenset({"METADATA", "PKG-INFO", "RECORD"})
+_README = re.compile(r"^README(?:\.(?:md|rst|txt|markdown))?$", re.IGNORECASE)
+_CHOICE = re.compile(
+    r"^(?:UN)?(?:LICEN[CS]E|COPYING)[-_.](?P<after>[a-z]+)|^(?P<before>[a-z]+)[-_.]LICEN[CS]E", re.IGNORECASE
+)
+REUSE_FOLDER = "LICENSES"
+"""Folder of licence texts by the REUSE specification; each file is named after its SPDX identifier."""
 _INSTALLED = (".dist-info", ".egg-info")
 _REPOSITORY_LABELS = ("source", "source code", "sourcecode", "repository", "code", "github", "gitlab")
 
-_FIELD, _TEXT, _LOOSE = range(3)  # how binding a statement is
+_FIELD, _TEXT, _LOOSE, _WORDS = range(4)  # how binding a statement is
 
 
 def describes_neighbours(path: str) -> bool:
     """Return True if a file of this name may state facts about its neighbours."""
     name = PurePosixPath(path).name
-    return name in _MANIFESTS or (bool(_LICENCE_FILE.match(name)) and not _CODE.search(name))
+    if name in _DISTRIBUTION or name in MANIFESTS or _README.match(name) or licence_of_reuse_file(path):
+        return True
+    return bool(_LICENCE_FILE.match(name)) and not _CODE.search(name)
 
 
 @dataclass(slots=True)
@@ -48,6 +56,7 @@ class Surroundings:
 
     above: Facts = NO_FACTS
     _stated: dict[str, dict[int, list[str]]] = field(default_factory=dict)
+    _choices: dict[str, list[str]] = field(default_factory=dict)
     _folders: dict[str, Facts] = field(default_factory=dict)
     _distributions: dict[str, Facts] = field(default_factory=dict)
     _listed: dict[str, str] = field(default_factory=dict)
@@ -63,13 +72,17 @@ class Surroundings:
                 self._notice_distribution(folder, HeaderParser().parsestr(raw.decode("utf-8", "replace")))
             case "RECORD":
                 self._notice_record(folder, raw)
-            case "pyproject.toml" | "Cargo.toml":
-                self._state(folder, _FIELD, _licence_in_toml(raw))
-            case "package.json":
-                self._state(folder, _FIELD, _licence_in_json(raw))
-            case _:
+            case "setup.cfg" | "setup.py":
+                self._state(folder, _LOOSE, licence_of_manifest(where.name, raw))
+            case name if name in MANIFESTS:
+                self._state(folder, _FIELD, licence_of_manifest(name, raw))
+            case name if _README.match(name):
+                self._state(folder, _WORDS, licence_of_readme(raw.decode("utf-8", "replace")))
+            case _ if where.parent.name == REUSE_FOLDER:
+                self._state(_folder(where.parent), _LOOSE, licence_of_reuse_file(path))
+            case name:
                 home = folder.removesuffix("/licenses") if folder.endswith(".dist-info/licenses") else folder
-                self._state(home, _TEXT, licence_of_text(raw))
+                self._notice_text(home, name, licence_of_text(raw))
 
     def facts_of(self, path: str) -> Facts:
         """Return the facts about the file at `path`."""
@@ -89,7 +102,23 @@ class Surroundings:
     def _licence_in(self, folder: str) -> str | None:
         stated = self._stated.get(folder, {})
         strongest = min(stated, default=None)
-        return None if strongest is None else all_of(stated[strongest])
+        if strongest is None:
+            return None
+        choices = self._choices.get(folder, [])
+        if strongest != _TEXT or len(choices) < 2:  # noqa: PLR2004  one alone is no choice
+            return all_of(stated[strongest])
+        others = [licence for licence in stated[_TEXT] if licence not in choices]
+        return all_of([" OR ".join(sorted(choices)), *others])
+
+    def _notice_text(self, folder: str, name: str, licence: str | None) -> None:
+        """Read a licence text; files named after their licences, as LICENSE-MIT and LICENSE-APACHE, leave a choice."""
+        self._state(folder, _TEXT, licence)
+        named = _CHOICE.match(name)
+        word = ((named["after"] or named["before"]) if named else "").casefold()
+        if licence and word and licence.casefold().startswith(word[:6]):
+            choices = self._choices.setdefault(folder, [])
+            if licence not in choices:
+                choices.append(licence)
 
     def _state(self, folder: str, strength: int, licence: str | None) -> None:
         if licence:
@@ -128,33 +157,3 @@ def _addresses(metadata: Message) -> dict[str, str | None]:
     home = metadata.get("Home-page") or addresses.get("homepage")
     home = str(home) if home and home != "UNKNOWN" else None
     return {"repository": repository, "url": repository or home}
-
-
-def _licence_in_toml(raw: bytes) -> str | None:
-    try:
-        content = tomllib.loads(raw.decode("utf-8"))
-    except (ValueError, RecursionError):
-        return None
-    for table in ("project", "package"):
-        match content.get(table):
-            case {"license": str(words)} | {"license": {"text": str(words)}}:
-                # Cargo once wrote MIT/Apache-2.0
-                return spelt_licence(words) or canonical_licence(words.replace("/", " OR "))
-    return None
-
-
-def _licence_in_json(raw: bytes) -> str | None:
-    try:
-        content = json.loads(raw)
-    except (ValueError, RecursionError):
-        return None
-    match content:
-        case {"license": str(words)} | {"license": {"type": str(words)}}:
-            return spelt_licence(words)
-        case {"licenses": [*several]}:
-            names = [entry.get("type") for entry in several if isinstance(entry, dict)]
-            licences = [spelt_licence(name) for name in names if isinstance(name, str)]
-            if not licences or None in licences:  # one unknown licence makes the whole choice unknown
-                return None
-            return " OR ".join(sorted(licence for licence in licences if licence))
-    return None

@@ -1,7 +1,7 @@
 "use strict";
 
 const byId = (id) => document.getElementById(id);
-const [code, matches, status, token] = ["code", "matches", "status", "token"].map(byId);
+const [code, verdict, status, token] = ["code", "verdict", "status", "token"].map(byId);
 const PERMISSIVE = /^(MIT|MIT-0|Apache-2\.0|BSD-\d-Clause|BSD-3-Clause-.*|0BSD|ISC|PSF-2\.0|Python-2\.0|Unlicense|CC0-1\.0|Zlib|BSL-1\.0|HPND)$/;
 const COPYLEFT = /(^|[^A-Z])(A?GPL|LGPL|MPL|EPL|CDDL|EUPL|OSL|CC-BY-SA)/;
 
@@ -17,33 +17,41 @@ async function ask(path, body) {
     byId("token-row").hidden = false;
     token.focus();
   }
-  const found = await answer.json().catch(() => ({}));
-  if (!answer.ok) throw new Error(typeof found.detail === "string" ? found.detail : `the service answered ${answer.status}`);
+  const content = await answer.json().catch(() => ({}));
+  if (!answer.ok) throw new Error(typeof content.detail === "string" ? content.detail : `the service answered ${answer.status}`);
   if (token.value) sessionStorage.setItem("assay-token", token.value);
-  return found;
+  return content;
 }
 
 function element(tag, text, className) {
-  const made = document.createElement(tag);
-  made.textContent = text;
-  if (className) made.className = className;
-  return made;
+  const node = document.createElement(tag);
+  node.textContent = text;
+  if (className) node.className = className;
+  return node;
 }
 
 function licenceBadge(licence) {
-  const parts = licence.replace(/[()]/g, "").split(/ (?:AND|OR) /).map((one) => one.split(" WITH ")[0]);
-  const kind = COPYLEFT.test(licence) ? "copyleft" : parts.every((one) => PERMISSIVE.test(one)) ? "permissive" : "other";
+  const parts = licence.replace(/[()]/g, "").split(/ (?:AND|OR) /).map((name) => name.split(" WITH ")[0]);
+  const kind = COPYLEFT.test(licence) ? "copyleft" : parts.every((name) => PERMISSIVE.test(name)) ? "permissive" : "other";
   const badge = element("span", licence === "unknown" ? "licence unknown" : licence, `badge ${kind}`);
   badge.title = { copyleft: "asks for the same licence of what is derived", permissive: "asks for the notice to be kept", other: "read it before you use it" }[kind];
   return badge;
 }
 
-const percent = (share) => `${Math.round(share * 100)} %`;
-const confidence = (value) => (value === null ? "confidence not measured" : `confidence ${(Math.floor(value * 1000) / 10).toFixed(1)} %`);
+const KINDS = { characters: "the same code", tokens: "the same code under other names", vector: "similar code, no common line" };
+const confidence = (value) => (value === null ? "confidence not calibrated" : `confidence ${(Math.floor(value * 1000) / 10).toFixed(1)} %`);
+const range = (lines) => lines.split("-").map(Number).concat(Number(lines.split("-")[0])).slice(0, 2);
 
 function place(match) {
-  const span = match.spans[0];
-  return span ? `${match.path}:${span.document_first}` : match.path;
+  return match.lines.length ? `${match.path}:${match.lines.join(", ")}` : match.path;
+}
+
+function extent(finding) {
+  const part = finding.name || (finding.part === "file" ? "your code" : "the code outside of functions");
+  const kind = KINDS[finding.by];
+  if (finding.by === "vector") return `${part}: ${kind} · ${confidence(finding.confidence)}`;
+  const lines = finding.part_lines === 1 ? "line" : "lines";
+  return `${finding.matched_lines} of ${finding.part_lines} ${lines} of ${part}: ${kind} · ${confidence(finding.confidence)}`;
 }
 
 function attribution(match) {
@@ -55,11 +63,48 @@ function attribution(match) {
   return lines.join("\n");
 }
 
-function showCode(box, text, firstLine, ranges) {
+const WORDS =
+  "abstract and as assert async await break case catch class const continue def default del do elif else enum except export extends extern " +
+  "final finally fn for from func function global goto if impl implements import in include interface is lambda let loop match mod mut namespace " +
+  "new not or package pass private protected pub public raise return self static struct super switch template this throw throws trait try type " +
+  "typedef typename union unsafe use using var virtual void volatile where while with yield None True False null nil true false";
+const KEYWORDS = new Set(WORDS.split(" "));
+const HASH_COMMENTS = new Set(["python", "ruby", "shell", "perl", "r", "julia", "elixir", "cython", "powershell"]);
+const STRING = /"""[\s\S]*?(?:"""|$)|'''[\s\S]*?(?:'''|$)|"(?:\\.|[^"\\\n])*"?|'(?:\\.|[^'\\\n])*'?|`(?:\\.|[^`\\])*`?/.source;
+
+// pieces of a text with the class of their colour, in order; nothing is left out
+function coloured(text, language) {
+  const comment = HASH_COMMENTS.has(language) ? /#[^\n]*/.source : /\/\/[^\n]*|\/\*[\s\S]*?(?:\*\/|$)/.source;
+  const token = new RegExp(`(${comment})|(${STRING})|\\b(\\d[\\w.]*)|([A-Za-z_$][\\w$]*)`, "g");
+  const pieces = [];
+  let end = 0;
+  for (const hit of text.matchAll(token)) {
+    if (hit.index > end) pieces.push(["", text.slice(end, hit.index)]);
+    pieces.push([hit[1] ? "comment" : hit[2] ? "string" : hit[3] ? "number" : KEYWORDS.has(hit[4]) ? "keyword" : "", hit[0]]);
+    end = hit.index + hit[0].length;
+  }
+  pieces.push(["", text.slice(end)]);
+  return pieces;
+}
+
+function colouredLines(text, language) {
+  const lines = [[]];
+  for (const [colour, piece] of coloured(text, language)) {
+    piece.split("\n").forEach((part, at) => {
+      if (at) lines.push([]);
+      if (part) lines.at(-1).push(colour ? element("span", part, colour) : document.createTextNode(part));
+    });
+  }
+  return lines;
+}
+
+function showCode(box, text, language, firstLine, ranges) {
+  const lines = colouredLines(text.replace(/\r\n?/g, "\n").replace(/\n$/, ""), language);
   box.replaceChildren(
-    ...text.replace(/\r\n?/g, "\n").replace(/\n$/, "").split("\n").map((content, at) => {
+    ...lines.map((content, at) => {
       const number = firstLine + at;
-      const line = element("div", content || " ", ranges.some(([low, high]) => low <= number && number <= high) ? "line hit" : "line");
+      const line = element("div", "", ranges.some(([low, high]) => low <= number && number <= high) ? "line hit" : "line");
+      line.append(...(content.length ? content : [" "]));
       line.dataset.line = number;
       return line;
     }),
@@ -68,52 +113,99 @@ function showCode(box, text, firstLine, ranges) {
   if (hit) box.scrollTop = hit.offsetTop - box.offsetTop - 24;
 }
 
-function show(match, query) {
+// both sides scroll by the same distance, from where their first matched lines are level
+function scrollTogether(first, second) {
+  const distance = second.scrollTop - first.scrollTop;
+  let answering = null;
+  const follow = (box, other, shift) =>
+    box.addEventListener("scroll", () => {
+      if (answering === box) {
+        answering = null;
+        return;
+      }
+      const target = Math.max(0, Math.min(box.scrollTop + shift, other.scrollHeight - other.clientHeight));
+      if (Math.abs(other.scrollTop - target) < 1) return;
+      answering = other;
+      other.scrollTop = target;
+    });
+  follow(first, second, distance);
+  follow(second, first, -distance);
+}
+
+async function fill(item, finding, query, language) {
+  const details = item.querySelector("details");
+  if (details.dataset.filled) return;
+  details.dataset.filled = "yes";
+  const [mine, there] = [item.querySelector(".query-side"), item.querySelector(".document-side")];
+  const match = finding.places[0];
+  try {
+    const stored = await ask(`api/documents/${match.document_id}`);
+    showCode(mine, query, language, 1, finding.lines.map(range));
+    showCode(there, stored.text, stored.language || language, match.first_line, match.lines.map(range));
+    item.querySelector(".there").textContent = match.path;
+    scrollTogether(mine, there);
+  } catch (error) {
+    there.textContent = error.message;
+  }
+}
+
+function show(finding, query, language) {
   const item = byId("match").content.cloneNode(true).querySelector("li");
+  const match = finding.places[0];
   const heading = item.querySelector(".path");
   const link = /^https?:\/\//.test(match.url || "") ? element("a", place(match)) : document.createTextNode(place(match));
   if (link.href !== undefined) Object.assign(link, { href: match.url, rel: "noopener noreferrer" });
   heading.append(link);
   const facts = item.querySelector(".facts");
-  facts.append(licenceBadge(match.licence));
+  facts.append(...finding.licences.map(licenceBadge));
   for (const fact of [match.name, match.repository, match.author]) if (fact) facts.append(element("span", fact));
-  if (match.origins > 1) facts.append(element("span", `and ${match.origins - 1} more ${match.origins === 2 ? "place" : "places"}`, "soft"));
-  item.querySelector(".measures").textContent =
-    `${confidence(match.confidence)} · ${percent(match.containment)} of your code stands there · similarity ${match.similarity.toFixed(2)} · found by ${match.channel}`;
-  item.querySelector("details").addEventListener("toggle", async (event) => {
-    if (!event.target.open || event.target.dataset.filled) return;
-    event.target.dataset.filled = "yes";
-    const there = item.querySelector(".document-side");
-    try {
-      const stored = await ask(`api/documents/${match.document_id}`);
-      showCode(item.querySelector(".query-side"), query, 1, match.spans.map((span) => [span.query_first, span.query_last]));
-      showCode(there, stored.text, stored.first_line, match.spans.map((span) => [span.document_first, span.document_last]));
-      item.querySelector(".there").textContent = match.path;
-    } catch (error) {
-      there.textContent = error.message;
-    }
-  });
-  item.querySelector(".copy").addEventListener("click", async () => {
-    const told = item.querySelector(".attribution span");
-    try {
-      await navigator.clipboard.writeText(attribution(match));
-      told.textContent = "copied";
-    } catch {
-      const box = element("textarea", attribution(match));
-      box.readOnly = true;
-      box.rows = 4;
-      told.replaceChildren(box);
-      box.select();
-    }
-  });
+  const others = finding.places.length - 1;
+  if (others) facts.append(element("span", `and ${others} more ${others === 1 ? "place" : "places"}`, "soft"));
+  item.querySelector(".extent").textContent = extent(finding);
+  const conflict = item.querySelector(".conflict");
+  conflict.hidden = !finding.conflict.length;
+  conflict.textContent = `This code occurs under several licences: ${finding.conflict.join(", ")}. Which one holds for your copy is unknown.`;
+  const details = item.querySelector("details");
+  details.addEventListener("toggle", () => details.open && fill(item, finding, query, language));
+  details.open = finding.is_copy;
+  if (finding.is_copy) item.querySelector(".copy").addEventListener("click", () => copyAttribution(item, match));
+  else item.querySelector(".attribution").remove();
   return item;
+}
+
+async function copyAttribution(item, match) {
+  const state = item.querySelector(".attribution span");
+  try {
+    await navigator.clipboard.writeText(attribution(match));
+    state.textContent = "copied";
+  } catch {
+    const box = element("textarea", attribution(match));
+    box.readOnly = true;
+    box.rows = 4;
+    state.replaceChildren(box);
+    box.select();
+  }
+}
+
+function showAnswer(answer, query) {
+  const items = (findings) => findings.map((finding) => show(finding, query, answer.language));
+  const copies = answer.findings.filter((finding) => finding.is_copy);
+  const others = answer.findings.filter((finding) => !finding.is_copy);
+  verdict.textContent = `${answer.verdict[0].toUpperCase()}${answer.verdict.slice(1)}`;
+  byId("copies").replaceChildren(...items(copies));
+  byId("others").replaceChildren(...items(others));
+  const weaker = byId("weaker");
+  weaker.hidden = !others.length;
+  weaker.open = false;
+  const matches = others.length === 1 ? "weaker match" : "weaker matches";
+  weaker.querySelector("summary").textContent = `${others.length} ${matches}: too little in common to show a copy`;
 }
 
 async function trace(event) {
   event.preventDefault();
   const button = byId("trace");
   const query = code.value;
-  if (!query.trim() || button.disabled) return;
+  if (!query || button.disabled) return;
   button.disabled = true;
   byId("results").setAttribute("aria-busy", "true");
   status.className = "soft";
@@ -123,13 +215,12 @@ async function trace(event) {
     const began = performance.now();
     const body = { code: query, method: byId("method").value, top: Number(byId("top").value) };
     if (byId("language").value) body.language = byId("language").value;
-    const found = await ask("api/trace", body);
-    matches.replaceChildren(...found.matches.map((match) => show(match, query)));
-    const count = found.matches.length;
-    const head = count ? `${count} ${count === 1 ? "source" : "sources"}` : "No source found";
-    status.textContent = `${head}, ${Math.round(performance.now() - began)} ms. ${found.explanation}`;
+    const answer = await ask("api/trace", body);
+    showAnswer(answer, query);
+    const further = answer.further ? ` ${answer.further} more with a larger number of sources.` : "";
+    status.textContent = `${answer.explanation}${further} ${Math.round(performance.now() - began)} ms.`;
   } catch (error) {
-    matches.replaceChildren();
+    showAnswer({ verdict: "no answer", findings: [], language: null }, query);
     status.className = "problem";
     status.textContent = error.message;
   } finally {

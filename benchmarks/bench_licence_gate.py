@@ -1,0 +1,263 @@
+"""How often does the licence gate accuse the innocent, and which copies does it find?
+
+    pip download --no-deps -d PACKAGES -r benchmarks/gate_packages.txt
+    python benchmarks/bench_licence_gate.py --packages PACKAGES [--smoke --out DIR]
+
+The index holds Python's standard library, files and functions, by fingerprints and by vectors of `builtin:fragments`,
+all of it under a denied licence. The innocent are the functions of packages that have nothing to do with it: every
+denial is a false alarm, and the result lists each for the reader to judge. Functions of the library are then planted
+between own functions: verbatim, renamed, edited, as a part of a longer function, and paraphrased (other names, other
+literals, statements of the same meaning in another form). A plant is found if a denial lies on its lines.
+"""
+
+import argparse
+import ast
+import random
+import sysconfig
+import tempfile
+import time
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
+from pathlib import Path
+
+from measuring import arguments, write
+
+from assay.evaluation.calibration import wilson
+from assay.provenance import (
+    CodeIndex,
+    Document,
+    Origin,
+    SourceText,
+    TracedFile,
+    TraceSettings,
+    checked_rules,
+    edited,
+    judge,
+    renamed,
+    trace_file,
+)
+from assay.provenance.filters import Filters
+from assay.provenance.findings import code_lines
+from assay.provenance.licence_gate import Denial
+from assay.provenance.splitting import pieces
+from assay.provenance.texts import source_texts
+from assay.retrieval.encoding import open_encoder
+
+RULES = checked_rules(["copyleft"])
+LICENCE = "GPL-3.0-only"
+NOT_CORPUS = ("site-packages", "test", "tests", "idle_test", "lib2to3")
+SETTINGS = TraceSettings(min_confidence=0.95, candidates=1000)
+OWN = 12
+"""Own functions around a plant."""
+PLANTS = 60
+"""Functions of each kind that are planted."""
+SEED = 20
+DONOR = "count += 1\nlogger.debug('seen %s', name)\nif not name:\n    raise ValueError(name)\nresult.append(name)\n"
+LINES = (8, 60)
+"""Lines with code of a function that is planted."""
+
+
+def main() -> None:
+    """Measure, and write the figures."""
+    options, began = arguments(__doc__, _further), time.perf_counter()
+    encoder = open_encoder("builtin:fragments") if options.vectors else None
+    with tempfile.TemporaryDirectory() as folder, CodeIndex.create(Path(folder) / "index", encoder=encoder) as index:
+        root = Path(sysconfig.get_paths()["stdlib"])
+        index.add(documents([root / "email", root / "json"] if options.smoke else [root]))
+        index.commit()
+        archives = sorted(path for path in options.packages.iterdir() if path.suffix == ".whl")
+        archives = archives[: 2 if options.smoke else None]
+        rows: list[dict[str, object]] = [innocent(archives, index)]
+        print({name: value for name, value in rows[0].items() if name != "alarms"}, flush=True)
+        originals = planted(index, 5 if options.smoke else PLANTS)
+        own = own_functions(archives)
+        for kind, change in KINDS.items():
+            rows.append(recall(kind, change, originals, own, index))
+            print(rows[-1], flush=True)
+    write("licence_gate", options, rows, began)
+
+
+def _further(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--packages", type=Path, required=True, help="folder of wheels that have nothing to do with it")
+    parser.add_argument("--vectors", action="store_true", help="search by vectors of builtin:fragments too")
+
+
+def documents(paths: Sequence[Path]) -> Iterator[Document]:
+    """Yield files and functions of Python's library."""
+    filters = Filters(languages=frozenset({"python"}), exclude=NOT_CORPUS)
+    for file in source_texts([str(path) for path in paths], filters):
+        origin = Origin("stdlib", file.path, licence=LICENCE)
+        for piece in pieces(file.text, file.language).pieces:
+            place = replace(origin, first_line=piece.first_line)
+            yield Document(piece.text, file.language, piece.kind, piece.name, (place,))
+
+
+def traced(file: SourceText, index: CodeIndex) -> TracedFile:
+    """Trace a file as the command does with rules."""
+    return trace_file(file, index, top=5, settings=SETTINGS, also=lambda _: True)
+
+
+def innocent(archives: Sequence[Path], index: CodeIndex) -> dict[str, object]:
+    """Return the false alarms among the functions of unrelated packages, a run for each package."""
+    functions, alarms = 0, []
+    for archive in archives:
+        files = [traced(file, index) for file in source_texts([str(archive)], Filters(languages=frozenset({"python"})))]
+        functions += sum(part.kind == "function" for file in files for part, _ in file.parts)
+        judgement = judge(files, RULES)
+        alarms += [alarm(archive.name.partition("-")[0], denial) for denial in judgement.denials]
+    share = wilson(len(alarms), functions)
+    return {
+        "kind": "innocent",
+        "packages": len(archives),
+        "functions": functions,
+        "false_alarms": len(alarms),
+        "per_1000": 1000 * share.value,
+        "per_1000_interval": [1000 * share.low, 1000 * share.high],
+        "alarms": alarms,
+    }
+
+
+def alarm(package: str, denial: Denial) -> dict[str, object]:
+    """Return the facts of a denial."""
+    evidence = denial.evidence
+    return {
+        "package": package,
+        "path": denial.finding.path,
+        "part": evidence.part.name or evidence.part.kind,
+        "source": f"{denial.place.origin.path} {denial.place.name or ''}".strip(),
+        "by": evidence.match.channel,
+        "matched": evidence.matched,
+        "of": evidence.total,
+        "run": evidence.run,
+        "confidence": evidence.match.confidence,
+    }
+
+
+def planted(index: CodeIndex, count: int) -> list[str]:
+    """Return functions of the library to plant."""
+    draw = random.Random(SEED)  # noqa: S311  no secret
+    numbers = list(range(1, len(index) + 1))
+    draw.shuffle(numbers)
+    chosen: list[str] = []
+    for document in (document for number in numbers for document in index.documents([number])):
+        if document.kind == "function" and LINES[0] <= len(code_lines(document.text, "python")) <= LINES[1]:
+            chosen.append(document.text)
+        if len(chosen) == count:
+            break
+    return chosen
+
+
+def own_functions(archives: Sequence[Path]) -> list[str]:
+    """Return functions of the innocent packages, to lie around the plants."""
+    texts = source_texts([str(archives[0])], Filters(languages=frozenset({"python"})))
+    return [piece.text for file in texts for piece in pieces(file.text, "python", "function").pieces if piece.name]
+
+
+def recall(
+    kind: str, change: Callable[[str, int], str], originals: Sequence[str], own: Sequence[str], index: CodeIndex
+) -> dict[str, object]:
+    """Return the share of planted functions that are denied, each in a file of own functions."""
+    found, tried = 0, 0
+    for number, original in enumerate(originals):
+        plant = change(original, number)
+        if not plant:
+            continue
+        tried += 1
+        around = random.Random(number).sample(own, min(OWN, len(own)))  # noqa: S311  no secret
+        before, after = "\n\n".join(around[: OWN // 2]), "\n\n".join(around[OWN // 2 :])
+        first = before.count("\n") + 3
+        lines = range(first, first + plant.count("\n"))
+        file = traced(SourceText("own.py", f"{before}\n\n{plant}\n\n{after}\n", "python"), index)
+        denials = judge([file], RULES).denials
+        found += any(
+            there.first <= line <= there.last for line in lines for denial in denials for there in denial.finding.lines
+        )
+    share = wilson(found, tried)
+    return {"kind": kind, "planted": tried, "found": found, "recall": share.value, "interval": [share.low, share.high]}
+
+
+def within(text: str, number: int) -> str:
+    """Return at most thirty lines of a function, twelve with code at least, inside another of about a hundred."""
+    body = text.splitlines()[1:31]
+    filler = [f"    value_{number}_{at} = compute_{at % 7}(state, {at * number % 97})" for at in range(70)]
+    joined = "\n".join(["def own(state):", *filler[:35], *body, *filler[35:]]) + "\n"
+    return joined if len(code_lines("\n".join(body), "python")) >= 12 and parses(joined) else ""
+
+
+def paraphrased(text: str, number: int) -> str:
+    """Return another form of the same statements under other names; "" where nothing but names could be changed."""
+    tree = ast.parse(text)
+    changer = Paraphrase()
+    tree = ast.fix_missing_locations(changer.visit(tree))
+    return renamed(ast.unparse(tree) + "\n", "python", seed=number) if changer.changes else ""
+
+
+def with_edits(text: str, number: int) -> str:
+    """Return a function with a quarter of its lines added, removed or swapped that is still valid; "" if none is."""
+    tries = (edited(text, [DONOR], seed=1000 * number + attempt) for attempt in range(200))
+    return next((changed for changed in tries if parses(changed)), "")
+
+
+class Paraphrase(ast.NodeTransformer):
+    """Rewrites conditions, comparisons, augmented assignments, returns and conditional expressions."""
+
+    def __init__(self) -> None:
+        self.changes = 0
+
+    def visit_If(self, node: ast.If) -> ast.AST:
+        """`if a: x else: y` becomes `if not a: y else: x`."""
+        self.generic_visit(node)
+        if node.orelse and not (len(node.orelse) == 1 and isinstance(node.orelse[0], ast.If)):
+            self.changes += 1
+            return ast.If(ast.UnaryOp(ast.Not(), node.test), node.orelse, node.body)
+        return node
+
+    def visit_Compare(self, node: ast.Compare) -> ast.AST:
+        """`a < b` becomes `b > a`."""
+        self.generic_visit(node)
+        mirrored = {ast.Lt: ast.Gt, ast.Gt: ast.Lt, ast.LtE: ast.GtE, ast.GtE: ast.LtE, ast.Eq: ast.Eq}
+        kind = mirrored.get(type(node.ops[0])) if len(node.ops) == 1 else None
+        if kind is None:
+            return node
+        self.changes += 1
+        return ast.Compare(node.comparators[0], [kind()], [node.left])
+
+    def visit_AugAssign(self, node: ast.AugAssign) -> ast.AST:
+        """`a += b` becomes `a = a + b`."""
+        self.generic_visit(node)
+        if not isinstance(node.target, ast.Name):
+            return node
+        self.changes += 1
+        value = ast.BinOp(ast.Name(node.target.id, ast.Load()), node.op, node.value)
+        return ast.Assign([node.target], value, lineno=node.lineno)
+
+    def visit_Return(self, node: ast.Return) -> ast.AST | list[ast.stmt]:
+        """`return f(x)` becomes `result = f(x)` and `return result`."""
+        self.generic_visit(node)
+        if not isinstance(node.value, ast.Call):
+            return node
+        self.changes += 1
+        name = ast.Name("result", ast.Store())
+        return [ast.Assign([name], node.value, lineno=node.lineno), ast.Return(ast.Name("result", ast.Load()))]
+
+
+def parses(text: str) -> bool:
+    """Return True if a text is valid Python."""
+    try:
+        ast.parse(text)
+    except SyntaxError:
+        return False
+    return True
+
+
+KINDS: dict[str, Callable[[str, int], str]] = {
+    "verbatim": lambda text, _: text,
+    "renamed": lambda text, number: renamed(text, "python", seed=number),
+    "edited": with_edits,
+    "within a longer function": within,
+    "paraphrased": paraphrased,
+}
+
+
+if __name__ == "__main__":
+    main()

@@ -76,9 +76,13 @@ def main() -> None:
         }
         for convention in conventions
     }
-    differences = [
-        {"package": case.package, "path": case.path, "truth": case.truth}
-        | {scanner: stated[number] for scanner, stated in readings.items()}
+    differences: list[dict[str, str | None]] = [
+        {
+            "package": case.package,
+            "path": case.path,
+            "truth": case.truth,
+            **{scanner: stated[number] for scanner, stated in readings.items()},
+        }
         for number, case in enumerate(cases)
         if not is_same(readings["assay"][number], case.truth)
     ]

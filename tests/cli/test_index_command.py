@@ -120,7 +120,7 @@ def test_a_stream_of_rows_and_a_name(assay, monkeypatch):
         (["build", "empty", "--index", "i"], "contains no file"),
         (["build", "broken.zip", "--index", "i"], "corrupt or truncated archive"),
         (["build", "bomb.zip", "--index", "i"], "expected at most 200 to 1"),
-        (["build", "corpus", "--index", "i", "--language", "klingon"], "language 'klingon'"),
+        (["build", "corpus", "--index", "i", "--language", "klingon"], "no language is called 'klingon'"),
         (["build", "corpus", "--index", "i", "--max-file-size", "much"], "size 'much'"),
         (["build", "corpus", "--index", "i", "--column", "text"], "expected WHAT=NAME"),
         (["build", "corpus", "--index", "i", "--as", "git"], "git cannot read it"),

@@ -15,9 +15,11 @@ from assay.evaluation import check_unseen, unseen_note
 from assay.leakage import (
     Audit,
     ComparisonData,
+    Control,
     DecisionSettings,
     Ties,
     UnseenScores,
+    Weights,
     claim_run,
     finish_run,
     fit_all,
@@ -26,14 +28,15 @@ from assay.leakage import (
     write_run,
 )
 from assay.leakage import audit as audit_samples
-from assay.models import ModelSettings, gguf_note
+from assay.models import ModelSettings, default_control, gguf_note
 from assay.reports import write_html
 from assay.scores import ScoreRequest, requests
 from assay.scoring import Plan, Rewriter, ScoredSample, score_stream
-from assay.testbed import describe_run
+from assay.testbed import describe_run, trained_texts
 from assay.types import Sample
 
 PAGE = "report.html"
+NO_CONTROL = "none"
 
 Texts = str | Path | Dataset | Sequence[Sample] | Callable[[], Dataset]
 """A benchmark's name, a file or folder, a data set that `assay.load` returned, samples, or a function that loads a data
@@ -58,6 +61,8 @@ def audit(
     variant_kinds: str = "function,variable",
     reference: str | None = None,
     frequencies: Path | None = None,
+    control: str | None = None,
+    weights: Weights = "none",
     primary: str | None = None,
     alpha: float = 0.05,
     ties: Ties = "strict",
@@ -84,6 +89,10 @@ def audit(
         variant_kinds: what a rewriting changes: function, variable, tests.
         reference: second model, for scores of two models.
         frequencies: table of token frequencies for `dc_pdd`.
+        control: negative control, a model that never saw the benchmark: the same audit of it shows whether a score
+            reacts to the difference between the benchmark and the unseen text. None for `builtin:control` where it is
+            installed and access is gray, "none" for no control.
+        weights: "control" weights p-values by how the texts differ under the control.
         primary: score of the headline; None for the declared one.
         alpha: nominal false-positive rate of calibrated decisions.
         ties: whether a paper's own rule counts a sample that equals its best variant.
@@ -105,12 +114,12 @@ def audit(
         raise DataError("both --unseen and --calibration were given; expected one of them")
     if labelled is not None and access != "black":
         raise DataError("--labelled is for detectors that are fitted on generated text: expected --access black")
-    decision = DecisionSettings(alpha=alpha, primary=primary, ties=ties, seed=seed)
+    decision = DecisionSettings(alpha=alpha, primary=primary, ties=ties, seed=seed, weights=weights)
     selection = ScoreSelection(scores, access, variants, variant_engine, variant_kinds, reference, frequencies)
     specification = selection.specification()  # a misspelt score is reported before anything is loaded
     _check_primary(primary, requests(specification))
     opener = Opener(settings or ModelSettings(), cache)
-    opener.check(model, reference)
+    opener.check(model, reference, None if control == NO_CONTROL else control)
     dataset, fresh, lessons = _dataset(benchmark), _optional(unseen, repeated="number"), _optional(labelled)
     if fresh is not None:
         check_unseen(len(fresh))
@@ -127,6 +136,7 @@ def audit(
             "access": access,
             "variants": (variant_engine, variant_kinds),
             "reference": reference,
+            "control": control,
             "frequencies": frequencies and str(frequencies),
             "decision": decision,
             "redacted": redact,
@@ -136,6 +146,7 @@ def audit(
     if note := gguf_note(plan.models.get("target", plan.generator)):
         notes = (*notes, note)
     _check_primary(primary, plan.requests)
+    contrast, control_notes = _control(control, model, selection, opener) if fresh is not None else (None, ())
     if unseen_scores is not None:
         unseen_scores.check(plan, Path(str(calibration)))
     learned = {}
@@ -152,9 +163,10 @@ def audit(
                 unseen_source=fresh.source if fresh else "",
                 calibration=unseen_scores,
                 learned=learned,
+                control=contrast,
             ),
             decision=decision,
-            notes=(*dataset.notes, *(fresh.notes if fresh else ()), *notes),
+            notes=(*dataset.notes, *(fresh.notes if fresh else ()), *notes, *control_notes),
             progress=report,
         )
     if out is not None:
@@ -167,6 +179,8 @@ def audit(
             "unseen": fresh and fresh.source,
             "calibration": calibration and str(calibration),
             "labelled": lessons and lessons.source,
+            "control": contrast and contrast.plan.name,
+            "weights": weights,
         }
         written = redacted(result) if redact else result
         write_run(Path(out), written, manifest(plan, dataset, watch, recorded))
@@ -263,6 +277,24 @@ def score(
         rows = {sample.index: sample.scores for sample in samples}
     ids = tuple(sample.id for sample in dataset.samples)
     return Scores(plan.name, dataset.name, names, ids, tuple(rows[index] for index in range(len(dataset))))
+
+
+def _control(
+    name: str | None, audited: str, selection: ScoreSelection, opener: Opener
+) -> tuple[Control | None, tuple[str, ...]]:
+    """Open the negative control; return None and a note where the default one cannot serve this audit."""
+    if name == NO_CONTROL:
+        return None, ()
+    chosen = name or (default_control() if selection.access == "gray" else None)
+    if chosen is None:
+        return None, ()
+    if chosen == audited:
+        if name is not None:
+            raise DataError(f"--control {name} is the audited model itself; expected one that never saw the benchmark")
+        return None, (f"There is no negative control: {chosen} is audited itself.",)
+    plan = selection.for_control().plan(chosen, opener.of_other_model())[0]
+    trained = trained_texts(chosen)
+    return Control(plan, None if trained is None else trained.contain), ()
 
 
 def _dataset(texts: Texts, repeated: RepeatedIds = "refuse") -> Dataset:

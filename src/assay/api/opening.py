@@ -83,9 +83,12 @@ class Opener:
         """
         models: dict[ModelRole, LogProbScorer] = {"target": self.scorer(target)}
         if reference is not None:
-            shared = replace(self.settings, revision=None, adapter=None)
-            models["reference"] = replace(self, settings=shared).scorer(reference)
+            models["reference"] = self.of_other_model().scorer(reference)
         return models
+
+    def of_other_model(self) -> "Opener":
+        """Return the opener of a second model: revision and adapter are the first one's own."""
+        return replace(self, settings=replace(self.settings, revision=None, adapter=None))
 
     def rewriter(self, engine: str, kinds: str, requests: "Sequence[ScoreRequest]") -> Rewriter:
         """Return the engine that writes variants; no model is opened where no score compares variants.

@@ -1,11 +1,12 @@
 """From the scores that are requested to a plan: which can be computed with the access, models and tables at hand."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Literal
 
 from assay.api.opening import Opener
 from assay.errors import ScoreError
+from assay.leakage import STANDARD_SCORES
 from assay.models import builtin_folder
 from assay.scores import (
     SCORES,
@@ -88,6 +89,18 @@ class ScoreSelection:
         table = frequencies_for(models["target"], self.frequencies)
         chosen, notes = self._computable(names, models["target"], table)
         return plan(chosen, models, table, rewriter=rewriter), notes
+
+    def for_control(self) -> "ScoreSelection":
+        """Return the scores of a negative control: those that need one model and no table, and the standard scores."""
+        if self.access == "black":
+            return self
+        names = [
+            request.name
+            for request in requests(self.specification())
+            if request.definition.access != "two models" and not request.definition.needs_frequencies
+        ]
+        listed = ",".join(dict.fromkeys([*names, *STANDARD_SCORES]))
+        return replace(self, scores=listed, variants=0, reference=None, frequencies=None)
 
     def _computable(
         self, names: str, target: LogProbScorer | None, table: FrequencyTable | None

@@ -49,6 +49,20 @@ def audit_command(
             rich_help_panel=SCORES,
         ),
     ] = None,
+    control: Annotated[
+        str | None,
+        typer.Option(
+            metavar="MODEL|none",
+            help="Negative control: a model that certainly never saw the benchmark. The same audit of it shows whether "
+            "a score reacts to the difference between the texts. Default: builtin:control where it is installed.",
+            rich_help_panel=SCORES,
+            show_default=False,
+        ),
+    ] = None,
+    weights: Annotated[
+        Literal["none", "control"],
+        typer.Option(help="control: weight p-values by how the texts differ under --control.", rich_help_panel=SCORES),
+    ] = "none",
     alpha: Annotated[
         float, typer.Option(help="Nominal false-positive rate of calibrated decisions.", rich_help_panel=SCORES)
     ] = 0.05,
@@ -102,6 +116,8 @@ def audit_command(
         calibration=calibration,
         labelled=labelled and partial(load, labelled, text=data.text, label=data.label or "label", group=data.group),
         **asdict(chosen),
+        control=control,
+        weights=weights,
         primary=primary,
         alpha=alpha,
         ties=ties,

@@ -55,3 +55,6 @@ from .thresholds import Threshold as Threshold
 from .thresholds import at_threshold as at_threshold
 from .thresholds import best_threshold as best_threshold
 from .thresholds import threshold_at_fpr as threshold_at_fpr
+from .weighting import DensityRatio as DensityRatio
+from .weighting import density_ratio as density_ratio
+from .weighting import weighted_p_values as weighted_p_values

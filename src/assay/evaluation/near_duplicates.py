@@ -18,10 +18,13 @@ SHINGLE = 5
 """Code tokens in a shingle."""
 
 
-def shingles(text: str, crc_of: dict[str, int]) -> NDArray[np.uint64]:
-    """Return the sorted unique hashes of the 5-grams of code tokens; spaces, line breaks and indentation do not count.
+def shingles(text: str, crc_of: dict[str, int], *, size: int = SHINGLE) -> NDArray[np.uint64]:
+    """Return the sorted unique hashes of the n-grams of code tokens; white space does not count.
 
-    `crc_of` is filled with the tokens of the text, so that a caller with many texts hashes each distinct token once.
+    Args:
+        text: any text.
+        crc_of: filled with the tokens of the text, so that a caller with many texts hashes each distinct token once.
+        size: n.
     """
     codes = []
     for token in _TOKEN.findall(text):
@@ -30,10 +33,10 @@ def shingles(text: str, crc_of: dict[str, int]) -> NDArray[np.uint64]:
             code = crc_of[token] = zlib.crc32(token.encode())
         codes.append(code)
     hashed = np.array(codes, dtype=np.uint64)
-    if len(hashed) < SHINGLE:
+    if len(hashed) < size:
         return np.empty(0, dtype=np.uint64)
-    mixed = np.zeros(len(hashed) - SHINGLE + 1, dtype=np.uint64)
-    for offset in range(SHINGLE):
+    mixed = np.zeros(len(hashed) - size + 1, dtype=np.uint64)
+    for offset in range(size):
         mixed = (mixed ^ hashed[offset : offset + len(mixed)]) * np.uint64(0x9E3779B97F4A7C15)
         mixed ^= mixed >> np.uint64(29)
     return np.unique(mixed)
@@ -71,6 +74,12 @@ class ShingleIndex:
         for other in others:
             most = np.maximum(most, self.shared(shingles(other, self._crc_of)))
         return most / np.maximum(self.sizes, 1)
+
+    def is_near(self, text: str, threshold: float) -> bool:
+        """Return whether a text shares `threshold` or more of the smaller one's shingles with any indexed text."""
+        query = shingles(text, self._crc_of)
+        smaller = np.maximum(np.minimum(self.sizes, len(query)), 1)
+        return bool((self.shared(query) >= threshold * smaller).any())
 
     def near_any(self, others: Iterable[str], threshold: float) -> NDArray[np.bool_]:
         """Mark the texts that share `threshold` or more of the smaller one's shingles with any of `others`."""

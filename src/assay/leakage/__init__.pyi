@@ -1,6 +1,7 @@
 from .auditing import ComparisonData as ComparisonData
 from .auditing import DecisionSettings as DecisionSettings
 from .auditing import Ties as Ties
+from .auditing import Weights as Weights
 from .auditing import audit as audit
 from .calibration_file import UnseenScores as UnseenScores
 from .claiming import claim_run as claim_run
@@ -18,6 +19,8 @@ from .description.describing import describe as describe
 from .fail_on import FIGURES as FIGURES
 from .fail_on import Rule as Rule
 from .fail_on import rule as rule
+from .negative_control import STANDARD_SCORES as STANDARD_SCORES
+from .negative_control import Control as Control
 from .redacting import redacted as redacted
 from .results import Audit as Audit
 from .results import Calibration as Calibration

@@ -12,6 +12,7 @@ from assay.errors import DataError
 from assay.evaluation import (
     RESAMPLES,
     BlindBaseline,
+    DensityRatio,
     FlagRate,
     Ranking,
     benjamini_hochberg,
@@ -25,15 +26,18 @@ from assay.evaluation import (
     rank_all,
     set_test,
     unseen_note,
+    weighted_p_values,
 )
 from assay.leakage.calibration_file import UnseenScores
 from assay.leakage.heat_map import TokenKeeper
+from assay.leakage.negative_control import Control, ControlScores, control_scores
 from assay.leakage.results import Audit, Calibration, Distribution, ScoreSummary
 from assay.scores import Fitted, ScoreRequest, flagged
 from assay.scoring import Plan, Progress, ScoreTable, score_samples
 from assay.types import MEMBER, NONMEMBER, Float64Array, Sample
 
 Ties = Literal["strict", "inclusive"]
+Weights = Literal["none", "control"]
 LABELLED: Mapping[str, str] = {MEMBER: "members", NONMEMBER: "non-members"}
 TWO_MODELS = (
     "this score needs two models and is not to be ranked against scores of one model. It shows "
@@ -63,12 +67,14 @@ class ComparisonData:
         unseen_source: source of that text, for the report.
         calibration: instead of `unseen`: scores of such text, from a file.
         learned: name → a detector that was fitted on other texts of known membership, see `assay.leakage.supervised`.
+        control: model that never saw the benchmark, for the same audit; used with `unseen` alone.
     """
 
     unseen: Sequence[Sample] = ()
     unseen_source: str = ""
     calibration: UnseenScores | None = None
     learned: Mapping[str, Fitted] = field(default_factory=dict)
+    control: Control | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -82,6 +88,7 @@ class DecisionSettings:
             equations are strict, its Algorithm 1 is inclusive.
         seed: of every resampling.
         resamples: number behind each interval.
+        weights: "control" if p-values are weighted by how the texts differ under the control.
 
     Raises:
         DataError: alpha outside (0, 1).
@@ -92,6 +99,7 @@ class DecisionSettings:
     ties: Ties = "strict"
     seed: int = 0
     resamples: int = RESAMPLES
+    weights: Weights = "none"
 
     def __post_init__(self) -> None:
         if not 0 < self.alpha < 1:
@@ -149,9 +157,22 @@ def audit(
     else:
         references = {}
     source = calibration.source if calibration else comparison.unseen_source
+    control = None
+    if comparison.control is not None and fresh:
+        control = control_scores(comparison.control, audited, fresh, progress=progress)
+    ratio = None
+    if decision.weights == "control":
+        if control is None:
+            raise DataError(
+                "weights from the control need unseen text and a control: give --unseen and --control MODEL"
+            )
+        ratio = control.weights([*groups_of(audited), *groups_of(fresh)], seed=decision.seed)
     calibrated = {
-        name: calibration_of(values[name], references[name], audited, decision.alpha, source) for name in references
+        name: calibration_of(values[name], references[name], audited, decision.alpha, source, ratio=ratio)
+        for name in references
     }
+    if control is not None:
+        calibrated = with_control(calibrated, control, audited, ratio)
     whole = None
     if fresh and all(sample.label not in LABELLED for sample in audited):
         groups = [[sample.group for sample in side] for side in (audited, fresh)]
@@ -178,6 +199,7 @@ def audit(
             *(verdict_notes(plan, primary) if whole else ()),
             *rule_notes(plan, audited, values, references, ties=decision.ties, fresh=fresh),
             *overlap,
+            *((control.note,) if control and control.note else ()),
             *calibration_notes(len(references[primary]) if references else 0, calibration),
         ),
     )
@@ -187,6 +209,20 @@ def headline_of(requests: Sequence[ScoreRequest]) -> str:
     """Return the score of the headline: one that is declared for it, token probabilities first; else the first one."""
     declared = [entry for entry in requests if "headline" in entry.definition.flags]
     return min(declared or requests[:1], key=lambda entry: entry.definition.access == "black").name
+
+
+def with_control(
+    calibrated: Mapping[str, Calibration],
+    control: ControlScores,
+    samples: Sequence[Sample],
+    ratio: DensityRatio | None,
+) -> dict[str, Calibration]:
+    """Return the calibrations with what the control flags by the same score."""
+    groups = groups_of(samples)
+    return {
+        name: replace(calibration, control=control.flags(name, calibration.alpha, groups, ratio))
+        for name, calibration in calibrated.items()
+    }
 
 
 def with_learned(table: ScoreTable, learned: Mapping[str, Fitted], samples: Sequence[Sample]) -> ScoreTable:
@@ -398,12 +434,19 @@ def score_notes(name: str, table: ScoreTable, ranking: Ranking | None) -> tuple[
 
 
 def calibration_of(
-    column: Float64Array, unseen: Float64Array, samples: Sequence[Sample], alpha: float, source: str
+    column: Float64Array,
+    unseen: Float64Array,
+    samples: Sequence[Sample],
+    alpha: float,
+    source: str,
+    *,
+    ratio: DensityRatio | None = None,
 ) -> Calibration:
-    """Return split-conformal p- and q-values of one score, and the flag rates that follow."""
-    p_values = conformal_p_values(column, unseen)
+    """Return split-conformal p- and q-values of one score, weighted or not, and the flag rates that follow."""
+    p_values = conformal_p_values(column, unseen) if ratio is None else weighted_p_values(column, unseen, ratio)
     references = np.sort(unseen[~np.isnan(unseen)])
     q_values = benjamini_hochberg(p_values)
+    size = len(references) if ratio is None else int(ratio.effective_unseen)
     exceeding = int(
         np.floor(alpha * (len(references) + 1) * (1 + 1e-12))
     )  # flagged: fewer than this many unseen reach it
@@ -411,7 +454,7 @@ def calibration_of(
 
     def rate(chosen: NDArray[np.bool_]) -> FlagRate:
         chosen_groups = [group for group, included in zip(groups, chosen, strict=True) if included]
-        return flag_rate(p_values[chosen], alpha, groups=chosen_groups, unseen=len(references))
+        return flag_rate(p_values[chosen], alpha, groups=chosen_groups, unseen=size)
 
     labels = np.array([sample.label or "" for sample in samples])
     by_label = {label: rate(labels == label) for label in (MEMBER, NONMEMBER) if (labels == label).any()}
@@ -423,7 +466,7 @@ def calibration_of(
         q_values=q_values,
         flagged=rate(np.ones(len(samples), bool)),
         discoveries=int(np.sum(q_values <= alpha)),
-        threshold=float(np.nextafter(references[-exceeding], np.inf)) if exceeding else np.nan,
+        threshold=float(np.nextafter(references[-exceeding], np.inf)) if exceeding and ratio is None else np.nan,
         false_positives=by_label.get(NONMEMBER),
         true_positives=by_label.get(MEMBER),
         by_dose={} if doses is None else {int(dose): rate(doses == dose) for dose in np.unique(doses)},

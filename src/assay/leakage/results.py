@@ -60,11 +60,12 @@ class Calibration:
         source: where the unseen text came from.
         unseen: number m of scorable unseen texts.
         alpha: nominal false-positive rate of the decision.
-        p_values: float64 [samples], (1 + number of unseen scores ≥ s) / (m + 1); NaN where unscorable.
+        p_values: float64 [samples], (1 + number of unseen scores ≥ s) / (m + 1), or weighted; NaN where unscorable.
         q_values: float64 [samples], Benjamini-Hochberg over the benchmark; NaN where unscorable.
         flagged: samples with p ≤ alpha, with interval, chance level and the p-value of so many.
         discoveries: number of samples with q ≤ alpha.
-        threshold: the least value that is flagged at alpha; NaN where m is too small to flag anything.
+        threshold: the least value that is flagged at alpha; NaN where m is too small to flag anything, and where
+            p-values are weighted, so that there is none for all samples.
         false_positives: the same rate over samples labelled nonmember; None without labels.
         true_positives: the same rate over samples labelled member; None without labels.
         by_dose: dose → the same rate over samples of that dose; empty where doses are unknown.

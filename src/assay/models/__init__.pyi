@@ -25,6 +25,8 @@ from .loading import quiet as quiet
 from .loading import resolve_device as resolve_device
 from .model_store import ModelStore as ModelStore
 from .names import builtin_folder as builtin_folder
+from .names import builtin_name as builtin_name
+from .names import default_control as default_control
 from .names import is_remote as is_remote
 from .names import located as located
 from .open import open_local as open_local

@@ -6,6 +6,8 @@ from assay.errors import ModelError, did_you_mean
 
 BUILTIN = Path(__file__).parent / "builtin"
 BUILTIN_PREFIX = "builtin:"
+CONTROL = "control"
+"""Built-in model of eight languages whose training texts are known, see `tools/builtin`."""
 SERVER_PREFIXES = ("openai:", "openai-chat:")
 VLLM_PREFIX = "vllm:"
 LLAMA_PREFIX = "llama:"
@@ -27,6 +29,16 @@ def located(name: str) -> str:
     if is_remote(name) or name.startswith(LLAMA_PREFIX):
         raise ModelError(f"model {name!r} gives neither weights nor a tokenizer: expected {KINDS}")
     return str(builtin_folder(name.removeprefix(BUILTIN_PREFIX))) if name.startswith(BUILTIN_PREFIX) else name
+
+
+def builtin_name(model: str) -> str | None:
+    """Return NAME of a model `builtin:NAME`; None for any other model."""
+    return model.removeprefix(BUILTIN_PREFIX) if model.startswith(BUILTIN_PREFIX) else None
+
+
+def default_control() -> str | None:
+    """Return the built-in model that serves as negative control; None if it is not installed."""
+    return f"{BUILTIN_PREFIX}{CONTROL}" if (BUILTIN / CONTROL / "config.json").exists() else None
 
 
 def builtin_folder(name: str) -> Path:

@@ -40,6 +40,8 @@ from .running import reconfigure as reconfigure
 from .running import run as run
 from .running import train_in as train_in
 from .running import trained as trained
+from .sketch import TrainedTexts as TrainedTexts
+from .sketch import trained_texts as trained_texts
 from .stored_scores import current_scores as current_scores
 from .stored_scores import read_scores as read_scores
 from .stored_scores import write_scores as write_scores

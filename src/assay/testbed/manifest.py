@@ -1,4 +1,4 @@
-"""The training manifest: every text that `builtin:small` was trained on, and texts that were left out of training.
+"""The training manifest of a built-in model: every text that it was trained on, and texts left out of training.
 
 JSON lines, gzip. The first line is the header (how the corpus was made, and its totals); every other line is one text.
 Reading needs the standard library alone.
@@ -38,6 +38,8 @@ class ManifestEntry:
         dose: how often the text stands in the training stream; 0 means never.
         characters: length of the text.
         tokens: its tokens under the model's tokenizer, without the special ones.
+        language: of the text.
+        registry: from which the package comes.
     """
 
     kind: EntryKind
@@ -51,6 +53,8 @@ class ManifestEntry:
     dose: int
     characters: int
     tokens: int
+    language: str = "python"
+    registry: str = "pypi"
 
 
 @dataclass(frozen=True, slots=True)

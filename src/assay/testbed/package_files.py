@@ -129,12 +129,13 @@ def handwritten_files(
             text = entry.read_text(encoding="utf-8")
         except (OSError, UnicodeDecodeError):  # listed but absent, or test data in another encoding
             continue
-        if _is_written_by_hand(path, text):
+        if is_written_by_hand(path, text):
             name, version = installed.metadata["Name"], installed.version
             yield PackageFile(package=name, version=version, licence=licence, path=str(path), text=text)
 
 
-def _is_written_by_hand(path: PurePosixPath, text: str) -> bool:
+def is_written_by_hand(path: PurePosixPath, text: str) -> bool:
+    """Return whether a source file looks written by people: of usual size and line length, not marked as generated."""
     return (
         len(text) in _SIZE
         and not path.name.endswith(("_pb2.py", "_pb2_grpc.py"))

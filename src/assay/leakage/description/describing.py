@@ -10,7 +10,7 @@ from assay.leakage.description.figures import figures
 from assay.leakage.description.methods import NOTATION, evaluation_methods, score_methods, titled
 from assay.leakage.description.statement import statement_of
 from assay.leakage.description.tables import tables
-from assay.leakage.results import Audit, ScoreSummary
+from assay.leakage.results import Audit, Calibration, ScoreSummary
 from assay.leakage.run_folder import summary_of
 from assay.reports import (
     Fact,
@@ -104,8 +104,23 @@ def _calibration_facts(summary: ScoreSummary) -> list[Fact]:
             percent(flagged.rate.value),
             f"{_interval(flagged.rate, percent_interval(flagged.rate))}; chance {percent(flagged.chance)}",
         ),
+        *_control_facts(calibration),
         Fact("Stand out one by one", f"{calibration.discoveries:,}", f"q ≤ {calibration.alpha:g}"),
         Fact("Unseen texts", f"{calibration.unseen:,}", calibration.source),
+    ]
+
+
+def _control_facts(calibration: Calibration) -> list[Fact]:
+    if calibration.control is None:
+        return []
+    flagged = calibration.control.flagged
+    bounds = _interval(flagged.rate, percent_interval(flagged.rate))
+    return [
+        Fact(
+            "Flagged under the control",
+            percent(flagged.rate.value),
+            f"{bounds}; chance {percent(flagged.chance)}; {calibration.control.model}, which never saw the benchmark",
+        )
     ]
 
 

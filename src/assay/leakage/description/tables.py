@@ -14,6 +14,10 @@ SCORES, EXPOSURES, DISTRIBUTIONS = "Scores", "Exposures", "Distributions"
 
 PLOT = (0.3, 1.0, 0.5)
 TAG = "headline score"
+CONTROL_FLAGS = (
+    "Control flags: the same share under {model}, which never saw the benchmark. Where it is far from chance, the "
+    "score reacts to a difference between the texts that is not training."
+)
 RowKind = Literal["plain", "primary", "baseline"]
 
 
@@ -125,6 +129,7 @@ def distribution_table(audit: Audit) -> Table:
     """Return where the values lie and, where calibrated, how many are flagged beside how many chance would flag."""
     summaries = sorted(audit.summaries, key=lambda summary: summary.score != audit.primary)
     calibration = next((s.calibration for s in summaries if s.calibration is not None), None)
+    control = next((s.calibration.control for s in summaries if s.calibration and s.calibration.control), None)
     columns = [
         Column("score", "name"),
         Column("mean", "number", optional=True),
@@ -135,6 +140,7 @@ def distribution_table(audit: Audit) -> Table:
     if calibration is not None:
         columns += [
             Column("flagged", "share", note=f"chance {percent(calibration.flagged.chance)}"),
+            *([Column("control flags", "share")] if control else []),
             Column("stand out", "count", note=f"q\u00a0≤\u00a0{calibration.alpha:g}"),
         ]
         flagged = (
@@ -144,6 +150,7 @@ def distribution_table(audit: Audit) -> Table:
         )
         caption += [
             flagged,
+            *([CONTROL_FLAGS.format(model=control.model)] if control else []),
             "Stand out: samples left after correction for testing all of them (Benjamini-Hochberg).",
         ]
     else:
@@ -152,7 +159,10 @@ def distribution_table(audit: Audit) -> Table:
         name="distributions",
         title="Values of each score over the benchmark",
         columns=(*columns, Column("coverage", "share"), Column("n", "count")),
-        rows=tuple(_distribution_row(audit, summary, calibrated=calibration is not None) for summary in summaries),
+        rows=tuple(
+            _distribution_row(audit, summary, calibrated=calibration is not None, controlled=control is not None)
+            for summary in summaries
+        ),
         caption=tuple(caption),
         section=SCORES,
     )
@@ -168,13 +178,17 @@ def by_area(audit: Audit) -> list[ScoreSummary]:
     return sorted(audit.summaries, key=order)
 
 
-def _distribution_row(audit: Audit, summary: ScoreSummary, *, calibrated: bool) -> Row:
+def _distribution_row(audit: Audit, summary: ScoreSummary, *, calibrated: bool, controlled: bool) -> Row:
     spread, calibration = summary.distribution, summary.calibration
     low, middle, high = (spread.quantiles.get(share, math.nan) for share in (0.05, 0.5, 0.95))
     cells: list[Cell] = [spread.mean, middle, f"{low:.4g} to {high:.4g}".replace("-", "−") if summary.scored else "–"]
     if calibrated:
         missing = Missing("this score was not calibrated")
-        cells += [calibration.flagged.rate, calibration.discoveries] if calibration else [missing, missing]
+        cells.append(calibration.flagged.rate if calibration else missing)
+        if controlled:
+            control = calibration.control if calibration else None
+            cells.append(control.flagged.rate if control else Missing("the control has no value of this score"))
+        cells.append(calibration.discoveries if calibration else missing)
     cells += [summary.scored / summary.total if summary.total else math.nan, summary.scored]
     return _row(audit, summary, cells)
 

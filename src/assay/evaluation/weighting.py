@@ -1,0 +1,136 @@
+"""Conformal p-values for a benchmark whose texts differ from the unseen ones, weighted by how they differ.
+
+If the unseen texts have the density u and unleaked samples the density b, weights proportional to w = b / u make the
+p-values valid again (Tibshirani, Foygel Barber, Candès and Ramdas 2019, "Conformal prediction under covariate shift";
+Jin and Candès 2023, "Model-free selective inference under covariate shift"). The ratio is estimated here by a logistic
+regression that separates the two sets by features, with squares, out of fold. The features are scores under a model
+that saw neither set (a negative control), not words: words tell most pairs of sets apart, which leaves no overlap and
+so no weight, while only differences that move scores matter for a p-value of a score. What the features do not show,
+the weights do not repair.
+"""
+
+from collections.abc import Hashable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from assay.errors import AssayError, DataError
+from assay.evaluation.arrays import group_codes, scorable
+from assay.evaluation.bootstrap import SEED
+from assay.evaluation.calibration import MINIMUM_UNSEEN
+from assay.types import Float64Array
+
+CLIPPED_AT = 4.0
+"""Standard deviations at which a feature is clipped, so that one unusual text does not dominate a fit."""
+
+LARGEST_LOG_RATIO = 5.0
+"""Largest logarithm of a weight: one unseen text then counts for at most 150 of weight 1."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class DensityRatio:
+    """Estimated density of the benchmark over that of the unseen text, up to a factor, for every text of both.
+
+    Attributes:
+        samples: float64 [n], NaN where a feature is NaN.
+        unseen: float64 [m], NaN where a feature is NaN.
+    """
+
+    samples: Float64Array
+    unseen: Float64Array
+
+    @property
+    def effective_unseen(self) -> float:
+        """Unseen texts of equal weight with the same variance: (Σw)² / Σw² (Kish 1965)."""
+        weights = self.unseen[~np.isnan(self.unseen)]
+        return float(weights.sum() ** 2 / (weights**2).sum()) if len(weights) else 0.0
+
+
+def weighted_p_values(scores: ArrayLike, unseen_scores: ArrayLike, ratio: DensityRatio) -> Float64Array:
+    """Return the weighted conformal p-value (w + Σ v[unseen >= s]) / (w + Σ v) of every score s.
+
+    w is the weight of the sample and v those of the unseen texts. With equal weights these are the p-values of
+    `conformal_p_values`. Conservative with ties.
+
+    Args:
+        scores: [n], higher = member; NaN (unscorable) gives NaN.
+        unseen_scores: [m], the same score of text certainly not seen; NaN are left out.
+        ratio: the weights of both; a NaN leaves a text out as a NaN score does.
+
+    Returns:
+        float64 [n], in (0, 1].
+
+    Raises:
+        AssayError: fewer than `MINIMUM_UNSEEN` unseen samples have a score and a weight.
+        DataError: lengths differ, or an array holds an infinity.
+    """
+    values, unseen = scorable(scores), scorable(unseen_scores, "unseen scores")
+    own, weights = scorable(ratio.samples, "weights"), scorable(ratio.unseen, "weights of unseen text")
+    if len(values) != len(own) or len(unseen) != len(weights):
+        raise DataError(
+            f"{len(own)} and {len(weights)} weights for {len(values)} scores and {len(unseen)} unseen scores"
+        )
+    usable = ~np.isnan(unseen) & ~np.isnan(weights)
+    if usable.sum() < MINIMUM_UNSEEN:
+        raise AssayError(f"{usable.sum()} unseen samples with a score and a weight; expected at least {MINIMUM_UNSEEN}")
+    order = np.argsort(unseen[usable], kind="stable")
+    ranked, below = unseen[usable][order], np.concatenate([[0.0], np.cumsum(weights[usable][order])])
+    at_least = below[-1] - below[np.searchsorted(ranked, values, side="left")]
+    p_values = np.minimum((own + at_least) / (own + below[-1]), 1.0)
+    return np.where(np.isnan(values), np.nan, p_values)
+
+
+def density_ratio(
+    features: ArrayLike, unseen_features: ArrayLike, groups: Sequence[Hashable], *, folds: int = 5, seed: int = SEED
+) -> DensityRatio:
+    """Estimate the density ratio by logistic regression on standard features and their squares.
+
+    Every text is weighted by a fit on the other folds; a group is never divided between folds.
+
+    Args:
+        features: float64 [n, features] of the samples; a row with a NaN gets the weight NaN.
+        unseen_features: float64 [m, features] of the unseen texts.
+        groups: [n + m], of the samples and then of the unseen texts.
+        folds: at most this many; fewer where a set has fewer groups.
+        seed: of the folds.
+
+    Raises:
+        AssayError: fewer than `MINIMUM_UNSEEN` texts of a set, or fewer than two of its groups, have all features.
+        DataError: the arrays are not two-dimensional with the same number of columns.
+    """
+    from sklearn.linear_model import LogisticRegression  # noqa: PLC0415  slow to import, needed only here
+    from sklearn.model_selection import StratifiedGroupKFold  # noqa: PLC0415  as above
+
+    first, second = np.asarray(features, np.float64), np.asarray(unseen_features, np.float64)
+    if first.ndim != 2 or second.ndim != 2 or first.shape[1] != second.shape[1]:  # noqa: PLR2004  texts × features
+        raise DataError(f"features of shapes {first.shape} and {second.shape}; expected [n, k] and [m, k]")
+    both = np.vstack([first, second])
+    codes = group_codes(groups, len(both))
+    positive = np.arange(len(both)) < len(first)
+    complete = ~np.isnan(both).any(axis=1)
+    fewest = MINIMUM_UNSEEN
+    for side, name in ((positive, "samples"), (~positive, "unseen samples")):
+        usable = complete & side
+        if usable.sum() < MINIMUM_UNSEEN or len(np.unique(codes[usable])) < 2:  # noqa: PLR2004  a fold and the others
+            raise AssayError(f"{usable.sum()} {name} with all features; weights need {MINIMUM_UNSEEN} in two groups")
+        fewest = min(fewest, len(np.unique(codes[usable])))
+    rows = np.flatnonzero(complete)
+    logits = np.full(len(both), np.nan)
+    splitter = StratifiedGroupKFold(min(folds, fewest), shuffle=True, random_state=seed)
+    for fitted, scored in splitter.split(both[rows], positive[rows], codes[rows]):
+        centre, spread = both[rows[fitted]].mean(0), both[rows[fitted]].std(0)
+        design = _with_squares(both[rows], centre, spread)
+        model = LogisticRegression(max_iter=1000).fit(design[fitted], positive[rows[fitted]])
+        prior = np.log(positive[rows[fitted]].mean() / (1 - positive[rows[fitted]].mean()))
+        logits[rows[scored]] = model.decision_function(design[scored]) - prior
+    weights = np.exp(np.clip(logits, -LARGEST_LOG_RATIO, LARGEST_LOG_RATIO))
+    return DensityRatio(weights[: len(first)], weights[len(first) :])
+
+
+def _with_squares(
+    features: NDArray[np.float64], centre: NDArray[np.float64], spread: NDArray[np.float64]
+) -> NDArray[np.float64]:
+    """Return standard features, clipped, and their squares: a set may lie between two parts of the other."""
+    standard = np.clip((features - centre) / np.where(spread > 0, spread, 1), -CLIPPED_AT, CLIPPED_AT)
+    return np.hstack([standard, standard**2])

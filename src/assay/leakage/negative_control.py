@@ -1,0 +1,132 @@
+"""The negative control: the same audit with a model that certainly never saw the benchmark.
+
+What it flags is the effect of the difference between the benchmark and the unseen text alone: a calibrated share may
+carry a verdict although the texts differ if the score does not react to the difference. Its scores also give the
+weights of weighted conformal p-values, see `assay.evaluation.weighting`.
+"""
+
+from collections.abc import Callable, Hashable, Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from assay.errors import DataError
+from assay.evaluation import (
+    MINIMUM_UNSEEN,
+    DensityRatio,
+    conformal_p_values,
+    density_ratio,
+    flag_rate,
+    weighted_p_values,
+)
+from assay.leakage.results import NegativeControl
+from assay.scoring import Plan, Progress, score_samples
+from assay.types import BooleanArray, Float64Array, Sample
+
+STANDARD_SCORES = ("loss", "zlib", "min_k", "min_k_plus_plus", "log_rank", "entropy", "mid_pit", "gap_k")
+"""Scores of the control that describe a text for the weights: how likely, how surprising and how varied it is."""
+
+TrainedOn = Callable[[Sequence[str]], BooleanArray]
+"""Texts → True for each that the control was trained on."""
+
+
+@dataclass(frozen=True, slots=True)
+class Control:
+    """A model that is believed never to have seen the benchmark.
+
+    Attributes:
+        plan: the scores of the audit, and `STANDARD_SCORES`, under that model.
+        trained_on: marks texts that the model was trained on after all; None where its training texts are unknown.
+    """
+
+    plan: Plan
+    trained_on: TrainedOn | None = None
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class ControlScores:
+    """Scores of an audit's texts under the control.
+
+    Attributes:
+        model: its name.
+        samples: score → float64 [samples]; NaN where unscorable, or where the control was trained on the text.
+        unseen: score → float64 [unseen texts], the same.
+        note: how many texts were refused because the control was trained on them; None if none were.
+    """
+
+    model: str
+    samples: Mapping[str, Float64Array]
+    unseen: Mapping[str, Float64Array]
+    note: str | None = None
+
+    def weights(self, groups: Sequence[Hashable], *, seed: int) -> DensityRatio:
+        """Return how much more frequent texts like each are in the benchmark than in the unseen text.
+
+        Args:
+            groups: of the samples and then of the unseen texts.
+            seed: of the folds.
+
+        Raises:
+            DataError: the control has none of the standard scores.
+            AssayError: too few texts have all standard scores.
+        """
+        names = [name for name in STANDARD_SCORES if name in self.samples]
+        if not names:
+            raise DataError(f"weights need the token probabilities of the control {self.model}: expected --access gray")
+        features, unseen = (np.column_stack([side[name] for name in names]) for side in (self.samples, self.unseen))
+        return density_ratio(features, unseen, groups, seed=seed)
+
+    def flags(
+        self, score: str, alpha: float, groups: Sequence[Hashable], ratio: DensityRatio | None = None
+    ) -> NegativeControl | None:
+        """Return what the control flags by a score; None where it has no value for too many texts.
+
+        Args:
+            score: its name.
+            alpha: nominal false-positive rate.
+            groups: of the samples.
+            ratio: weights of the texts; None for equal ones.
+        """
+        if score not in self.samples:
+            return None
+        values, unseen = self.samples[score], self.unseen[score]
+        scored = ~np.isnan(unseen) if ratio is None else ~np.isnan(unseen) & ~np.isnan(ratio.unseen)
+        if scored.sum() < MINIMUM_UNSEEN or np.isnan(values).all():
+            return None
+        if ratio is None:
+            p_values, size = conformal_p_values(values, unseen), int(scored.sum())
+        else:
+            p_values, size = weighted_p_values(values, unseen, ratio), int(ratio.effective_unseen)
+        return NegativeControl(self.model, flag_rate(p_values, alpha, groups=groups, unseen=size))
+
+
+def control_scores(
+    control: Control, samples: Sequence[Sample], unseen: Sequence[Sample], *, progress: Progress | None = None
+) -> ControlScores:
+    """Score all texts under the control; texts that it was trained on get no value.
+
+    Raises:
+        ModelError: the control cannot be run.
+    """
+    texts = [*samples, *unseen]
+    refused = np.zeros(len(texts), np.bool_)
+    if control.trained_on is not None:
+        refused = control.trained_on([sample.text for sample in texts])
+    table = score_samples(texts, control.plan, progress=progress)
+    columns = {name: np.where(refused, np.nan, column) for name, column in table.values.items()}
+    count = len(samples)
+    return ControlScores(
+        control.plan.name,
+        {name: column[:count] for name, column in columns.items()},
+        {name: column[count:] for name, column in columns.items()},
+        _refusal(control.plan.name, int(refused[:count].sum()), int(refused[count:].sum()), len(texts)),
+    )
+
+
+def _refusal(model: str, samples: int, unseen: int, count: int) -> str | None:
+    if not samples + unseen:
+        return None
+    return (
+        f"The negative control {model} was trained on {samples + unseen} of the {count} texts ({samples} of the "
+        f"benchmark, {unseen} unseen); they are left out of its share."
+    )

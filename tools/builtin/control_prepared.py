@@ -1,0 +1,60 @@
+"""The corpus of `builtin:control` on disk as training reads it: one stream of tokens, held-out texts, tokenizer."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict
+from pathlib import Path
+
+import numpy as np
+from transformers import PreTrainedTokenizerFast
+
+from assay.files import write_json
+from assay.testbed.manifest import write_manifest
+from assay.testbed.sketch import SKETCH, write_sketch
+from assay.training.packing import TokenIds
+from assay.training.resuming import make_once
+from builtin.control_corpus import ControlCorpus, ControlRecipe, PackageList, SourceText, build_control_corpus
+from builtin.prepared import FREQUENCIES, MANIFEST, TOKENIZER, documents
+
+STREAM = "stream.npy"
+HELD_OUT = "held_out.json"
+
+
+def prepare_control_corpus(
+    folder: Path,
+    recipe: ControlRecipe,
+    lists: Sequence[PackageList],
+    *,
+    downloads: Path,
+    benchmarks: Mapping[str, Path],
+) -> None:
+    """Build the corpus and write it to `folder`, unless it exists.
+
+    Raises:
+        DataError: `folder` holds a corpus of another recipe, or the corpus cannot be built.
+    """
+
+    def write(unfinished: Path) -> None:
+        corpus = build_control_corpus(recipe, lists, downloads=downloads, benchmarks=benchmarks)
+        write_control_corpus(unfinished, corpus)
+
+    make_once(folder, asdict(recipe), write)
+
+
+def write_control_corpus(folder: Path, corpus: ControlCorpus) -> None:
+    """Write all files that training, evaluation and export read."""
+    tokenizer = corpus.tokenizer
+    stream = encoded_stream(tokenizer, corpus.files)
+    np.save(folder / STREAM, stream)
+    counts = np.bincount(stream, minlength=len(tokenizer))
+    counts[list(tokenizer.all_special_ids)] = 0
+    np.savez_compressed(folder / FREQUENCIES, counts=counts.astype(np.int64), total=counts.sum())
+    write_json(folder / HELD_OUT, [asdict(file) for file in corpus.held_out])
+    tokenizer.save_pretrained(folder / TOKENIZER)
+    write_manifest(folder / MANIFEST, corpus.manifest)
+    write_sketch(folder / SKETCH, (file.text for file in corpus.files))
+
+
+def encoded_stream(tokenizer: PreTrainedTokenizerFast, files: Sequence[SourceText]) -> TokenIds:
+    """Return the tokens of all files, each between `<bos>` and `<eos>`, one after the other."""
+    parts = [documents(tokenizer, [file.text for file in files[at : at + 200]]) for at in range(0, len(files), 200)]
+    return np.concatenate([document for part in parts for document in part])

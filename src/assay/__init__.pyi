@@ -10,6 +10,7 @@ from .api.studying import study_bugs as study_bugs
 from .api.tracing import build_index as build_index
 from .api.tracing import open_index as open_index
 from .api.tracing import trace as trace
+from .api.unseen import build_unseen as build_unseen
 from .leakage.results import Audit as Audit
 from .models.open import open_model as open_model
 from .models.settings import ModelSettings as ModelSettings

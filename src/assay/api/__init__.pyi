@@ -18,3 +18,4 @@ from .tracing import open_index as open_index
 from .tracing import query_encoder as query_encoder
 from .tracing import trace as trace
 from .tracing import writable_index as writable_index
+from .unseen import build_unseen as build_unseen

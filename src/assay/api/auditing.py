@@ -120,7 +120,7 @@ def audit(
     _check_primary(primary, requests(specification))
     opener = Opener(settings or ModelSettings(), cache)
     opener.check(model, reference, None if control == NO_CONTROL else control)
-    dataset, fresh, lessons = _dataset(benchmark), _optional(unseen, repeated="number"), _optional(labelled)
+    dataset, fresh, lessons = dataset_of(benchmark), _optional(unseen, repeated="number"), _optional(labelled)
     if fresh is not None:
         check_unseen(len(fresh))
     unseen_scores = None if calibration is None else UnseenScores.load(Path(calibration))
@@ -217,7 +217,7 @@ def calibrate(
     chosen.specification()
     opener = Opener(settings or ModelSettings(), cache)
     opener.check(model, chosen.reference)
-    dataset = _dataset(unseen, repeated="number")
+    dataset = dataset_of(unseen, repeated="number")
     plan, notes = chosen.plan(model, opener)
     for note in (*dataset.notes, *notes, unseen_note(len(dataset.samples))):
         if note:
@@ -241,7 +241,7 @@ def scored(
     """Yield the data set, the plan and the scored samples, in input order, as they are computed."""
     selection.specification()
     opener.check(model, selection.reference)
-    dataset = _dataset(texts)
+    dataset = dataset_of(texts)
     plan, notes = selection.plan(model, opener)
     for note in (*dataset.notes, *notes):
         warn(note)
@@ -297,7 +297,12 @@ def _control(
     return Control(plan, None if trained is None else trained.contain), ()
 
 
-def _dataset(texts: Texts, repeated: RepeatedIds = "refuse") -> Dataset:
+def dataset_of(texts: Texts, repeated: RepeatedIds = "refuse") -> Dataset:
+    """Return the samples behind a name, a path, a function or values.
+
+    Raises:
+        DataError: they cannot be read, or are no samples.
+    """
     if isinstance(texts, Dataset):
         return texts
     if isinstance(texts, str | Path):
@@ -314,7 +319,7 @@ def _dataset(texts: Texts, repeated: RepeatedIds = "refuse") -> Dataset:
 
 
 def _optional(texts: Texts | None, repeated: RepeatedIds = "refuse") -> Dataset | None:
-    return None if texts is None else _dataset(texts, repeated)
+    return None if texts is None else dataset_of(texts, repeated)
 
 
 def _selection(selection: ScoreSelection | str | None) -> ScoreSelection:

@@ -29,6 +29,7 @@ from assay.cli.study import study_app
 from assay.cli.terminal import echo
 from assay.cli.testbed import testbed_app
 from assay.cli.trace import trace_command
+from assay.cli.unseen import unseen_app
 from assay.errors import EXTRAS, AssayError, MissingExtra
 from assay.escaping import visible
 
@@ -61,6 +62,7 @@ app.command("report", rich_help_panel=LEAKAGE)(report_command)
 app.command("compare", rich_help_panel=LEAKAGE)(compare_command)
 app.add_typer(benchmarks_app, rich_help_panel=LEAKAGE)
 app.add_typer(frequencies_app, rich_help_panel=LEAKAGE)
+app.add_typer(unseen_app, rich_help_panel=LEAKAGE)
 app.add_typer(study_app, rich_help_panel=LEAKAGE)
 index_app.command("calibrate")(calibrate_index_command)
 app.add_typer(index_app, rich_help_panel=PROVENANCE)

@@ -56,7 +56,7 @@ def show_command(
     *,
     as_json: AsJson = False,
 ) -> None:
-    """Show one benchmark: where it comes from, which files are read, what the text of a sample is.
+    """Show one benchmark: origin, files, text of a sample, and the command that makes unseen text for it.
 
     **Example**: `assay benchmarks show mbpp`
     """
@@ -64,7 +64,8 @@ def show_command(
     from assay.datasets import benchmark
     from assay.reports import Column, Report, Row, Table
 
-    described = facts(benchmark(name))
+    info = benchmark(name)
+    described = facts(info) | {"unseen": info.unseen_advice}
     table = Table(
         "benchmark",
         str(described["title"]),

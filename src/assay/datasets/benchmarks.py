@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from difflib import get_close_matches
 from pathlib import Path
+from typing import Literal
 
 from assay.datasets.families import apps, bigcodebench, bugs, humaneval, mbpp, membership, programs
 from assay.datasets.families.selection import Selection
@@ -41,6 +42,7 @@ class BenchmarkInfo:
             first.
         subset_files: subset → its own `files`, if they differ.
         labelled: True if the benchmark says which samples are members.
+        unseen: kind of text that its texts are compared with.
         samples: a row, its position and the request → its samples.
         hub: the request → the hub data sets that hold it.
         folders: reads the official folder layout, if there is one.
@@ -63,8 +65,19 @@ class BenchmarkInfo:
     default_subset: str | None = None
     subset_files: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     labelled: bool = False
+    unseen: Literal["functions", "files", "passages"] = "functions"
     hub: Callable[[Selection], tuple[HubPart, ...]] = field(repr=False, default=lambda _selection: ())
     folders: Callable[[Path, Note], Iterator[SourceRow]] | None = field(repr=False, default=None)
+
+    @property
+    def unseen_advice(self) -> str:
+        """Say where unseen text for the benchmark comes from."""
+        if self.labelled:
+            return "its own nonmembers: an audit needs no --unseen"
+        if self.unseen == "passages":
+            return "passages of the same kind that were published after the model; give them as --unseen FILE"
+        unit = " --unit file" if self.unseen == "files" else ""
+        return f"assay unseen build REPOSITORY… --like {self.name} --data FILE{unit} --after RELEASE-OF-THE-MODEL -o new.jsonl"
 
 
 _CODE_PARTS = {"full": "prompt and solution", "prompt": "the prompt alone", "solution": "the solution alone"}
@@ -147,6 +160,7 @@ _TABLE = (
     ),
     BenchmarkInfo(
         name="apps",
+        unseen="files",
         title="APPS",
         paper="Hendrycks et al. 2021, Measuring Coding Challenge Competence With APPS",
         url="https://github.com/hendrycks/apps",
@@ -218,6 +232,7 @@ _TABLE = (
     ),
     BenchmarkInfo(
         name="wikimia",
+        unseen="passages",
         title="WikiMIA",
         paper="Shi et al. 2023, Detecting Pretraining Data from Large Language Models",
         url="https://huggingface.co/datasets/swj0419/WikiMIA",
@@ -237,6 +252,7 @@ _TABLE = (
     ),
     BenchmarkInfo(
         name="bookmia",
+        unseen="passages",
         title="BookMIA",
         paper="Shi et al. 2023, Detecting Pretraining Data from Large Language Models",
         url="https://huggingface.co/datasets/swj0419/BookMIA",
@@ -254,6 +270,7 @@ _TABLE = (
     ),
     BenchmarkInfo(
         name="arxivtection",
+        unseen="passages",
         title="arXivTection",
         paper="Duarte et al. 2024, DE-COP: Detecting Copyrighted Content in Language Models Training Data",
         url="https://github.com/avduarte333/DE-COP_Method",
@@ -271,6 +288,7 @@ _TABLE = (
     ),
     BenchmarkInfo(
         name="defects4j",
+        unseen="files",
         title="Defects4J",
         paper="Just et al. 2014, Defects4J: A Database of Existing Faults",
         url="https://github.com/rjust/defects4j",
@@ -287,6 +305,7 @@ _TABLE = (
     ),
     BenchmarkInfo(
         name="bugscpp",
+        unseen="files",
         title="BugsC++",
         paper="An et al. 2023, BugsC++: A Highly Usable Real World Defect Benchmark for C/C++",
         url="https://github.com/Suresoft-GLaDOS/bugscpp",
@@ -303,6 +322,7 @@ _TABLE = (
     ),
     BenchmarkInfo(
         name="bugsinpy",
+        unseen="files",
         title="BugsInPy",
         paper="Widyasari et al. 2020, BugsInPy: A Database of Existing Bugs in Python Programs",
         url="https://github.com/soarsmu/BugsInPy",
@@ -318,6 +338,7 @@ _TABLE = (
     ),
     BenchmarkInfo(
         name="gitbug-java",
+        unseen="files",
         title="GitBug-Java",
         paper="Silva et al. 2024, GitBug-Java: A Reproducible Benchmark of Recent Java Bugs",
         url="https://github.com/gitbugactions/gitbug-java",
@@ -333,6 +354,7 @@ _TABLE = (
     ),
     BenchmarkInfo(
         name="swe-bench-lite",
+        unseen="files",
         title="SWE-bench Lite",
         paper="Jimenez et al. 2024, SWE-bench: Can Language Models Resolve Real-World GitHub Issues?",
         url="https://www.swebench.com/lite.html",
@@ -348,6 +370,7 @@ _TABLE = (
     ),
     BenchmarkInfo(
         name="swe-bench-verified",
+        unseen="files",
         title="SWE-bench Verified",
         paper="Jimenez et al. 2024, SWE-bench; 500 tasks checked by people (OpenAI 2024)",
         url="https://www.swebench.com/verified.html",
@@ -395,6 +418,7 @@ _TABLE = (
     ),
     BenchmarkInfo(
         name="debugbench",
+        unseen="files",
         title="DebugBench",
         paper="Tian et al. 2024, DebugBench: Evaluating Debugging Capability of Large Language Models",
         url="https://github.com/thunlp/DebugBench",

@@ -2,6 +2,7 @@ from .blind import CHANCE as CHANCE
 from .blind import SEPARATING_AUROC as SEPARATING_AUROC
 from .blind import BlindBaseline as BlindBaseline
 from .blind import blind_baseline as blind_baseline
+from .blind import blind_scores as blind_scores
 from .bootstrap import RESAMPLES as RESAMPLES
 from .bootstrap import Difference as Difference
 from .bootstrap import Resamples as Resamples
@@ -32,6 +33,7 @@ from .estimate import ADVISED_GROUPS as ADVISED_GROUPS
 from .estimate import GROUPS_FOR_INTERVAL as GROUPS_FOR_INTERVAL
 from .estimate import Estimate as Estimate
 from .estimate import unknown as unknown
+from .matching import matched as matched
 from .near_duplicates import ShingleIndex as ShingleIndex
 from .near_duplicates import shingles as shingles
 from .permutation_test import MINIMUM_GROUPS as MINIMUM_GROUPS

@@ -114,22 +114,10 @@ def blind_baseline(
     Raises:
         DataError: lengths differ, or fewer than two folds are requested.
     """
+    scores = blind_scores(texts, positive, groups, folds=folds, seed=seed)
+    if isinstance(scores, str):
+        return BlindBaseline(None, None, False, (), scores)
     truths = labels(positive, len(texts))
-    group = group_codes(groups, len(texts))
-    if folds < 2:  # noqa: PLR2004  a sample is scored by a fit on other folds
-        raise DataError(f"{folds} folds; expected at least 2")
-    reason = _too_few(truths, group)
-    if reason is not None:
-        return BlindBaseline(None, None, False, (), reason)
-    folds_of_samples = _folds(truths, group, folds, seed)
-    if any(len(np.unique(truths[fitted])) == 1 for fitted, _ in folds_of_samples):
-        return BlindBaseline(
-            None, None, False, (), "the groups cannot be divided into folds with both classes to fit on"
-        )
-    scores = {
-        BAG_OF_WORDS: _bag_of_words(texts, truths, folds_of_samples),
-        LEXICAL_SHAPE: _shape(texts, truths, folds_of_samples),
-    }
     rankings = tuple(rank_all(scores, truths, groups, resamples=resamples, seed=seed, level=level).values())
     best = max(rankings, key=lambda ranking: ranking.auroc.value)
     separates = best.auroc.value >= SEPARATING_AUROC
@@ -138,6 +126,37 @@ def blind_baseline(
         strict = rank_score(name, scores[name], truths, groups, resamples=resamples, seed=seed, level=DECISION_LEVEL)
         separates = strict.auroc.low > CHANCE
     return BlindBaseline(best, best.name, separates, rankings)
+
+
+def blind_scores(
+    texts: Sequence[str],
+    positive: ArrayLike,
+    groups: Sequence[Hashable],
+    *,
+    folds: int = 5,
+    seed: int = SEED,
+) -> dict[str, Float64Array] | str:
+    """Return the out-of-fold score of every text under each blind baseline; arguments as of `blind_baseline`.
+
+    A score is the log-odds of the positive class. Where none can be computed, the reason is returned instead.
+
+    Raises:
+        DataError: as `blind_baseline`.
+    """
+    truths = labels(positive, len(texts))
+    group = group_codes(groups, len(texts))
+    if folds < 2:  # noqa: PLR2004  a sample is scored by a fit on other folds
+        raise DataError(f"{folds} folds; expected at least 2")
+    reason = _too_few(truths, group)
+    if reason is not None:
+        return reason
+    folds_of_samples = _folds(truths, group, folds, seed)
+    if any(len(np.unique(truths[fitted])) == 1 for fitted, _ in folds_of_samples):
+        return "the groups cannot be divided into folds with both classes to fit on"
+    return {
+        BAG_OF_WORDS: _bag_of_words(texts, truths, folds_of_samples),
+        LEXICAL_SHAPE: _shape(texts, truths, folds_of_samples),
+    }
 
 
 def _too_few(truths: BooleanArray, group: Indices) -> str | None:

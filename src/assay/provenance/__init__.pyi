@@ -16,6 +16,8 @@ from .change import added_parts as added_parts
 from .clones import TokenizedText as TokenizedText
 from .clones import edited as edited
 from .clones import renamed as renamed
+from .dated import DatedFile as DatedFile
+from .dated import dated_files as dated_files
 from .describing import denials_by_finding as denials_by_finding
 from .describing import describe_trace as describe_trace
 from .describing import evidence_lines as evidence_lines
@@ -55,6 +57,7 @@ from .removal import remove as remove
 from .sarif_log import sarif as sarif
 from .searchable import Searchable as Searchable
 from .searchable import WritableIndex as WritableIndex
+from .sources.history import Age as Age
 from .sources.open import CorpusOptions as CorpusOptions
 from .sources.open import open_sources as open_sources
 from .sources.size import FileCount as FileCount

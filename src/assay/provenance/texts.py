@@ -54,7 +54,7 @@ def source_texts(corpora: Sequence[str], filters: Filters | None = None) -> Iter
     filters = filters or Filters()
     for source in open_sources(list(corpora), CorpusOptions()):
         for entry in source.files():
-            if isinstance(entry, Entry) and (text := _read(entry, filters)):
+            if isinstance(entry, Entry) and (text := entry_text(entry, filters)):
                 yield text
 
 
@@ -92,7 +92,8 @@ def lines_of(text: str) -> list[str]:
     return _LINE_END.split(text)
 
 
-def _read(entry: Entry, filters: Filters) -> SourceText | None:
+def entry_text(entry: Entry, filters: Filters) -> SourceText | None:
+    """Return the text of a file; None where the filters skip it or it cannot be read."""
     if filters.by_name(entry.path, entry.size):
         return None
     try:

@@ -17,3 +17,9 @@ from .regression import Average as Average
 from .regression import Coefficient as Coefficient
 from .regression import MixedModel as MixedModel
 from .regression import fit_mixed_model as fit_mixed_model
+from .unseen.building import UnseenSet as UnseenSet
+from .unseen.building import build_unseen_set as build_unseen_set
+from .unseen.candidates import Period as Period
+from .unseen.candidates import UnseenRequest as UnseenRequest
+from .unseen.candidates import UnseenUnit as UnseenUnit
+from .unseen.describing import describe_unseen as describe_unseen

@@ -171,7 +171,8 @@ def _calibrated(audit: Audit, calibration: Calibration) -> Statement:
         )
         difference = (
             f"By the numbers alone, {share}, where chance flags {percent(flags.chance)}; but unseen text of another "
-            "kind cannot calibrate a score. Give --unseen text of the benchmark's own kind."
+            "kind cannot calibrate a score. `assay unseen build REPOSITORY… --like BENCHMARK` makes text of the "
+            "benchmark's own form; --variants 10 and --reference BASE compare within the benchmark."
         )
         return Statement(statement, (difference, *_calibration_details(calibration)))
     if not rate.has_interval:
@@ -263,7 +264,8 @@ def _uncalibrated(audit: Audit) -> Statement:
     )
     advice = (
         "Add --unseen DATA with text of the same language and kind that the model certainly has not seen (written "
-        "after its training ended, say): then this line gives a calibrated rate beside the one expected by chance."
+        "after its training ended, say): then this line gives a calibrated rate beside the one expected by chance. "
+        "`assay unseen build REPOSITORY… --like BENCHMARK --after DATE` makes it."
     )
     return Statement(
         f"No verdict: nothing here says what {audit.model} scores on text that it has not seen.", (values, advice)

@@ -78,13 +78,13 @@ class GitRepository:
         """Commits of HEAD and of all branches and tags; None for a partial clone, whose missing files may arrive."""
         if _is_partial(self.path):
             return None
-        return " ".join(_output(self.path, "rev-parse", "HEAD", *(["--all"] if self.all_history else [])).split())
+        return " ".join(git_output(self.path, "rev-parse", "HEAD", *(["--all"] if self.all_history else [])).split())
 
     def count(self) -> int:
         """Return the number of files at HEAD, or of commits in the whole history."""
         if self.all_history:
-            return int(_output(self.path, "rev-list", "--count", "--all"))
-        return sum(1 for _ in _records(self.path, "ls-tree", "-r", "-z", "--name-only", "--full-tree", "HEAD"))
+            return int(git_output(self.path, "rev-list", "--count", "--all"))
+        return sum(1 for _ in git_records(self.path, "ls-tree", "-r", "-z", "--name-only", "--full-tree", "HEAD"))
 
     def files(self) -> Iterator[SourceFile]:
         """See `CorpusSource`.
@@ -92,7 +92,7 @@ class GitRepository:
         Raises:
             DataError: git is not installed, this is not a repository, or it has no commit.
         """
-        if not _output(self.path, "rev-list", "--max-count=1", "--all").strip():
+        if not git_output(self.path, "rev-list", "--max-count=1", "--all").strip():
             raise DataError(f"{self.path}: a git repository without a commit, expected at least one")
         web = _web_address(self.path)
         missing = self._missing()
@@ -116,12 +116,12 @@ class GitRepository:
         if not _is_partial(self.path):
             return frozenset()
         which = ["--all"] if self.all_history else ["HEAD^{tree}"]
-        listed = _output(self.path, "rev-list", "--objects", "--no-object-names", "--missing=print", *which)
+        listed = git_output(self.path, "rev-list", "--objects", "--no-object-names", "--missing=print", *which)
         return frozenset(line[1:] for line in listed.splitlines() if line.startswith("?"))
 
     def _tree(self) -> Iterator[tuple[str, str, str]]:
         """Yield mode, digest and path of every file at HEAD."""
-        for line in _records(self.path, "ls-tree", "-r", "-z", "--full-tree", "HEAD"):
+        for line in git_records(self.path, "ls-tree", "-r", "-z", "--full-tree", "HEAD"):
             described, _, path = line.partition("\t")
             mode, _, digest = described.split()
             yield mode, digest, path
@@ -212,7 +212,7 @@ def _changes(repository: Path, *options: str) -> "Iterator[tuple[_Commit, str]]"
         *options,
     )
     commit, description = _Commit("", "", 0), ""
-    records = _records(repository, *log)
+    records = git_records(repository, *log)
     for record in records:
         if _COMMIT.fullmatch(record):
             # git writes a line end before the first change of a commit, unless the commit is a merge
@@ -361,7 +361,12 @@ def _succeeds(repository: Path, *arguments: str) -> bool:
     return process.returncode == 0
 
 
-def _output(repository: Path, *arguments: str) -> str:
+def git_output(repository: Path, *arguments: str) -> str:
+    """Return what git prints.
+
+    Raises:
+        DataError: git reports an error.
+    """
     process = _start(repository, *arguments)
     out, printed = process.communicate()
     if process.returncode:
@@ -369,7 +374,7 @@ def _output(repository: Path, *arguments: str) -> str:
     return out.decode("utf-8", "replace")
 
 
-def _records(repository: Path, *arguments: str) -> Iterator[str]:
+def git_records(repository: Path, *arguments: str) -> Iterator[str]:
     """Yield the output of git, cut at NUL bytes, as it comes; git ends when the reader stops reading.
 
     Raises:

@@ -1,0 +1,60 @@
+"""`assay.build_unseen`: unseen text for a benchmark."""
+
+from collections.abc import Sequence
+from datetime import date
+from pathlib import Path
+
+from assay.api.auditing import Texts, dataset_of
+from assay.errors import DataError
+from assay.studies import Period, UnseenRequest, UnseenSet, UnseenUnit, build_unseen_set
+
+
+def build_unseen(
+    corpora: str | Path | Sequence[str | Path],
+    *,
+    like: Texts | None = None,
+    after: date | str | None = None,
+    before: date | str | None = None,
+    released: date | str | None = None,
+    unit: UnseenUnit = "function",
+    seed: int = 0,
+    out: Path | str | None = None,
+) -> UnseenSet:
+    """Build unseen text: functions or files that are new, in the form of a benchmark and matched to it.
+
+    Args:
+        corpora: git repositories, archives (wheels, sdists, zip, tar) and folders.
+        like: the benchmark whose form the texts get; None leaves them as they stand.
+        after: only texts of which no line existed before this day, by git or by `released`.
+        before: only texts that have not changed since before this day.
+        released: day on which corpora that are no git repositories were published.
+        unit: "function" or "file".
+        seed: of every random choice.
+        out: write JSON lines here, which `unseen=` of `assay.audit` reads.
+
+    Raises:
+        AssayError: bad input; one line says what was received and what was expected.
+    """
+    names = [str(name) for name in ([corpora] if isinstance(corpora, str | Path) else corpora)]
+    period = Period(day_named(after, "after"), day_named(before, "before"))
+    if period.after and period.before and period.after >= period.before:
+        raise DataError(f"after {period.after} and before {period.before}: no day is both")
+    request = UnseenRequest(unit, period, day_named(released, "released"), seed=seed)
+    result = build_unseen_set(names, request, None if like is None else dataset_of(like))
+    if out is not None:
+        result.save(Path(out))
+    return result
+
+
+def day_named(value: date | str | None, option: str) -> date | None:
+    """Return a day.
+
+    Raises:
+        DataError: the text is no day of the calendar.
+    """
+    if value is None or isinstance(value, date):
+        return value
+    try:
+        return date.fromisoformat(value)
+    except ValueError:
+        raise DataError(f"{option} {value!r}: expected a day as YYYY-MM-DD") from None

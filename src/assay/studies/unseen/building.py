@@ -1,0 +1,213 @@
+"""Unseen text for a benchmark: candidates, without near-duplicates, matched to the benchmark by a blind classifier."""
+
+import json
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+
+import numpy as np
+
+from assay.datasets import Dataset
+from assay.errors import DataError
+from assay.evaluation import (
+    ADVISED_UNSEEN,
+    SEPARATING_AUROC,
+    BlindBaseline,
+    ShingleIndex,
+    blind_baseline,
+    blind_scores,
+    matched,
+)
+from assay.files import write_text
+from assay.studies.unseen.candidates import UnseenRequest, candidates
+from assay.studies.unseen.form import forms_of
+from assay.types import Sample
+
+NEAR = 0.5
+"""Share of the smaller text's 5-grams from which a candidate counts as a copy of a benchmark's text."""
+
+REPEATED = 0.8
+"""The same among candidates, of which the first is kept."""
+
+MOST_CANDIDATES = 4_000
+"""Candidates that are compared with the benchmark; of more, as many are drawn at random."""
+
+ROUNDS = 5
+"""Candidates for each sample of the benchmark at most."""
+
+PASSES = 3
+"""Fits of the classifier: each on what the one before left."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class UnseenSet:
+    """Unseen text, and how it came about.
+
+    Attributes:
+        samples: the texts; group is the repository, metadata hold date, last_change, path and licence.
+        like: name of the benchmark that they are matched to; None without one.
+        benchmark: number of its samples.
+        counts: files and texts that were read, and texts that were left out by reason.
+        before: the blind baseline of benchmark against candidates; None without a benchmark.
+        after: the same against the matched texts.
+        dated: how the texts are dated, in words; empty where no day was asked for.
+    """
+
+    samples: tuple[Sample, ...]
+    like: str | None
+    benchmark: int
+    counts: Mapping[str, int]
+    before: BlindBaseline | None = None
+    after: BlindBaseline | None = None
+    dated: str = ""
+
+    @property
+    def groups(self) -> int:
+        """Number of repositories."""
+        return len({sample.group for sample in self.samples})
+
+    def save(self, path: Path) -> None:
+        """Write JSON lines that `--unseen` reads without options.
+
+        Raises:
+            DataError: the file cannot be written.
+        """
+        rows = (
+            {"id": s.id, "text": s.text, "group": s.group, "language": s.language, **s.metadata} for s in self.samples
+        )
+        write_text(path, "".join(json.dumps(row, ensure_ascii=True) + "\n" for row in rows))
+
+    def summary(self) -> dict[str, object]:
+        """Return counts, groups, and the success of the match, for JSON."""
+        return {
+            "texts": len(self.samples),
+            "groups": self.groups,
+            "like": self.like,
+            "benchmark_samples": self.benchmark,
+            "counts": dict(self.counts),
+            "blind_auroc_before": _auroc(self.before),
+            "blind_auroc_after": _auroc(self.after),
+            "apart_after": None if self.after is None or self.after.ranking is None else apart(self.after),
+            "dated": self.dated,
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class _Pool:
+    """A benchmark and candidates for it."""
+
+    benchmark: Sequence[Sample]
+    offered: Sequence[Sample] = field(default=())
+
+    @property
+    def texts(self) -> list[str]:
+        return [sample.text for sample in (*self.benchmark, *self.offered)]
+
+    @property
+    def positive(self) -> list[bool]:
+        return [True] * len(self.benchmark) + [False] * len(self.offered)
+
+    @property
+    def groups(self) -> list[str]:
+        return [sample.group or sample.id for sample in (*self.benchmark, *self.offered)]
+
+    def baseline(self, seed: int) -> BlindBaseline:
+        """Return what the texts alone tell benchmark and candidates apart by."""
+        return blind_baseline(self.texts, self.positive, self.groups, seed=seed)
+
+    def matched(self, seed: int) -> "_Pool":
+        """Return the pool with those candidates that the blind classifiers take for texts of the benchmark."""
+        scores = blind_scores(self.texts, self.positive, self.groups, seed=seed)
+        if isinstance(scores, str):
+            return self
+        odds = np.column_stack(list(scores.values()))
+        n = len(self.benchmark)
+        chosen = matched(odds[:n], odds[n:], rounds=ROUNDS, seed=seed)
+        return replace(self, offered=tuple(self.offered[index] for index in chosen))
+
+
+def build_unseen_set(corpora: Sequence[str], request: UnseenRequest, like: Dataset | None = None) -> UnseenSet:
+    """Return unseen text from corpora, in the form of a benchmark and matched to it.
+
+    Args:
+        corpora: repositories, archives and folders.
+        request: which texts; its forms are taken from `like`.
+        like: the benchmark; None leaves texts as they are, and matches nothing.
+
+    Raises:
+        DataError: a corpus cannot be read or dated, the benchmark holds no functions, or no text is left.
+    """
+    counts: Counter[str] = Counter()
+    if like is not None:
+        forms = forms_of(like.samples)
+        if not forms and request.unit == "function":
+            raise DataError(
+                f"{like.name}: fewer than half of its texts hold a function, so functions cannot have its form: "
+                "expected --unit file, or another --part"
+            )
+        request = replace(request, forms=forms or None)
+    offered = _distinct(list(candidates(corpora, request, counts)), like, request.seed, counts)
+    if not offered:
+        raise DataError(f"{', '.join(corpora)}: no {request.unit} left: {_listed(counts)}")
+    dated = _dating(request)
+    if like is None:
+        return UnseenSet(tuple(offered), None, 0, dict(counts), dated=dated)
+    pool = _Pool(_of_one_language(like.samples, offered), tuple(offered))
+    before = pool.baseline(request.seed)
+    best, after = pool, before
+    for _ in range(PASSES):
+        if not apart(after):
+            break
+        narrower = best.matched(request.seed)
+        if len(narrower.offered) == len(best.offered) or len(narrower.offered) < min(ADVISED_UNSEEN, len(offered)):
+            break
+        best, after = narrower, narrower.baseline(request.seed)
+    counts["not matched"] = len(offered) - len(best.offered)
+    return UnseenSet(tuple(best.offered), like.name, len(like), dict(counts), before, after, dated)
+
+
+def _distinct(offered: list[Sample], like: Dataset | None, seed: int, counts: Counter[str]) -> list[Sample]:
+    """Return candidates without copies of the benchmark's texts and of each other, at most `MOST_CANDIDATES`."""
+    if len(offered) > MOST_CANDIDATES:
+        drawn = np.random.default_rng(seed).choice(len(offered), MOST_CANDIDATES, replace=False)
+        counts["not drawn"] = len(offered) - MOST_CANDIDATES
+        offered = [offered[index] for index in sorted(drawn)]
+    index = ShingleIndex([sample.text for sample in offered])
+    copied = index.near_any([] if like is None else [sample.text for sample in like.samples], NEAR)
+    first = index.first_of_each_kind(REPEATED)
+    if like is not None:
+        counts["near-duplicates of the benchmark"] = int(copied.sum())
+    counts["repeated"] = int((~first & ~copied).sum())
+    return [sample for sample, keep in zip(offered, first & ~copied, strict=True) if keep]
+
+
+def _of_one_language(samples: Sequence[Sample], offered: Sequence[Sample]) -> tuple[Sample, ...]:
+    """Return the benchmark's samples in the languages of the candidates: others would be told apart at once."""
+    languages = {sample.language for sample in offered}
+    return tuple(sample for sample in samples if (sample.language or "python") in languages)
+
+
+def _dating(request: UnseenRequest) -> str:
+    period = request.period
+    days = [f"not before {period.after}"] if period.after else []
+    days += [f"before {period.before}"] if period.before else []
+    return " and ".join(days)
+
+
+def apart(baseline: BlindBaseline) -> bool:
+    """Return True if the texts alone tell the two sets apart better than `SEPARATING_AUROC`, as far as one can see."""
+    return baseline.ranking is not None and baseline.ranking.auroc.value >= SEPARATING_AUROC
+
+
+def _auroc(baseline: BlindBaseline | None) -> dict[str, object] | None:
+    if baseline is None:
+        return None
+    if baseline.ranking is None:
+        return {"value": None, "reason": baseline.reason}
+    area = baseline.ranking.auroc
+    return {"value": area.value, "low": area.low, "high": area.high, "kind": baseline.kind}
+
+
+def _listed(counts: Mapping[str, int]) -> str:
+    return ", ".join(f"{name} {number:,}" for name, number in counts.items() if number) or "nothing was read"

@@ -1,0 +1,69 @@
+"""The report of unseen text: how many texts, why others were left out, and how well they match the benchmark."""
+
+from assay.evaluation import GROUPS_FOR_INTERVAL, BlindBaseline
+from assay.reports import Column, Missing, Report, Row, Table, area_with_interval, number_of
+from assay.studies.unseen.building import UnseenSet, apart
+
+STILL_APART = (
+    "The texts alone still tell benchmark and unseen text apart, so an audit may give no verdict. Further repositories "
+    "of the same kind help; or compare within the benchmark: --variants 10, --reference BASE."
+)
+
+
+def describe_unseen(unseen: UnseenSet, path: str = "") -> Report:
+    """Return the report of a set of unseen text.
+
+    Args:
+        unseen: the set.
+        path: file that holds it; "" for none.
+    """
+    repositories = "1 repository" if unseen.groups == 1 else f"{unseen.groups:,} repositories"
+    described = f"{number_of(len(unseen.samples), 'text')} of {repositories}"
+    statement = f"{described}{f', {unseen.dated}' if unseen.dated else ''}{f', are in {path}' if path else ''}."
+    details = []
+    if unseen.after is not None and apart(unseen.after):
+        details.append(STILL_APART)
+    elif unseen.after is not None and unseen.after.ranking is not None:
+        details.append(f"The texts alone hardly tell them from {unseen.like}.")
+    if unseen.groups < GROUPS_FOR_INTERVAL:
+        details.append(f"Below {GROUPS_FOR_INTERVAL} repositories, an audit prints no interval. Give more.")
+    if not unseen.dated:
+        details.append("Without --after nothing shows that a model has not seen these texts.")
+    tables = [_count_table(unseen)]
+    if unseen.before is not None and unseen.after is not None:
+        tables.insert(0, _match_table(unseen, unseen.before, unseen.after))
+    return Report(
+        title="Unseen text" if unseen.like is None else f"Unseen text in the form of {unseen.like}",
+        statement=statement,
+        details=tuple(details),
+        tables=tuple(tables),
+        data=unseen.summary(),
+        kind="unseen text",
+    )
+
+
+def _match_table(unseen: UnseenSet, before: BlindBaseline, after: BlindBaseline) -> Table:
+    left = unseen.counts.get("not matched", 0)
+    rows = [("before matching", len(unseen.samples) + left, before), ("after matching", len(unseen.samples), after)]
+    return Table(
+        name="match",
+        title=f"How well the texts match the {number_of(unseen.benchmark, 'sample')} of {unseen.like}",
+        columns=(Column(""), Column("texts", "count"), Column("blind AUROC")),
+        rows=tuple(Row((name, count, _area(baseline))) for name, count, baseline in rows),
+        caption=("The AUROC of a classifier that sees the texts alone; .5 means that it tells nothing apart.",),
+    )
+
+
+def _area(baseline: BlindBaseline) -> str | Missing:
+    if baseline.ranking is None:
+        return Missing(baseline.reason or "not measured")
+    return area_with_interval(baseline.ranking.auroc)
+
+
+def _count_table(unseen: UnseenSet) -> Table:
+    return Table(
+        name="counts",
+        title="What was read, and what was left out",
+        columns=(Column(""), Column("number", "count")),
+        rows=tuple(Row((name, number)) for name, number in unseen.counts.items() if number),
+    )

@@ -77,7 +77,7 @@ class BenchmarkInfo:
         if self.unseen == "passages":
             return "passages of the same kind that were published after the model; give them as --unseen FILE"
         unit = " --unit file" if self.unseen == "files" else ""
-        return f"assay unseen build REPOSITORY… --like {self.name} --data FILE{unit} --after RELEASE-OF-THE-MODEL -o new.jsonl"
+        return f"assay unseen build REPOSITORY… --like {self.name} --data FILE{unit} --after DATE -o new.jsonl"
 
 
 _CODE_PARTS = {"full": "prompt and solution", "prompt": "the prompt alone", "solution": "the solution alone"}

@@ -88,7 +88,7 @@ class UnseenSet:
             "counts": dict(self.counts),
             "blind_auroc_before": _auroc(self.before),
             "blind_auroc_after": _auroc(self.after),
-            "apart_after": None if self.after is None or self.after.ranking is None else apart(self.after),
+            "apart_after": None if self.after is None or self.after.ranking is None else tells_apart(self.after),
             "dated": self.dated,
         }
 
@@ -157,7 +157,7 @@ def build_unseen_set(corpora: Sequence[str], request: UnseenRequest, like: Datas
     before = pool.baseline(request.seed)
     best, after = pool, before
     for _ in range(PASSES):
-        if not apart(after):
+        if not tells_apart(after):
             break
         narrower = best.matched(request.seed)
         if len(narrower.offered) == len(best.offered) or len(narrower.offered) < min(ADVISED_UNSEEN, len(offered)):
@@ -195,7 +195,7 @@ def _dating(request: UnseenRequest) -> str:
     return " and ".join(days)
 
 
-def apart(baseline: BlindBaseline) -> bool:
+def tells_apart(baseline: BlindBaseline) -> bool:
     """Return True if the texts alone tell the two sets apart better than `SEPARATING_AUROC`, as far as one can see."""
     return baseline.ranking is not None and baseline.ranking.auroc.value >= SEPARATING_AUROC
 

@@ -2,7 +2,7 @@
 
 from assay.evaluation import GROUPS_FOR_INTERVAL, BlindBaseline
 from assay.reports import Column, Missing, Report, Row, Table, area_with_interval, number_of
-from assay.studies.unseen.building import UnseenSet, apart
+from assay.studies.unseen.building import UnseenSet, tells_apart
 
 STILL_APART = (
     "The texts alone still tell benchmark and unseen text apart, so an audit may give no verdict. Further repositories "
@@ -21,7 +21,7 @@ def describe_unseen(unseen: UnseenSet, path: str = "") -> Report:
     described = f"{number_of(len(unseen.samples), 'text')} of {repositories}"
     statement = f"{described}{f', {unseen.dated}' if unseen.dated else ''}{f', are in {path}' if path else ''}."
     details = []
-    if unseen.after is not None and apart(unseen.after):
+    if unseen.after is not None and tells_apart(unseen.after):
         details.append(STILL_APART)
     elif unseen.after is not None and unseen.after.ranking is not None:
         details.append(f"The texts alone hardly tell them from {unseen.like}.")

@@ -1,6 +1,7 @@
 """assay: was this benchmark in the model's training data, and where does this code come from?
 
     audit(model, benchmark, unseen=…)        was the benchmark in the training data?
+    judge_dataset(model, benchmark, unseen=…)   the same question for the benchmark as a whole
     score(model, texts, "loss,min_k")     the values of scores, one row per sample
     calibrate(model, unseen)                 scores of known-unseen text, for later audits
     trace(text, "code.index")                the sources of a piece of code

@@ -2,6 +2,7 @@ from ._version import __version__ as __version__
 from .api.auditing import audit as audit
 from .api.auditing import calibrate as calibrate
 from .api.auditing import score as score
+from .api.judging import judge_dataset as judge_dataset
 from .api.loading import load as load
 from .api.opening import Opener as Opener
 from .api.scores import Scores as Scores
@@ -11,6 +12,7 @@ from .api.tracing import build_index as build_index
 from .api.tracing import open_index as open_index
 from .api.tracing import trace as trace
 from .api.unseen import build_unseen as build_unseen
+from .leakage.dataset_level.results import DatasetJudgement as DatasetJudgement
 from .leakage.results import Audit as Audit
 from .models.open import open_model as open_model
 from .models.settings import ModelSettings as ModelSettings

@@ -6,10 +6,10 @@ import torch
 from tiny_models import FAMILIES, TEXTS, byte_tokenizer, tiny
 
 from assay.errors import DataError, ModelError
+from assay.evaluation import MeanGradient, clearly_smaller
 from assay.models import ModelSettings, ModelStore, StatisticsCache, TransformersModel, measured
 from assay.models.loading import Checkpoint
-from assay.training import KERNEL_DIVERGENCE, TrainingSettings, TunedModel, clearly_smaller, mean_gradient
-from assay.training.gradients import MeanGradient, from_products
+from assay.training import KERNEL_DIVERGENCE, TrainingSettings, TunedModel, mean_gradient
 from assay.training.tuned_model import query_value_projections
 
 LONG = [text for text in TEXTS if text]
@@ -145,7 +145,7 @@ def test_the_mean_gradient_of_noise_is_zero_and_that_of_a_common_direction_is_no
     random = np.random.default_rng(0)
     noise = random.normal(size=(16, 200))
     shifted = noise + 1.0
-    free, common = from_products(noise @ noise.T), from_products(shifted @ shifted.T)
+    free, common = MeanGradient.from_products(noise @ noise.T), MeanGradient.from_products(shifted @ shifted.T)
     assert abs(free.squared) < 3 * free.error
     assert common.squared == pytest.approx(200, rel=0.1)
     assert clearly_smaller(free, common)

@@ -2,6 +2,7 @@ from .auditing import audit as audit
 from .auditing import calibrate as calibrate
 from .auditing import score as score
 from .auditing import scored as scored
+from .judging import judge_dataset as judge_dataset
 from .manifest import Stopwatch as Stopwatch
 from .manifest import manifest as manifest
 from .opening import Opener as Opener

@@ -58,7 +58,7 @@ class Opener:
             raise MissingCapability(
                 f"{name} only generates text: expected --access black, or a model with token probabilities"
             )
-        cache = self._open_cache()
+        cache = self.open_cache()
         return model if cache is None else cached_scorer(model, cache, on_problem=warn)
 
     def generator(self, name: str) -> Generator:
@@ -68,7 +68,7 @@ class Opener:
             ModelError: the model cannot be opened.
         """
         model: Generator = open_model(name, self.settings)
-        cache = self._open_cache()
+        cache = self.open_cache()
         if cache is None:
             return model
         return cached_generator(model, cache, digest=generator_digest(model), on_problem=warn)
@@ -120,7 +120,8 @@ class Opener:
             own = ModelSettings(device=self.settings.device, dtype=self.settings.dtype)
         return ModelRewriter(replace(self, settings=own).generator(engine), changes=changes)
 
-    def _open_cache(self) -> StatisticsCache | None:
+    def open_cache(self) -> StatisticsCache | None:
+        """Open the statistics cache; None where it is not used, or cannot be."""
         if not self.cache:
             return None
         try:

@@ -18,6 +18,7 @@ from assay.cli.calibrate_index import calibrate_index_command
 from assay.cli.common import forget_options, with_common_options
 from assay.cli.compare import compare_command
 from assay.cli.configuration import read_configuration
+from assay.cli.dataset import dataset_command
 from assay.cli.demo import demo_command
 from assay.cli.frequencies import frequencies_app
 from assay.cli.index import index_app
@@ -25,6 +26,7 @@ from assay.cli.refusals import choices, refusal
 from assay.cli.report import report_command
 from assay.cli.score import score_command
 from assay.cli.serve import serve_command
+from assay.cli.statement import statement_command
 from assay.cli.study import study_app
 from assay.cli.terminal import echo
 from assay.cli.testbed import testbed_app
@@ -56,10 +58,12 @@ app = typer.Typer(
 )
 app.command("demo")(demo_command)
 app.command("audit", rich_help_panel=LEAKAGE)(audit_command)
+app.command("dataset", rich_help_panel=LEAKAGE)(dataset_command)
 app.command("calibrate", rich_help_panel=LEAKAGE)(calibrate_command)
 app.command("score", rich_help_panel=LEAKAGE)(score_command)
 app.command("report", rich_help_panel=LEAKAGE)(report_command)
 app.command("compare", rich_help_panel=LEAKAGE)(compare_command)
+app.command("statement", rich_help_panel=LEAKAGE)(statement_command)
 app.add_typer(benchmarks_app, rich_help_panel=LEAKAGE)
 app.add_typer(frequencies_app, rich_help_panel=LEAKAGE)
 app.add_typer(unseen_app, rich_help_panel=LEAKAGE)

@@ -9,7 +9,7 @@ from assay.cli.options import AsJson
 
 
 def compare_command(
-    runs: Annotated[list[Path], typer.Argument(metavar="RUN …", help="Run folders that audit or demo wrote.")],
+    runs: Annotated[list[Path], typer.Argument(metavar="RUN …", help="Run folders that audit, demo or dataset wrote.")],
     *,
     figure: Annotated[
         Literal["flagged", "discoveries", "auroc", "coverage"],
@@ -25,8 +25,18 @@ def compare_command(
     **Example**: `assay compare runs/small-humaneval runs/large-humaneval --figure flagged`
     """
     from assay.cli.present import chosen_format, show
-    from assay.leakage import compare, describe_comparison, read_run
+    from assay.leakage import (
+        compare,
+        describe_comparison,
+        describe_judgements,
+        is_judgement,
+        read_judgement,
+        read_run,
+    )
 
     form = chosen_format(as_json=as_json)
+    if all(map(is_judgement, runs)):
+        show(describe_judgements({str(run): read_judgement(run)[0] for run in runs}), form)
+        return
     compared = compare({str(run): read_run(run)[0] for run in runs}, figure, score)
     show(describe_comparison(compared, figure), form)

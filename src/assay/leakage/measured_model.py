@@ -1,5 +1,6 @@
 """The audited model as dataset-level detectors use it: every text is run once, and fine-tuned once for all of them."""
 
+import time
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -7,7 +8,7 @@ from pathlib import Path
 import numpy as np
 
 from assay.errors import MissingCapability, Unscorable
-from assay.evaluation import displacement
+from assay.evaluation import MeanGradient, displacement
 from assay.models import (
     CachedEmbedder,
     JointPass,
@@ -27,7 +28,7 @@ from assay.scores import (
     requests,
 )
 from assay.scoring import Progress, plan, score_samples
-from assay.training import KERNEL_DIVERGENCE, TrainingProgress, TrainingSettings, TunedModel
+from assay.training import KERNEL_DIVERGENCE, TrainingProgress, TrainingSettings, TunedModel, mean_gradient
 from assay.types import Float32Array, Float64Array, LogProbScorer, Sample, TokenScorer, TokenStatistics
 
 PAPER_RATE = KERNEL_DIVERGENCE.rate
@@ -163,6 +164,28 @@ class MeasuredModel:
         texts = [sample.text for sample in samples]
         embedder = self.weights if self._cache is None else CachedEmbedder(self.weights, self._cache)
         return embedder.hidden_states(texts, layer=layer)
+
+    def mean_gradient(self, samples: Sequence[Sample]) -> MeanGradient:
+        """Return the mean gradient of a set of texts under the model as it is."""
+        texts = [sample.text for sample in samples]
+        return mean_gradient(self.weights, texts, KERNEL_DIVERGENCE, seed=self._options.seed)
+
+    def seconds_for(self, texts: Sequence[str]) -> float:
+        """Return the seconds that one pass over texts takes, without the cache."""
+        start = time.perf_counter()
+        for _ in self._model.completed(texts):
+            pass
+        return time.perf_counter() - start
+
+    @property
+    def probe_share(self) -> float:
+        """Part of the unseen text on which the learning rate will be searched; 0 where it is given."""
+        return 0.0 if self._rate is not None or not self.unseen else min(1.0, PROBE_TEXTS / len(self.unseen))
+
+    @property
+    def rate_used(self) -> float | None:
+        """Learning rate of the fine-tunings so far; None where there was none."""
+        return self._rate
 
     @property
     def rate(self) -> float:

@@ -7,6 +7,7 @@ annotation says float.
 import dataclasses
 import math
 from collections.abc import Mapping
+from enum import StrEnum
 from types import NoneType, UnionType
 from typing import Any, Literal, TypeVar, Union, get_args, get_origin, get_type_hints
 
@@ -73,6 +74,8 @@ def _decode(kind: Any, data: Any) -> Any:  # noqa: ANN401, C901, PLR0911  a tabl
         key, item = arguments
         entries = {_decode(key, name): _decode(item, value) for name, value in _expect(dict, data).items()}
         return entries if key is str else dict(sorted(entries.items()))  # as text, "16" stands before "2"
+    if isinstance(kind, type) and issubclass(kind, StrEnum):
+        return kind(data)
     if kind is float:
         return math.nan if data is None else float(data)
     if kind is int and isinstance(data, str):  # a mapping's key

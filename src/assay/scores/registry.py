@@ -214,16 +214,23 @@ def dataset_requests(specs: str) -> tuple[DatasetRequest, ...]:
     """Read a comma-separated list of dataset-level detectors: `kds:gamma=1.0,fsd:min_k,mean:min_k:k=0.1`.
 
     A setting without `=` is the first parameter. A detector that reads a sample-level score passes on to the score
-    the settings that are not its own.
+    the settings that are not its own. `all` stands for every detector, `default` for those that need no fine-tuning.
 
     Raises:
         ScoreError: no such detector, score or parameter, or nothing is asked for.
     """
-    names = [part.strip() for part in specs.split(",") if part.strip()]
     detectors = detectors_of(DatasetDetector)
+    lists = {"all": tuple(detectors), "default": default_methods()}
+    parts = [part.strip() for part in specs.split(",") if part.strip()]
+    names = [name for part in parts for name in lists.get(part, (part,))]
     if not names:
         raise ScoreError(f"no method was asked for; expected one or more of {', '.join(detectors)}")
     return tuple({name: _dataset_request(name, detectors) for name in names}.values())
+
+
+def default_methods() -> tuple[str, ...]:
+    """Return the dataset-level detectors that are run where the user names none, as requests."""
+    return tuple(name for name, detector in detectors_of(DatasetDetector).items() if "default" in detector.flags)
 
 
 def _dataset_request(spec: str, detectors: Mapping[str, DatasetDetector]) -> DatasetRequest:

@@ -11,6 +11,7 @@ from .describing import LIVE_FOLDER as LIVE_FOLDER
 from .describing import describe_evaluation as describe_evaluation
 from .describing import describe_run as describe_run
 from .detectors import writing_detectors as writing_detectors
+from .doses import known_dose_functions as known_dose_functions
 from .evaluate import SCORES as SCORES
 from .evaluate import STATISTICS as STATISTICS
 from .evaluate import open_checkpoint as open_checkpoint
@@ -42,6 +43,8 @@ from .running import train_in as train_in
 from .running import trained as trained
 from .sketch import TrainedTexts as TrainedTexts
 from .sketch import trained_texts as trained_texts
+from .sources import fresh_functions as fresh_functions
+from .sources import never_seen_functions as never_seen_functions
 from .stored_scores import current_scores as current_scores
 from .stored_scores import read_scores as read_scores
 from .stored_scores import write_scores as write_scores

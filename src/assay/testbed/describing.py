@@ -7,7 +7,7 @@ from pathlib import Path
 from types import MappingProxyType
 
 from assay.evaluation import Estimate
-from assay.leakage import describe, read_run
+from assay.leakage import describe, describe_judgement, is_judgement, read_judgement, read_run
 from assay.reports import MOST_SERIES, Axes, Fact, Figure, Report, Series, area_with_interval, line_chart, listed
 from assay.scores import flagged
 from assay.testbed.evaluation_file import EVALUATION, content_of, read_evaluation
@@ -62,6 +62,8 @@ def describe_run(folder: Path) -> Report:
     Raises:
         DataError: the folder cannot be read.
     """
+    if is_judgement(folder):
+        return describe_judgement(*read_judgement(folder))
     audit, manifest = read_run(folder)
     report = describe(audit, manifest)
     if not (folder / LIVE_FOLDER / EVALUATION).exists():

@@ -3,8 +3,6 @@ from .finetuning import TRAIN as TRAIN
 from .finetuning import Task as Task
 from .finetuning import checkpoint_folder as checkpoint_folder
 from .finetuning import finetune as finetune
-from .gradients import MeanGradient as MeanGradient
-from .gradients import clearly_smaller as clearly_smaller
 from .gradients import mean_gradient as mean_gradient
 from .loop import Batches as Batches
 from .loop import Training as Training

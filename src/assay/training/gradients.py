@@ -6,46 +6,23 @@ divergence inverts. The gradient is that of the LoRA weights at their start, by 
 of different folds estimates the squared norm without the bias that noise adds to it.
 """
 
-import math
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
-import numpy as np
 import torch
-from scipy.special import ndtr
 
 from assay.errors import DataError
+from assay.evaluation import MeanGradient
 from assay.models import TransformersModel, quiet
 from assay.training.causal import CausalGradient
 from assay.training.loop import Batches
 from assay.training.processes import Processes
 from assay.training.settings import TrainingSettings
 from assay.training.tuned_model import query_value_projections, texts_as_rows, with_lora
-from assay.types import Float64Array
 
 FOLDS = 32
 """Folds of texts: enough for a standard error, few enough to hold a gradient of each."""
 FEWEST_FOLDS = 4
-
-
-@dataclass(frozen=True, slots=True)
-class MeanGradient:
-    """Squared norm of the mean gradient of a set of texts.
-
-    Attributes:
-        squared: without the bias of noise; can be below 0 where the mean gradient is 0.
-        error: standard error, by leaving out each fold.
-        folds: of the texts.
-    """
-
-    squared: float
-    error: float
-    folds: int
-
-    @property
-    def norm(self) -> float:
-        """Norm of the mean gradient, 0 where the square is below 0."""
-        return math.sqrt(max(0.0, self.squared))
 
 
 def mean_gradient(
@@ -91,23 +68,4 @@ def mean_gradient(
             tuned.unload()
         inner.config.use_cache = use_cache
     matrix = torch.stack(vectors).double()
-    return from_products((matrix @ matrix.T).numpy())
-
-
-def from_products(products: Float64Array) -> MeanGradient:
-    """Return the mean gradient from the products of the gradients of all pairs of folds, [folds, folds]."""
-    count = len(products)
-    own = np.diag(products)
-    total, across = float(products.sum() - own.sum()), products.sum(axis=1) - own
-    squared = total / (count * (count - 1))
-    without = (total - 2 * across) / ((count - 1) * (count - 2))
-    error = math.sqrt((count - 1) / count * float(((without - without.mean()) ** 2).sum()))
-    return MeanGradient(squared, error, count)
-
-
-def clearly_smaller(own: MeanGradient, unseen: MeanGradient, *, level: float = 0.05) -> bool:
-    """Return True if the mean gradient of a set is smaller than that of unseen text, by a one-sided test."""
-    error = math.hypot(own.error, unseen.error)
-    if error == 0:
-        return own.squared < unseen.squared
-    return bool(ndtr((own.squared - unseen.squared) / error) < level)
+    return MeanGradient.from_products((matrix @ matrix.T).numpy())

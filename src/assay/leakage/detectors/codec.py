@@ -23,6 +23,7 @@ def work(*, shots: int) -> tuple[Work, ...]:
     formula="share of samples with mean log p(x | c) < mean log p(x), c being other samples of the benchmark",
     reference="Zawalski et al. 2025, arXiv 2510.27055; the number of samples in front is ours",
     access="gray",
+    flags={"default"},
     work=work,
 )
 def lowered_by_context(inputs: DatasetInputs, *, shots: int = 1) -> DatasetScore:
@@ -33,8 +34,8 @@ def lowered_by_context(inputs: DatasetInputs, *, shots: int = 1) -> DatasetScore
     """
     if shots < 1:
         raise ScoreError(f"codec: {shots} samples in front, expected at least 1")
-    own = changes(inputs, inputs.samples, shots)
-    unseen = changes(inputs, inputs.unseen, shots) if len(inputs.unseen) > shots else np.empty(0)
+    own, unseen = (context_changes(inputs, side, shots) for side in (inputs.samples, inputs.unseen))
+    own, unseen = own[~np.isnan(own)], unseen[~np.isnan(unseen)]
     if not len(own):
         return DatasetScore(value=np.nan, reason="no sample has two tokens beside its context")
     return DatasetScore(
@@ -45,10 +46,10 @@ def lowered_by_context(inputs: DatasetInputs, *, shots: int = 1) -> DatasetScore
     )
 
 
-def changes(inputs: DatasetInputs, samples: Sequence[Sample], shots: int) -> Float64Array:
-    """Return mean log p(x | c) - mean log p(x) of the samples for which it can be computed."""
+def context_changes(inputs: DatasetInputs, samples: Sequence[Sample], shots: int) -> Float64Array:
+    """Return mean log p(x | c) - mean log p(x), float64 [samples]; NaN where it cannot be computed."""
     if len(samples) <= shots:
-        return np.empty(0)
+        return np.full(len(samples), np.nan)
     random = np.random.default_rng([inputs.seed, shots])
     fronts = []
     for place in range(len(samples)):
@@ -61,7 +62,7 @@ def changes(inputs: DatasetInputs, samples: Sequence[Sample], shots: int) -> Flo
         change(plain, after, len(front), inputs.model.context)
         for plain, after, front in zip(alone, joined, fronts, strict=True)
     ]
-    return np.array([value for value in values if value is not None])
+    return np.array([np.nan if value is None else value for value in values])
 
 
 def change(alone: TokenStatistics, joined: TokenStatistics, start: int, context: int | None) -> float | None:

@@ -26,6 +26,7 @@ def work() -> tuple[Work, ...]:
     formula="p-value of a one-sided t-test of w · (s_1 … s_k), benchmark against unseen text; w is learned on one half",
     reference="Maini et al. 2024, arXiv 2406.06443; the features are the scores of one pass",
     access="gray",
+    flags={"default"},
     work=work,
 )
 def dataset_inference(inputs: DatasetInputs) -> DatasetScore:

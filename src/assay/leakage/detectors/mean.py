@@ -18,6 +18,7 @@ def work(**_: object) -> tuple[Work, ...]:
     formula="mean over the samples that have a value; p-value by Welch's t-test against the unseen text",
     reference="Choi et al. 2025, appendix A.2 (perplexity, zlib, Min-K %, Min-K %++ as scores of a data set)",
     access="gray",
+    flags={"default"},
     work=work,
 )
 def mean_score(inputs: DatasetInputs, *, score: str = "loss") -> DatasetScore:

@@ -25,7 +25,7 @@ def work(**_: object) -> tuple[Work, ...]:
     formula="(mean rank in the benchmark - mean rank in the unseen text) / its standard error by group",
     reference="Janssen 1997; Chung and Romano 2013 (studentised permutation test), groups permuted as wholes",
     access="gray",
-    flags={"verdict"},
+    flags={"verdict", "default"},
     work=work,
 )
 def whole_benchmark(inputs: DatasetInputs, *, score: str = headline_score("gray").name) -> DatasetScore:

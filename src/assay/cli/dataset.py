@@ -1,0 +1,121 @@
+"""`assay dataset`: one model, one benchmark, a verdict on the benchmark as a whole."""
+
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from assay.cli.audit import slug
+from assay.cli.groups import grouped
+from assay.cli.options import OUTPUT, SCORES, AsJson, DataOptions, ModelName, ModelOptions
+
+if TYPE_CHECKING:
+    from assay.leakage import JudgingPreview
+
+NO_CONTROL = "none"
+
+
+@grouped
+def dataset_command(
+    model: ModelName,
+    benchmark: Annotated[
+        str, typer.Argument(metavar="BENCHMARK", help="A name of `assay benchmarks list`, or a file or folder.")
+    ],
+    *,
+    methods: Annotated[
+        str,
+        typer.Option(
+            metavar="a,b:k=v,…",
+            help="Methods, parameters behind colons: kds, fsd:SCORE, srct, mean:SCORE, codec, di, permutation_test. "
+            "`default` needs no fine-tuning, `all` is every method.",
+            rich_help_panel=SCORES,
+        ),
+    ] = "default",
+    unseen: Annotated[
+        str | None,
+        typer.Option(
+            metavar="DATA",
+            help="Text of the same kind that the model has certainly not seen. Without it there is no verdict.",
+            rich_help_panel=SCORES,
+        ),
+    ] = None,
+    unseen_text: Annotated[
+        str | None, typer.Option(metavar="COLUMN", help="Column of texts in --unseen.", rich_help_panel=SCORES)
+    ] = None,
+    unseen_group: Annotated[
+        str | None, typer.Option(metavar="COLUMN", help="Column of groups in --unseen.", rich_help_panel=SCORES)
+    ] = None,
+    score: Annotated[
+        str | None,
+        typer.Option(metavar="SCORE", help="Score of the verdict, if not the declared one.", rich_help_panel=SCORES),
+    ] = None,
+    control: Annotated[
+        str,
+        typer.Option(
+            metavar="MODEL|none",
+            help="Negative control: a model that certainly saw neither the benchmark nor the unseen text.",
+            rich_help_panel=SCORES,
+        ),
+    ] = "builtin:small",
+    rate: Annotated[
+        float | None,
+        typer.Option(
+            metavar="NUMBER",
+            help="Learning rate of a fine-tuning. Default: the rate at which embeddings of the unseen text change "
+            "by a thousandth.",
+            rich_help_panel=SCORES,
+        ),
+    ] = None,
+    allow_confounded: Annotated[
+        bool,
+        typer.Option(
+            "--allow-confounded", help="Decide although the texts that are compared may differ.", rich_help_panel=SCORES
+        ),
+    ] = False,
+    seed: Annotated[int, typer.Option(help="Seed of every random draw.", rich_help_panel=SCORES)] = 0,
+    out: Annotated[
+        Path | None,
+        typer.Option(metavar="DIR", help="Run folder (assay-runs/MODEL-BENCHMARK-dataset).", rich_help_panel=OUTPUT),
+    ] = None,
+    as_json: AsJson = False,
+    data: DataOptions,
+    model_options: ModelOptions,
+) -> None:
+    """Judge whether a benchmark as a whole was in the training data: contaminated, no evidence, or cannot tell.
+
+    Before the run it prints the cost and the smallest share that it can reveal; afterwards the share that looks trained
+    on with its interval, an upper bound, and the methods side by side. Killed and started again, it continues.
+
+    **Example**: `assay dataset builtin:small humaneval --data HumanEval.jsonl.gz --unseen fresh_functions.jsonl`
+    """
+    from assay import judge_dataset, load
+    from assay.cli.present import PAGE, chosen_format, show
+
+    form = chosen_format(as_json=as_json)
+    folder = out or Path("assay-runs") / f"{slug(model)}-{slug(benchmark)}-dataset"
+    result = judge_dataset(
+        model,
+        partial(data.load, benchmark),
+        unseen=unseen and partial(load, unseen, text=unseen_text, group=unseen_group),
+        methods=methods,
+        score=score,
+        control=None if control == NO_CONTROL else control,
+        rate=rate,
+        seed=seed,
+        allow_confounded=allow_confounded,
+        settings=model_options.settings(),
+        cache=not model_options.no_cache,
+        before=announce,
+        out=folder,
+    )
+    show(result.describe(), form, folder / PAGE)
+
+
+def announce(expected: "JudgingPreview") -> None:
+    """Print cost and power before the run."""
+    from assay.cli.terminal import echo
+    from assay.leakage import cost_sentence, power_sentences
+
+    for sentence in (f"Cost: {cost_sentence(expected)}", *power_sentences(expected)):
+        echo(f"assay: {sentence}", err=True)

@@ -1,0 +1,26 @@
+"""`assay statement`: a contamination statement from finished runs."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from assay.cli.options import AsJson
+
+
+def statement_command(
+    runs: Annotated[list[Path], typer.Argument(metavar="RUN …", help="Run folders that `assay dataset` wrote.")],
+    *,
+    as_json: AsJson = False,
+) -> None:
+    """Write a contamination statement for a paper, a model card or a leaderboard; no model is run.
+
+    It states the verdict, the share with its interval and the upper bound, and it can say that nobody can tell.
+
+    **Example**: `assay statement assay-runs/small-humaneval-dataset --format markdown`
+    """
+    from assay.cli.present import chosen_format, show
+    from assay.leakage import describe_statement, read_judgement
+
+    form = chosen_format(as_json=as_json)
+    show(describe_statement([read_judgement(run) for run in runs]), form)

@@ -1,0 +1,1 @@
+"""Verdicts on whole benchmarks: methods, contaminated share, conditions, report and statement."""

@@ -1,0 +1,206 @@
+"""A judgement of a whole benchmark as a report."""
+
+import math
+from collections.abc import Mapping
+from types import MappingProxyType
+
+from assay.leakage.dataset_level.results import BOUND_AT, DatasetJudgement, JudgingPreview, MethodResult
+from assay.reports import (
+    Column,
+    Fact,
+    Method,
+    Missing,
+    Report,
+    Row,
+    Table,
+    area_with_interval,
+    encode,
+    four_digits,
+    number_of,
+    percent,
+    percent_interval,
+)
+from assay.scores import DETECTORS
+from assay.types import Verdict
+
+SPILLOVER = (
+    "Where a part of a benchmark was trained on, its other part looks more familiar too, because the model learns the "
+    "form of the benchmark. The share is therefore too high rather than too low, and says nothing of single texts."
+)
+COMPARES = "Scores of one method compare between benchmarks only at equal numbers of samples and for one model."
+
+
+def describe_judgement(judgement: DatasetJudgement, manifest: Mapping[str, object] = MappingProxyType({})) -> Report:
+    """Return the report of a judgement.
+
+    Args:
+        judgement: what was measured and decided.
+        manifest: how, as the run folder stores it.
+    """
+    decision = judgement.decision
+    reason = f" ({decision.reason.value})" if decision.reason else ""
+    return Report(
+        title=f"Was {judgement.benchmark} in the training data of {judgement.model}?",
+        statement=f"Verdict: {decision.verdict.value}{reason}. {decision.explanation}",
+        tables=(method_table(judgement), *condition_tables(judgement)),
+        notes=(*judgement.notes, *gate_notes(judgement)),
+        data={"schema": 1, **encode(judgement)},
+        kind="dataset report",
+        details=details(judgement),
+        facts=judgement_facts(judgement),
+        methods=tuple(method_of(result) for result in judgement.methods),
+        manifest=manifest,
+    )
+
+
+def details(judgement: DatasetJudgement) -> tuple[str, ...]:
+    """Return the bound, what the share means, and what the run could have revealed."""
+    sentences = []
+    bound = judgement.upper_bound()
+    if bound is not None:
+        sentences.append(f"{bound_sentence(bound)} Both are measured by {judgement.score}.")
+    if judgement.decision.verdict is Verdict.CONTAMINATED:
+        sentences.append(SPILLOVER)
+    return (*sentences, *power_sentences(judgement.preview))
+
+
+def bound_sentence(bound: float) -> str:
+    """Return the upper bound in words."""
+    if bound >= 1:
+        return f"All of the texts may have been seen {BOUND_AT} times or more (95 % bound)."
+    return f"At most {percent(bound)} of the texts were seen {BOUND_AT} times or more (95 % bound)."
+
+
+def power_sentences(expected: JudgingPreview) -> tuple[str, ...]:
+    """Return the smallest shares that the run can reveal, in words."""
+    if not expected.detectable:
+        return ()
+    shown = ", ".join(
+        f"{percent(share) if share <= 1 else 'none'} if seen {'once' if times == 1 else f'{times} times'}"
+        for times, share in expected.detectable.items()
+    )
+    return (f"Smallest share that this run reveals with 80 % power: {shown} (effect sizes of `builtin:small`).",)
+
+
+def cost_sentence(expected: JudgingPreview) -> str:
+    """Return the cost of a run in words."""
+    cost = expected.cost
+    hours = cost.hours
+    length = number_of(round(hours, 1), "hour") if hours >= 1 else number_of(max(1, round(60 * hours)), "minute")
+    passes = sum(cost.passes.values())
+    return f"{passes:g} passes, {round(cost.texts):,} over single texts (a training step counts 3), about {length}."
+
+
+def judgement_facts(judgement: DatasetJudgement) -> tuple[Fact, ...]:
+    """Return the main figures."""
+    entries = [Fact("Verdict", judgement.decision.verdict.value)]
+    if judgement.share is not None:
+        share = judgement.share.estimate
+        note = (
+            f"{percent(share.level)} interval {percent_interval(share)}" if share.has_interval else share.reason or ""
+        )
+        entries.append(Fact("Share that looks trained on", percent(share.value), note))
+    bound = judgement.upper_bound()
+    if bound is not None:
+        entries.append(Fact(f"Seen {BOUND_AT} times or more, at most", percent(bound), "95 % bound"))
+    if judgement.flagged is not None:
+        rate = judgement.flagged.rate
+        entries.append(
+            Fact(
+                "Samples flagged",
+                percent(rate.value),
+                f"{percent_interval(rate)}; chance {percent(judgement.flagged.chance)}",
+            )
+        )
+    agreeing = [result.score.called for result in judgement.methods if result.score.called is not None]
+    if agreeing:
+        entries.append(
+            Fact(
+                "Methods that call it contaminated",
+                f"{sum(agreeing)} of {len(agreeing)}",
+                "by their authors' own rules",
+            )
+        )
+    unseen = f"{judgement.unseen:,} unseen texts of {number_of(judgement.unseen_groups, 'group')}"
+    entries.append(Fact("Samples", f"{judgement.samples:,}", f"of {number_of(judgement.groups, 'group')}; {unseen}"))
+    return tuple(entries)
+
+
+def method_table(judgement: DatasetJudgement) -> Table:
+    """Return one row per method: value, that of the unseen text, p-value, the authors' decision."""
+    return Table(
+        name="methods",
+        title="Methods",
+        columns=(
+            Column("method", "name"),
+            Column("value", "number"),
+            Column("unseen text", "number"),
+            Column("p-value", "p_value"),
+            Column("authors' rule", "text"),
+            Column("samples", "count", optional=True),
+        ),
+        rows=tuple(method_row(result) for result in judgement.methods),
+        caption=("A higher value speaks for contamination.", COMPARES),
+    )
+
+
+def method_row(result: MethodResult) -> Row:
+    """Return the row of a method; a figure that it does not have says why."""
+    score = result.score
+    called = (
+        Missing("the method states no rule") if score.called is None else "contaminated" if score.called else "clean"
+    )
+    return Row(
+        (
+            result.name,
+            Missing(score.reason or "no value") if math.isnan(score.value) else score.value,
+            Missing("not computed for unseen text") if math.isnan(score.unseen_value) else score.unseen_value,
+            Missing("no null distribution") if math.isnan(score.p_value) else score.p_value,
+            called,
+            score.samples,
+        )
+    )
+
+
+def condition_tables(judgement: DatasetJudgement) -> tuple[Table, ...]:
+    """Return the table of all that decides whether a verdict is allowed."""
+    rows = []
+    if judgement.blind is not None:
+        ranking = judgement.blind.ranking
+        value = area_with_interval(ranking.auroc) if ranking else judgement.blind.reason or "not measured"
+        meaning = "the texts differ" if judgement.blind.separates else "no clear difference"
+        rows.append(Row(("blind baseline (AUROC)", value, meaning)))
+    if judgement.control is not None:
+        flags = judgement.control.flagged
+        value = f"{percent(flags.rate.value)} flagged, {percent_interval(flags.rate)}; chance {percent(flags.chance)}"
+        rows.append(
+            Row((f"control {judgement.control.model}", value, "flat" if judgement.control.is_flat else "not flat"))
+        )
+    if not math.isnan(judgement.p_value):
+        rows.append(Row(("permutation test by group", f"p = {four_digits(judgement.p_value)}", judgement.score)))
+    if judgement.gate is not None:
+        gate = judgement.gate
+        value = f"{four_digits(gate.own.norm)} against {four_digits(gate.unseen.norm)} for unseen text"
+        rows.append(Row(("mean gradient", value, "open" if gate.is_open else "closed")))
+    if not rows:
+        return ()
+    columns = (Column("condition", "text"), Column("value", "text"), Column("meaning", "text"))
+    return (Table("conditions", "What the verdict rests on", columns, tuple(rows)),)
+
+
+def gate_notes(judgement: DatasetJudgement) -> list[str]:
+    """Return a note where the direction of the kernel divergence cannot be trusted."""
+    if judgement.gate is None or judgement.gate.is_open:
+        return []
+    closed = (
+        "The mean gradient of the benchmark is not clearly smaller than that of unseen text: the direction of the "
+        "kernel divergence and of the score deviations is unreliable here, and may be reversed."
+    )
+    return [closed]
+
+
+def method_of(result: MethodResult) -> Method:
+    """Return the explanation of a method."""
+    name = result.name.partition(":")[0]
+    detector = DETECTORS[name]
+    return Method(detector.title, "", detector.formula, detector.reference, result.name)

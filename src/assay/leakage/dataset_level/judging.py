@@ -1,0 +1,287 @@
+"""Judging a whole benchmark: cost and power first, then the methods, the contaminated share and the verdict.
+
+The verdict rests on one declared score, compared with unseen text by a permutation test over groups. The methods stand
+beside it: a reader sees how far they agree, and none of them decides.
+"""
+
+import math
+import time
+from collections.abc import Hashable, Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+
+from assay.errors import DataError
+from assay.evaluation import (
+    MINIMUM_UNSEEN,
+    BlindBaseline,
+    ContaminatedShare,
+    FlagRate,
+    blind_baseline,
+    conformal_p_values,
+    contaminated_share,
+    detectable_share,
+    flag_rate,
+    set_test,
+)
+from assay.leakage.auditing import groups_of
+from assay.leakage.dataset_level.results import (
+    BOUND_AT,
+    TIMES_SEEN,
+    DatasetJudgement,
+    GradientGate,
+    JudgingCost,
+    JudgingPreview,
+    MethodResult,
+)
+from assay.leakage.deciding import LEVEL, Obstacle, comparability, decide, unfit_score
+from assay.leakage.measured_model import MeasuredModel
+from assay.leakage.results import NegativeControl
+from assay.reports import in_cases, percent
+from assay.scores import EMBEDDINGS, SCORES_OF_BENCHMARK, SCORES_OF_UNSEEN, DatasetInputs, DatasetRequest, Work
+from assay.types import Decision, Float64Array, Undecided
+
+COMPARED = "this benchmark and the unseen text"
+MARGIN = 0.2
+"""Largest upper bound on the share of texts seen `BOUND_AT` times with which "no evidence" may be said."""
+TRIAL_TEXTS = 4
+GRADIENTS = (Work("mean gradient", 3), Work("mean gradient", 3, "unseen"))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class JudgingSettings:
+    """Declarations that a verdict on a benchmark is based on.
+
+    Attributes:
+        score: that carries the verdict; declared before any value is looked at.
+        requests: the methods that stand beside it.
+        seed: of every random draw.
+        allow_confounded: decide although the texts that are compared may differ.
+    """
+
+    score: str
+    requests: tuple[DatasetRequest, ...]
+    seed: int = 0
+    allow_confounded: bool = False
+
+
+class Compared(NamedTuple):
+    """Values of the declared score and the groups behind them, of a benchmark and of unseen text."""
+
+    values: Float64Array
+    unseen: Float64Array
+    groups: list[Hashable]
+    unseen_groups: list[Hashable]
+
+
+def work_of(model: MeasuredModel, settings: JudgingSettings) -> tuple[Work, ...]:
+    """Return everything that will be run, each thing once.
+
+    Raises:
+        MissingCapability: a method needs weights or hidden states, and the model shows none.
+    """
+    works = dict.fromkeys(work for request in settings.requests for work in request.work)
+    if any("fine-tuning" in work.name or work == EMBEDDINGS for work in works):
+        _ = model.weights
+    if EMBEDDINGS in works and model.unseen:
+        works |= dict.fromkeys(GRADIENTS)
+    if any("fine-tuning" in work.name for work in works) and model.probe_share:
+        works[Work("search for the learning rate", 8 * model.probe_share, "unseen")] = None
+    works |= dict.fromkeys((SCORES_OF_BENCHMARK, SCORES_OF_UNSEEN))
+    return tuple(work for work in works if work.on == "benchmark" or model.unseen)
+
+
+def judging_preview(model: MeasuredModel, settings: JudgingSettings) -> JudgingPreview:
+    """Return the cost of a run, and what it can reveal; the unseen text is scored for that.
+
+    Raises:
+        AssayError: a method cannot be run with this model.
+    """
+    works = work_of(model, settings)
+    trial = [sample.text for sample in model.samples[:TRIAL_TEXTS]]
+    seconds = model.seconds_for(trial) / max(1, sum(map(len, trial)))
+    lengths = {
+        "benchmark": sum(len(sample.text) for sample in model.samples),
+        "unseen": sum(len(sample.text) for sample in model.unseen),
+    }
+    counts = {"benchmark": len(model.samples), "unseen": len(model.unseen)}
+    cost = JudgingCost(
+        {f"{work.name}{' of unseen text' if work.on == 'unseen' else ''}": work.passes for work in works},
+        sum(work.passes * counts[work.on] for work in works),
+        sum(work.passes * lengths[work.on] for work in works) * seconds / 3600,
+    )
+    if not model.unseen:
+        return JudgingPreview(cost)
+    groups, unseen_groups = groups_of(model.samples), groups_of(model.unseen)
+    values = model.scores(settings.score, model.unseen)
+    return JudgingPreview(
+        cost,
+        {
+            times: detectable_share(groups, values, unseen_groups, effect.superiority)
+            for times, effect in TIMES_SEEN.items()
+        },
+    )
+
+
+def judge_benchmark(
+    model: MeasuredModel,
+    settings: JudgingSettings,
+    *,
+    benchmark: str,
+    unseen_source: str = "",
+    control: MeasuredModel | None = None,
+    expected: JudgingPreview | None = None,
+    notes: Sequence[str] = (),
+) -> DatasetJudgement:
+    """Judge a benchmark.
+
+    Args:
+        model: the audited model with the benchmark and the unseen text.
+        settings: score, methods, seed.
+        benchmark: its name.
+        unseen_source: the unseen text in words.
+        control: a model that certainly saw neither the benchmark nor the unseen text, with the same texts.
+        expected: the result of `judging_preview`; None makes it.
+        notes: sentences on the data that a reader needs.
+
+    Raises:
+        DataError: fewer than two samples.
+        AssayError: a method cannot be run with this model.
+    """
+    if len(model.samples) < 2:  # noqa: PLR2004  a set
+        raise DataError(f"{benchmark}: {len(model.samples)} samples; a verdict on a data set needs at least 2")
+    expected = expected or judging_preview(model, settings)
+    inputs = DatasetInputs(model.samples, model.unseen, model, settings.seed)
+    methods = tuple(run_method(request, inputs) for request in settings.requests)
+    values = model.scores(settings.score, model.samples)
+    scored = int((~np.isnan(values)).sum())
+    texts = Compared(values, np.empty(0), groups_of(model.samples), [])
+    share, flagged, blind, p_value = None, None, None, math.nan
+    if model.unseen:
+        texts = Compared(
+            values, model.scores(settings.score, model.unseen), groups_of(model.samples), groups_of(model.unseen)
+        )
+        share = contaminated_share(*texts, seed=settings.seed)
+        p_value = set_test(*texts, seed=settings.seed).p_value
+        flagged, blind = flag_rate_of(texts), blind_of(model, settings.seed)
+    measured = None if control is None or not model.unseen else control_of(control, settings.score)
+    evidence = VerdictEvidence(settings.score, scored, p_value, share, flagged, blind, measured)
+    return DatasetJudgement(
+        kind="dataset",
+        model=model.name,
+        benchmark=benchmark,
+        score=settings.score,
+        samples=len(model.samples),
+        scored=scored,
+        groups=len(set(texts.groups)),
+        unseen=len(model.unseen),
+        unseen_groups=len(set(texts.unseen_groups)),
+        unseen_source=unseen_source,
+        methods=methods,
+        p_value=p_value,
+        share=share,
+        flagged=flagged,
+        blind=blind,
+        control=measured,
+        gate=gate_of(model, settings),
+        preview=expected,
+        decision=decision(evidence, benchmark, model.name, allow_confounded=settings.allow_confounded),
+        notes=tuple(notes),
+    )
+
+
+def run_method(request: DatasetRequest, inputs: DatasetInputs) -> MethodResult:
+    """Run one method."""
+    start = time.perf_counter()
+    score = request(inputs)
+    return MethodResult(request.name, request.detector.title, score, round(time.perf_counter() - start, 3))
+
+
+def flag_rate_of(texts: Compared) -> FlagRate | None:
+    """Return the share of samples that stand out one by one; None with too few unseen texts."""
+    unseen = int((~np.isnan(texts.unseen)).sum())
+    if unseen < MINIMUM_UNSEEN:
+        return None
+    return flag_rate(conformal_p_values(texts.values, texts.unseen), groups=texts.groups, unseen=unseen)
+
+
+def blind_of(model: MeasuredModel, seed: int) -> BlindBaseline:
+    """Return the baseline that separates the benchmark from the unseen text without the model."""
+    both = [*model.samples, *model.unseen]
+    positive = [True] * len(model.samples) + [False] * len(model.unseen)
+    return blind_baseline([sample.text for sample in both], positive, groups_of(both), seed=seed)
+
+
+def control_of(control: MeasuredModel, score: str) -> NegativeControl | None:
+    """Return what a model flags that saw neither set; None with too few unseen texts."""
+    texts = Compared(
+        control.scores(score, control.samples),
+        control.scores(score, control.unseen),
+        groups_of(control.samples),
+        groups_of(control.unseen),
+    )
+    flagged = flag_rate_of(texts)
+    return None if flagged is None else NegativeControl(control.name, flagged)
+
+
+def gate_of(model: MeasuredModel, settings: JudgingSettings) -> GradientGate | None:
+    """Return the gate of the kernel divergence; None where that is not among the methods, or nothing is unseen."""
+    if not model.unseen or not any(EMBEDDINGS in request.work for request in settings.requests):
+        return None
+    return GradientGate(model.mean_gradient(model.samples), model.mean_gradient(model.unseen))
+
+
+@dataclass(frozen=True, slots=True)
+class VerdictEvidence:
+    """All that a verdict on a benchmark rests on; fields as in `DatasetJudgement`."""
+
+    score: str
+    scored: int
+    p_value: float
+    share: ContaminatedShare | None
+    flagged: FlagRate | None
+    blind: BlindBaseline | None
+    control: NegativeControl | None
+
+
+def decision(evidence: VerdictEvidence, benchmark: str, model: str, *, allow_confounded: bool = False) -> Decision:
+    """Return the verdict: what stands in its way comes first, see `assay.leakage.deciding`.
+
+    Args:
+        evidence: what was measured.
+        benchmark: its name.
+        model: name of the audited model.
+        allow_confounded: decide although the texts that are compared may differ.
+    """
+    if not evidence.scored:
+        explanation = f"No sample of {benchmark} could be scored by {evidence.score}."
+        return decide("", [Obstacle(Undecided.NOT_MEASURED, explanation)], significant=False)
+    if evidence.share is None:
+        explanation = f"Nothing here says what {model} scores on text that it has not seen."
+        return decide("", [Obstacle(Undecided.NO_UNSEEN_TEXT, explanation)], significant=False)
+    significant = evidence.p_value <= LEVEL
+    estimate = evidence.share.estimate
+    chance = f"had nothing leaked, scores this high would come up {in_cases(evidence.p_value)}"
+    value = f"{percent(estimate.value)} ({percent(estimate.level)} interval {percent(estimate.low)} to "
+    finding = f"{value}{percent(estimate.high)}) of {benchmark} looks trained on to {model}; {chance}."
+    obstacles = [
+        unfit_score(evidence.score),
+        None if estimate.has_interval else Obstacle(Undecided.TOO_FEW, f"There is no interval: {estimate.reason}."),
+        comparability(evidence.blind, COMPARED, evidence.control),
+        None if significant else _too_wide(evidence.share, benchmark),
+    ]
+    kept = [o for o in obstacles if o is not None and not (allow_confounded and o.is_confound)]
+    return decide(finding, kept, significant=significant)
+
+
+def _too_wide(share: ContaminatedShare, benchmark: str) -> Obstacle | None:
+    """Return an obstacle where nothing shows, but a large part might have leaked unnoticed."""
+    bound = share.upper_at(TIMES_SEEN[BOUND_AT].reach)
+    if bound <= MARGIN:
+        return None
+    return Obstacle(
+        Undecided.TOO_FEW,
+        f"Nothing shows, but up to {percent(bound)} of {benchmark} could have been seen {BOUND_AT} times or more: the "
+        f"texts are too few to say less than {percent(MARGIN)}.",
+    )

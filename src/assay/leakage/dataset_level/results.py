@@ -1,0 +1,172 @@
+"""The result of judging a whole benchmark: plain values that the report draws and the run folder stores."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Literal
+
+import pyarrow as pa
+
+from assay.evaluation import BlindBaseline, ContaminatedShare, FlagRate, MeanGradient, clearly_smaller
+from assay.leakage.results import NegativeControl
+from assay.reports import Report, TabularResult
+from assay.scores import DatasetScore
+from assay.types import Decision
+
+
+@dataclass(frozen=True, slots=True)
+class TimesSeen:
+    """How well texts that a model saw a number of times stand out from unseen text.
+
+    Attributes:
+        superiority: probability that such a text scores above an unseen one; chance is .5.
+        reach: 2 P(such a text scores above the median unseen text) - 1: the part of them that a share can count.
+    """
+
+    superiority: float
+    reach: float
+
+
+TIMES_SEEN: Mapping[int, TimesSeen] = {
+    1: TimesSeen(0.625, 0.37),
+    2: TimesSeen(0.753, 0.67),
+    4: TimesSeen(0.886, 0.87),
+    8: TimesSeen(0.990, 1.0),
+}
+"""By `mid_pit` under `builtin:small`: 120 functions of each number against 700 of other numbers never seen
+(`benchmarks/bench_dataset.py`). Other models remember more or less of a text that they saw as often."""
+BOUND_AT = 4
+"""Times seen of the sentence on the upper bound."""
+
+
+@dataclass(frozen=True, slots=True)
+class MethodResult:
+    """The result of one method.
+
+    Attributes:
+        name: as requested.
+        title: in the literature.
+        score: value, p-value, the authors' decision.
+        seconds: that it took; work that another method had done already counts there.
+    """
+
+    name: str
+    title: str
+    score: DatasetScore
+    seconds: float
+
+
+@dataclass(frozen=True, slots=True)
+class GradientGate:
+    """Condition under which the direction of a kernel divergence can be trusted.
+
+    Attributes:
+        own: of the benchmark.
+        unseen: of the unseen text.
+    """
+
+    own: MeanGradient
+    unseen: MeanGradient
+
+    @property
+    def is_open(self) -> bool:
+        """True if the mean gradient of the benchmark is clearly smaller than that of unseen text."""
+        return clearly_smaller(self.own, self.unseen)
+
+
+@dataclass(frozen=True, slots=True)
+class JudgingCost:
+    """Estimate of the work, made before it begins.
+
+    Attributes:
+        passes: name of the work → forward passes over the benchmark or the unseen text; a training step counts three.
+        texts: number of passes of single texts in all.
+        hours: at the speed of a short trial.
+    """
+
+    passes: Mapping[str, float]
+    texts: float
+    hours: float
+
+
+@dataclass(frozen=True, slots=True)
+class JudgingPreview:
+    """All that is known before a benchmark is judged.
+
+    Attributes:
+        cost: of the run.
+        detectable: times seen → the smallest share of such texts that the test reveals with 80 % power; infinite where
+            none does; empty without unseen text.
+    """
+
+    cost: JudgingCost
+    detectable: Mapping[int, float] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class DatasetJudgement(TabularResult):
+    """A verdict on a whole benchmark, with everything that it rests on.
+
+    Attributes:
+        kind: "dataset".
+        score: sample-level score that carries the verdict.
+        samples: of the benchmark; `scored` have a value, `groups` is the number of their groups.
+        unseen: unseen texts; `unseen_groups` likewise.
+        unseen_source: the unseen text in words.
+        methods: results in the order requested.
+        p_value: of the permutation test by group, with `score`; NaN where it could not be made.
+        share: contaminated share; None without unseen text.
+        flagged: share of samples that stand out one by one, at 5 %; None without unseen text.
+        blind: baseline that never sees the model; None without unseen text.
+        control: the same comparison under a model that saw neither set; None where none was run.
+        gate: of the kernel divergence; None where it was not run, or there is no unseen text.
+        preview: what was known before the run.
+        decision: the verdict.
+        notes: one sentence each.
+    """
+
+    kind: Literal["dataset"]
+    model: str
+    benchmark: str
+    score: str
+    samples: int
+    scored: int
+    groups: int
+    unseen: int
+    unseen_groups: int
+    unseen_source: str
+    methods: tuple[MethodResult, ...]
+    p_value: float
+    share: ContaminatedShare | None
+    flagged: FlagRate | None
+    blind: BlindBaseline | None
+    control: NegativeControl | None
+    gate: GradientGate | None
+    preview: JudgingPreview
+    decision: Decision
+    notes: tuple[str, ...] = ()
+
+    def upper_bound(self, times: int = BOUND_AT) -> float | None:
+        """Return the upper 95 % bound on the share of texts that were seen so often or more; None without one."""
+        if self.share is None or not self.share.estimate.has_interval:
+            return None
+        return self.share.upper_at(TIMES_SEEN[times].reach)
+
+    def to_arrow(self) -> pa.Table:
+        """Return one row per method: name, value, p-value, value of the unseen text, the authors' decision, reason."""
+        scores = [method.score for method in self.methods]
+        return pa.table(
+            {
+                "method": pa.array([method.name for method in self.methods], pa.string()),
+                "value": pa.array([score.value for score in scores], pa.float64(), from_pandas=True),
+                "p_value": pa.array([score.p_value for score in scores], pa.float64(), from_pandas=True),
+                "unseen_value": pa.array([score.unseen_value for score in scores], pa.float64(), from_pandas=True),
+                "called": pa.array([score.called for score in scores], pa.bool_()),
+                "reason": pa.array([score.reason for score in scores], pa.string()),
+            }
+        )
+
+    def describe(self) -> Report:
+        """Return the report of the judgement."""
+        from assay.leakage.dataset_level.describing import describe_judgement  # noqa: PLC0415  made from this value
+
+        return describe_judgement(self)

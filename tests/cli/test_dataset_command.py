@@ -1,0 +1,87 @@
+"""`assay dataset`, `assay statement`: the verdict, the run folder, the words, the exit codes."""
+
+import json
+
+import pytest
+
+RUN_FILES = {"manifest.json", "judgement.json", "report.html"}
+
+
+def write(path, rows):
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    return path
+
+
+@pytest.fixture
+def unseen(tmp_path):
+    rows = [{"text": f"def g{i}(y):\n    return y * {i} + {i % 7}\n", "group": str(i // 2)} for i in range(60)]
+    return write(tmp_path / "unseen.jsonl", rows)
+
+
+@pytest.fixture
+def benchmark(tmp_path):
+    rows = [{"text": f"def f{i}(x):\n    return x + {i}\n", "group": str(i // 2)} for i in range(30)]
+    return write(tmp_path / "benchmark.jsonl", rows)
+
+
+def test_a_judgement_leaves_a_run_folder_that_report_compare_and_statement_read(
+    assay, benchmark, unseen, golden, tmp_path
+):
+    options = ("--text", "text", "--group", "group", "--unseen-text", "text", "--unseen-group", "group", "--out", "run")
+    first = assay("dataset", golden / "model", benchmark, "--unseen", unseen, *options)
+    assert first.code == 0, first.err
+    assert {path.name for path in (tmp_path / "run").iterdir()} == RUN_FILES
+    assert "Verdict: " in first.out
+    assert "Cost: " in first.err
+    assert "80 % power" in first.err
+    assert assay("report", "run").out == first.out
+    assert "Verdict" in assay("compare", "run").out
+    statement = json.loads(assay("statement", "run", "--json").out)
+    assert statement["entries"][0]["benchmark"]["samples"] == 30
+    assert statement["entries"][0]["verdict"] in ("contaminated", "no evidence", "cannot tell")
+
+
+def test_without_unseen_text_the_verdict_is_cannot_tell(assay, benchmark, golden):
+    done = assay("dataset", golden / "model", benchmark, "--methods", "mean:loss", "--json", "--out", "run")
+    assert done.code == 0, done.err
+    judgement = json.loads(done.out)
+    assert judgement["decision"]["verdict"] == "cannot tell"
+    assert judgement["decision"]["reason"] == "no unseen text"
+    assert "We cannot tell whether" in assay("statement", "run", "--format", "markdown").out
+
+
+def test_one_fine_tuning_serves_the_methods_that_need_it(assay, benchmark, unseen, golden):
+    methods = "kds,kds:gamma=per-side,fsd:loss,fsd:min_k"
+    done = assay(
+        "dataset", golden / "model", benchmark, "--unseen", unseen, "--methods", methods, "--control", "none",
+        "--rate", "0.001", "--json", "--out", "run",
+    )  # fmt: skip
+    assert done.code == 0, done.err
+    judgement = json.loads(done.out)
+    passes = judgement["preview"]["cost"]["passes"]
+    assert [name for name in passes if "fine-tuning" in name] == ["fine-tuning on the benchmark, 1 epochs"]
+    assert [method["score"]["value"] is not None for method in judgement["methods"]] == [True] * 4
+    assert judgement["gate"]["own"]["folds"] > 3
+
+
+@pytest.mark.parametrize(
+    ("rows", "arguments", "words"),
+    [
+        ([{"text": "x = 1"}], ("--methods", "mean:loss"), "needs at least 2"),
+        ([{"text": "x = 1"}, {"text": "y = 2"}], ("--methods", "nothing"), "no method is called 'nothing'"),
+        ([{"text": "x = 1"}, {"text": "y = 2"}], ("--score", "nothing"), "no score is called 'nothing'"),
+        ([{"text": "x = 1"}] * 3, ("--methods", "kds", "--rate", "0.001"), "are the same"),
+    ],
+)
+def test_bad_input_is_one_line_and_exit_code_2(assay, golden, tmp_path, rows, arguments, words):
+    path = write(tmp_path / "few.jsonl", rows)
+    done = assay("dataset", golden / "model", path, *arguments)
+    assert done.code == 2
+    (line,) = [line for line in done.err.splitlines() if "error" in line]
+    assert words in line
+
+
+def test_a_folder_that_is_no_judgement_is_named(assay, tmp_path):
+    done = assay("statement", tmp_path)
+    assert done.code == 2
+    assert "expected a run of `assay dataset`" in done.err

@@ -1,0 +1,223 @@
+"""The verdict on a whole benchmark: what it rests on, what stands in its way, and what is stored."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from assay.errors import DataError, MissingCapability
+from assay.evaluation import BlindBaseline, ContaminatedShare, Estimate, MeanGradient, flag_rate, rank_score
+from assay.leakage import (
+    JudgingSettings,
+    MeasuredModel,
+    NegativeControl,
+    describe_judgement,
+    describe_judgements,
+    describe_statement,
+    judge_benchmark,
+    judging_preview,
+    read_judgement,
+    statement_schema,
+    write_judgement,
+)
+from assay.leakage.dataset_level.judging import MARGIN, VerdictEvidence, decision
+from assay.leakage.dataset_level.results import GradientGate
+from assay.leakage.dataset_level.statement import statement_data
+from assay.models import TableModel
+from assay.reports import render_html, render_latex, render_markdown
+from assay.scores import dataset_requests
+from assay.types import Sample, Undecided, Verdict
+
+WORDS = ("alpha", "beta", "gamma", "delta", "epsilon", "zeta")
+
+
+def texts(seed: int, count: int, prefix: str) -> tuple[Sample, ...]:
+    random = np.random.default_rng(seed)
+    return tuple(
+        Sample(f"{prefix}{i}", " ".join(random.choice(WORDS, 12)), group=f"{prefix}{i // 2}") for i in range(count)
+    )
+
+
+BENCHMARK, UNSEEN = texts(1, 60, "b"), texts(2, 80, "u")
+OTHER = [" ".join(np.random.default_rng(3).choice(WORDS, 200))]
+SETTINGS = JudgingSettings(score="mid_pit", requests=dataset_requests("permutation_test,mean:loss,codec"))
+
+
+def judged(trained_on, **options):
+    model = TableModel.trained([*OTHER, *trained_on], order=4, smoothing=0.5)
+    return judge_benchmark(MeasuredModel(model, BENCHMARK, UNSEEN), SETTINGS, benchmark="words", **options)
+
+
+@pytest.fixture(scope="module")
+def seen():
+    return judged([sample.text for sample in BENCHMARK] * 4)
+
+
+@pytest.fixture(scope="module")
+def clean():
+    return judged([])
+
+
+def test_a_benchmark_that_the_model_was_trained_on_is_contaminated(seen):
+    assert seen.decision.verdict is Verdict.CONTAMINATED
+    assert seen.share.estimate.low > 0.3
+    assert seen.p_value < 0.01
+    assert {result.name: result.score.called for result in seen.methods}["permutation_test"] is True
+
+
+def test_a_benchmark_that_it_never_saw_is_not(clean):
+    assert clean.decision.verdict is not Verdict.CONTAMINATED
+    assert clean.share.estimate.value < 0.4
+    assert clean.p_value > 0.05
+
+
+def test_before_the_run_cost_and_power_are_stated():
+    model = MeasuredModel(TableModel.trained(OTHER), BENCHMARK, UNSEEN)
+    expected = judging_preview(model, SETTINGS)
+    assert expected.cost.texts == 60 * 3 + 80 * 3
+    assert list(expected.detectable) == [1, 2, 4, 8]
+    assert expected.detectable[1] > expected.detectable[8] > 0
+    assert judging_preview(MeasuredModel(TableModel.trained(OTHER), BENCHMARK), SETTINGS).detectable == {}
+
+
+def test_a_model_without_weights_is_refused_before_anything_runs():
+    model = MeasuredModel(TableModel.trained(OTHER), BENCHMARK, UNSEEN)
+    with pytest.raises(MissingCapability, match="neither hidden states nor weights"):
+        judging_preview(model, replace(SETTINGS, requests=dataset_requests("kds")))
+
+
+def test_a_single_sample_is_no_data_set():
+    with pytest.raises(DataError, match="1 samples"):
+        judge_benchmark(MeasuredModel(TableModel.trained(OTHER), BENCHMARK[:1]), SETTINGS, benchmark="one")
+
+
+def evidence(p_value=0.5, value=0.0, upper=0.1, **changes) -> VerdictEvidence:
+    random = np.random.default_rng(0)
+    truths = np.arange(80) < 40
+    ranking = rank_score("bag", random.normal(size=80), truths, [None] * 80, resamples=50)
+    share = ContaminatedShare(Estimate(value, 0.0, upper, 0.9, (40, 40)), upper, 40, 40, "storey")
+    blind = BlindBaseline(replace(ranking, auroc=Estimate(0.5, 0.4, 0.58)), "bag", False, (ranking,))
+    base = VerdictEvidence("mid_pit", 40, p_value, share, None, blind, None)
+    return replace(base, **changes)
+
+
+def control(rate: float) -> NegativeControl:
+    return NegativeControl("control", flag_rate(np.where(np.arange(400) < rate * 400, 0.01, 0.5), unseen=200))
+
+
+def separating() -> BlindBaseline:
+    blind = evidence().blind
+    return replace(blind, separates=True, ranking=replace(blind.ranking, auroc=Estimate(0.9, 0.85, 0.95)))
+
+
+@pytest.mark.parametrize(
+    ("measured", "verdict", "reason"),
+    [
+        (evidence(), Verdict.NO_EVIDENCE, None),
+        (evidence(p_value=0.001, value=0.5, upper=0.6), Verdict.CONTAMINATED, None),
+        (evidence(upper=2 * MARGIN), Verdict.CANNOT_TELL, Undecided.TOO_FEW),
+        (evidence(share=None), Verdict.CANNOT_TELL, Undecided.NO_UNSEEN_TEXT),
+        (evidence(scored=0), Verdict.CANNOT_TELL, Undecided.NOT_MEASURED),
+        (evidence(score="loss"), Verdict.CANNOT_TELL, Undecided.UNFIT_SCORE),
+        (evidence(p_value=0.001, blind=separating()), Verdict.CANNOT_TELL, Undecided.NOT_MEASURED),
+        (evidence(p_value=0.001, control=control(0.3)), Verdict.CANNOT_TELL, Undecided.CONTROL_NOT_FLAT),
+        (evidence(p_value=0.001, blind=separating(), control=control(0.05)), Verdict.CONTAMINATED, None),
+    ],
+)
+def test_what_stands_in_the_way_of_a_verdict_comes_first(measured, verdict, reason):
+    result = decision(measured, "words", "model")
+    assert (result.verdict, result.reason) == (verdict, reason)
+
+
+def test_texts_that_may_differ_can_be_compared_on_request():
+    different = evidence(p_value=0.001, blind=separating())
+    assert decision(different, "words", "model", allow_confounded=True).verdict is Verdict.CONTAMINATED
+
+
+def test_a_judgement_is_read_back_as_it_was_written(seen, tmp_path):
+    gate = GradientGate(MeanGradient(0.1, 0.2, 8), MeanGradient(3.0, 0.2, 8))
+    stored = replace(seen, gate=gate, control=control(0.05))
+    again, manifest = read_judgement(write_judgement(tmp_path / "run", stored, {"seed": 0}))
+    assert manifest == {"seed": 0}
+    assert describe_judgement(again).data == describe_judgement(stored).data
+    assert (again.decision, again.gate) == (stored.decision, gate)
+    assert again.gate.is_open
+
+
+def test_a_folder_without_a_whole_judgement_is_refused(seen, tmp_path):
+    folder = write_judgement(tmp_path / "run", seen, {})
+    (folder / "judgement.json").write_text('{"schema": 1}')
+    with pytest.raises(DataError, match="not a whole judgement"):
+        read_judgement(folder)
+    (folder / "judgement.json").write_text("[")
+    with pytest.raises(DataError, match="not a JSON file"):
+        read_judgement(folder)
+
+
+def test_the_report_states_verdict_bound_methods_and_conditions(seen):
+    report = describe_judgement(seen)
+    assert report.statement.startswith("Verdict: contaminated.")
+    assert "seen 4 times or more" in " ".join(report.details)
+    assert [table.name for table in report.tables] == ["methods", "conditions"]
+    page, text = render_html(report), render_markdown(report)
+    assert all(result.name in text for result in seen.methods)
+    assert "permutation_test" in page
+
+
+def test_a_closed_gate_is_a_note(clean):
+    gate = GradientGate(MeanGradient(3.0, 0.2, 8), MeanGradient(3.0, 0.2, 8))
+    assert "may be reversed" in " ".join(describe_judgement(replace(clean, gate=gate)).notes)
+
+
+def test_the_rows_of_a_judgement_are_its_methods(seen):
+    assert seen.to_arrow().column("method").to_pylist() == [result.name for result in seen.methods]
+    assert "contaminated" in repr(seen)
+
+
+def test_judgements_stand_side_by_side_by_model_and_benchmark(seen, clean):
+    other = replace(clean, model="other")
+    report = describe_judgements({"a": seen, "b": other})
+    assert [row.cells[0] for row in report.tables[0].rows] == ["table", "other"]
+    assert [table.name for table in report.tables] == ["verdict", "share", "flagged", "agreement"]
+    with pytest.raises(DataError, match="expected one run of each"):
+        describe_judgements({"a": seen, "b": clean})
+
+
+def conforms(value, schema) -> bool:
+    """Return whether a value is as a schema of the kinds that we publish says."""
+    if "const" in schema:
+        return value == schema["const"]
+    if "enum" in schema:
+        return value in schema["enum"]
+    kinds = {
+        "null": type(None), "boolean": bool, "integer": int, "number": (int, float), "string": str, "object": dict,
+        "array": list,
+    }  # fmt: skip
+    listed = schema["type"] if isinstance(schema["type"], list) else [schema["type"]]
+    if not any(isinstance(value, kinds[kind]) for kind in listed):
+        return False
+    if isinstance(value, dict):
+        properties = schema["properties"]
+        return value.keys() == set(schema["required"]) and all(conforms(value[key], properties[key]) for key in value)
+    return all(conforms(item, schema["items"]) for item in value) if isinstance(value, list) else True
+
+
+def test_a_statement_is_as_its_published_schema_says(seen, clean):
+    manifest = {"models": {"target": {"digest": "0" * 64}}, "data": {"digest": "1" * 64}, "began": "2026-11-22"}
+    nothing = replace(clean, share=None, flagged=None, blind=None, p_value=float("nan"))
+    data = describe_statement([(seen, manifest), (nothing, {})]).data
+    assert conforms(data, statement_schema())
+    assert not conforms(data | {"format": "other"}, statement_schema())
+
+
+def test_a_statement_can_say_that_nobody_can_tell(seen, clean):
+    open_case = replace(clean, decision=decision(evidence(share=None), "words", "model"))
+    none = replace(clean, decision=decision(evidence(), "words", "model"))
+    sentences = [entry["sentence"] for entry in statement_data([(seen, {}), (open_case, {}), (none, {})])["entries"]]
+    assert "was probably in the training data" in sentences[0]
+    assert "We cannot tell whether words" in sentences[1]
+    assert "no evidence" in sentences[2]
+    assert "At most" in sentences[2] or "All of the texts" in sentences[2]
+    assert "\\toprule" in render_latex(describe_statement([(seen, {})]))
+    with pytest.raises(DataError, match="no run"):
+        statement_data([])

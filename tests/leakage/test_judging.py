@@ -20,7 +20,7 @@ from assay.leakage import (
     statement_schema,
     write_judgement,
 )
-from assay.leakage.dataset_level.judging import MARGIN, VerdictEvidence, decision
+from assay.leakage.dataset_level.judging import MARGIN, VerdictEvidence, verdict_on
 from assay.leakage.dataset_level.results import GradientGate
 from assay.leakage.dataset_level.statement import statement_data
 from assay.models import TableModel
@@ -125,13 +125,13 @@ def separating() -> BlindBaseline:
     ],
 )
 def test_what_stands_in_the_way_of_a_verdict_comes_first(measured, verdict, reason):
-    result = decision(measured, "words", "model")
+    result = verdict_on(measured, "words", "model")
     assert (result.verdict, result.reason) == (verdict, reason)
 
 
 def test_texts_that_may_differ_can_be_compared_on_request():
     different = evidence(p_value=0.001, blind=separating())
-    assert decision(different, "words", "model", allow_confounded=True).verdict is Verdict.CONTAMINATED
+    assert verdict_on(different, "words", "model", allow_confounded=True).verdict is Verdict.CONTAMINATED
 
 
 def test_a_judgement_is_read_back_as_it_was_written(seen, tmp_path):
@@ -211,8 +211,8 @@ def test_a_statement_is_as_its_published_schema_says(seen, clean):
 
 
 def test_a_statement_can_say_that_nobody_can_tell(seen, clean):
-    open_case = replace(clean, decision=decision(evidence(share=None), "words", "model"))
-    none = replace(clean, decision=decision(evidence(), "words", "model"))
+    open_case = replace(clean, decision=verdict_on(evidence(share=None), "words", "model"))
+    none = replace(clean, decision=verdict_on(evidence(), "words", "model"))
     sentences = [entry["sentence"] for entry in statement_data([(seen, {}), (open_case, {}), (none, {})])["entries"]]
     assert "was probably in the training data" in sentences[0]
     assert "We cannot tell whether words" in sentences[1]

@@ -290,10 +290,10 @@ def chosen_experiment(name: str) -> "Experiment":
     Raises:
         DataError: there is no such experiment.
     """
-    from assay.experiments import experiment_named
+    from assay.experiments import FORMER_NAMES, experiment_named
 
     experiment = experiment_named(name)
-    if experiment.full_name != name:
+    if name in FORMER_NAMES:
         note = f"assay: note: {name!r} is now {experiment.full_name!r}; the old name goes with the next release"
         echo(note, err=True)
     return experiment

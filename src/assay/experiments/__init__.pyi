@@ -1,4 +1,5 @@
 from .bench import Bench as Bench
+from .catalogue import FORMER_NAMES as FORMER_NAMES
 from .catalogue import all_experiments as all_experiments
 from .catalogue import experiment_named as experiment_named
 from .declaration import Experiment as Experiment

@@ -36,13 +36,17 @@ def all_experiments() -> Mapping[str, Experiment]:
 
 
 def experiment_named(name: str) -> Experiment:
-    """Return the experiment of that name, of today or of the last release.
+    """Return the experiment of that name, of today or of the last release; a paper may be left out where one fits.
 
     Raises:
         DataError: there is none.
     """
     experiments = all_experiments()
-    if (full_name := FORMER_NAMES.get(name, name)) not in experiments:
+    full_name = FORMER_NAMES.get(name, name)
+    fitting = [each for each in experiments if each.partition("/")[2] == name]
+    if full_name not in experiments and len(fitting) == 1:
+        full_name = fitting[0]
+    if full_name not in experiments:
         raise DataError(f"{name!r}: expected a configuration file (.toml, .json) or one of {', '.join(experiments)}")
     return experiments[full_name]
 

@@ -186,7 +186,7 @@ def judge_benchmark(
         control=measured,
         gate=gate_of(model, settings),
         preview=expected,
-        decision=decision(evidence, benchmark, model.name, allow_confounded=settings.allow_confounded),
+        decision=verdict_on(evidence, benchmark, model.name, allow_confounded=settings.allow_confounded),
         notes=tuple(notes),
     )
 
@@ -245,7 +245,7 @@ class VerdictEvidence:
     control: NegativeControl | None
 
 
-def decision(evidence: VerdictEvidence, benchmark: str, model: str, *, allow_confounded: bool = False) -> Decision:
+def verdict_on(evidence: VerdictEvidence, benchmark: str, model: str, *, allow_confounded: bool = False) -> Decision:
     """Return the verdict: what stands in its way comes first, see `assay.leakage.deciding`.
 
     Args:

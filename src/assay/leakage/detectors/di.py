@@ -23,7 +23,7 @@ def work() -> tuple[Work, ...]:
 @dataset_level(
     name="di",
     title="LLM Dataset Inference",
-    formula="p-value of a one-sided t-test of w · (s_1 … s_k), benchmark against unseen text; w is learned on one half",
+    formula="difference of the means of w · (s_1 … s_k), benchmark minus unseen text; w is learned on the other half",
     reference="Maini et al. 2024, arXiv 2406.06443; the features are the scores of one pass",
     access="gray",
     flags={"default"},
@@ -44,11 +44,14 @@ def dataset_inference(inputs: DatasetInputs) -> DatasetScore:
     fitted = half_of(suspect, inputs.seed)
     values = projected(features, suspect, fitted)
     rest = ~fitted
-    test = ttest_ind(values[suspect & rest], values[~suspect & rest], equal_var=False, alternative="greater")
-    p_value = float(test.pvalue)
-    return DatasetScore(
-        value=float(test.statistic), p_value=p_value, called=p_value < RULE, samples=int((suspect & rest).sum())
-    )
+    p_value = one_sided_test(values[suspect & rest], values[~suspect & rest])
+    difference = float(values[suspect & rest].mean() - values[~suspect & rest].mean())
+    return DatasetScore(value=difference, p_value=p_value, called=p_value < RULE, samples=int((suspect & rest).sum()))
+
+
+def one_sided_test(values: Float64Array, others: Float64Array) -> float:
+    """Return the p-value of Welch's t-test that the first mean is higher."""
+    return float(ttest_ind(values, others, equal_var=False, alternative="greater").pvalue)
 
 
 def half_of(suspect: NDArray[np.bool_], seed: int) -> NDArray[np.bool_]:

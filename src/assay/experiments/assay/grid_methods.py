@@ -1,0 +1,162 @@
+"""Methods of the reliability grid: each is one function from a drawn benchmark to a verdict.
+
+To enter a method, write a function of a `GridDraw` that returns a `Verdict` and add it under `@grid_method`. A method
+that has only a value and no rule is entered with `threshold_method`: its threshold is chosen on the choice half.
+"""
+
+import math
+from collections.abc import Callable, Hashable, Mapping
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from assay.evaluation import (
+    MINIMUM_UNSEEN,
+    BlindBaseline,
+    conformal_p_values,
+    contaminated_share,
+    flag_rate,
+    set_test,
+)
+from assay.experiments.assay.planted_pools import CONTEXT_CHANGE
+from assay.leakage import (
+    NegativeControl,
+    VerdictEvidence,
+    half_of,
+    one_sided_test,
+    projected,
+    verdict_on,
+)
+from assay.scores import SCORES, headline_score, one_pass
+from assay.types import Float64Array, Verdict
+
+RESAMPLES, PERMUTATIONS = 200, 199
+DECLARED = headline_score("gray").name
+AVERAGED = tuple(name for name in one_pass() if not SCORES[name].needs_frequencies)
+"""Scores whose means over a benchmark are rivals."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class GridDraw:
+    """A benchmark of known truth, drawn from a pool, with everything that was scored once.
+
+    Attributes:
+        scores: score → float64 [n], of the benchmark; `CONTEXT_CHANGE` among them.
+        unseen: score → float64 [m], of the unseen text.
+        groups: [n]; `unseen_groups` [m].
+        control: values of the declared score under a model that saw neither, of both sides; None where there is none.
+        blind: baseline that never sees the model, measured once on the pool.
+        seed: of every random draw.
+    """
+
+    scores: Mapping[str, Float64Array]
+    unseen: Mapping[str, Float64Array]
+    groups: list[Hashable]
+    unseen_groups: list[Hashable]
+    control: tuple[Float64Array, Float64Array] | None
+    blind: BlindBaseline | None
+    seed: int
+
+
+GridMethod = Callable[[GridDraw], Verdict]
+
+
+@dataclass(frozen=True, slots=True)
+class GridMethods:
+    """The methods of the grid.
+
+    Attributes:
+        rules: name → a method that decides by itself.
+        values: name → a value that needs a threshold; higher = more contaminated, NaN where there is none.
+    """
+
+    rules: dict[str, GridMethod] = field(default_factory=dict)
+    values: dict[str, Callable[[GridDraw], float]] = field(default_factory=dict)
+
+
+METHODS = GridMethods()
+
+
+def grid_method(name: str) -> Callable[[GridMethod], GridMethod]:
+    """Enter a method that decides by itself."""
+
+    def enter(method: GridMethod) -> GridMethod:
+        METHODS.rules[name] = method
+        return method
+
+    return enter
+
+
+def threshold_method(name: str, value: Callable[[GridDraw], float]) -> None:
+    """Enter a value; its threshold is the best on the choice half of the draws."""
+    METHODS.values[name] = value
+
+
+def called(significant: bool) -> Verdict:  # noqa: FBT001  a decision is its only input
+    """Return the verdict of a method that cannot abstain."""
+    return Verdict.CONTAMINATED if significant else Verdict.NO_EVIDENCE
+
+
+@grid_method("assay")
+def product(draw: GridDraw) -> Verdict:
+    """Decide as `assay dataset` does."""
+    texts = draw.scores[DECLARED], draw.unseen[DECLARED], draw.groups, draw.unseen_groups
+    share = contaminated_share(*texts, resamples=RESAMPLES, seed=draw.seed)
+    p_value = set_test(*texts, permutations=PERMUTATIONS, seed=draw.seed).p_value
+    scored = int((~np.isnan(draw.scores[DECLARED])).sum())
+    control = None
+    if draw.control is not None:
+        own, unseen = draw.control
+        flagged = flag_rate(conformal_p_values(own, unseen), groups=draw.groups, unseen=len(unseen))
+        control = NegativeControl("base model", flagged)
+    evidence = VerdictEvidence(DECLARED, scored, p_value, share, None, draw.blind, control)
+    return verdict_on(evidence, "set", "model").verdict
+
+
+@grid_method("permutation test alone")
+def permutation_alone(draw: GridDraw) -> Verdict:
+    """Decide by the p-value of the permutation test, without conditions."""
+    texts = draw.scores[DECLARED], draw.unseen[DECLARED], draw.groups, draw.unseen_groups
+    return called(set_test(*texts, permutations=PERMUTATIONS, seed=draw.seed).p_value <= 0.05)  # noqa: PLR2004
+
+
+@grid_method("flagged share alone")
+def flagged_alone(draw: GridDraw) -> Verdict:
+    """Decide by the p-value of the number of samples flagged at 5 %, the sample-level rate of `assay audit`."""
+    unseen = draw.unseen[DECLARED]
+    if (~np.isnan(unseen)).sum() < MINIMUM_UNSEEN:
+        return Verdict.CANNOT_TELL
+    p_values = conformal_p_values(draw.scores[DECLARED], unseen)
+    return called(flag_rate(p_values, groups=draw.groups, unseen=len(unseen)).p_value <= 0.05)  # noqa: PLR2004
+
+
+@grid_method("LLM Dataset Inference")
+def dataset_inference(draw: GridDraw) -> Verdict:
+    """Decide by the authors' rule, p < .1, on the scores of one pass."""
+    names = [name for name in one_pass() if name in draw.scores]
+    features = np.column_stack([np.concatenate([draw.scores[name], draw.unseen[name]]) for name in names])
+    suspect = np.arange(len(features)) < len(draw.groups)
+    fitted = half_of(suspect, draw.seed)
+    values, rest = projected(features, suspect, fitted), ~fitted
+    return called(one_sided_test(values[suspect & rest], values[~suspect & rest]) < 0.1)  # noqa: PLR2004
+
+
+def mean_difference(name: str) -> Callable[[GridDraw], float]:
+    """Return the mean of a score, minus that of the unseen text."""
+
+    def value(draw: GridDraw) -> float:
+        return float(np.nanmean(draw.scores[name]) - np.nanmean(draw.unseen[name]))
+
+    return value
+
+
+def lowered_share(draw: GridDraw) -> float:
+    """Return the share of samples that a sample in front makes less likely (CoDeC)."""
+    changes = draw.scores[CONTEXT_CHANGE]
+    kept = changes[~np.isnan(changes)]
+    return float((kept < 0).mean()) if len(kept) else math.nan
+
+
+for _name in AVERAGED:
+    threshold_method(f"mean of {_name}", mean_difference(_name))
+threshold_method("CoDeC", lowered_share)

@@ -1,0 +1,131 @@
+"""The reliability grid: its pools, its draws and its table, on pools of known scores."""
+
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from assay.errors import DataError
+from assay.evaluation import Estimate
+from assay.experiments.assay import planted_pools, reliability
+from assay.experiments.assay.grid_methods import AVERAGED, DECLARED, METHODS
+from assay.experiments.assay.planted_pools import (
+    BASE,
+    CONTEXT_CHANGE,
+    CONVERGED,
+    PlantedPool,
+    PoolSettings,
+    next_roles,
+    pools,
+    split,
+)
+from assay.experiments.assay.reliability import GridCell, GridRecord, Sources, best_threshold_of, drawn, outcome
+from assay.experiments.bench import Bench
+from assay.types import Sample, Verdict
+
+SIZES = {"member": 90, "clean": 180, "sibling": 60, "unseen": 90, "shifted": 60}
+
+
+def pool(plant: str, shift: float, seed: int = 0) -> PlantedPool:
+    random = np.random.default_rng([seed, round(10 * shift)])
+    samples, columns = [], []
+    for role, size in SIZES.items():
+        words = random.choice(("alpha", "beta", "gamma", "delta"), (size, 9))
+        samples += [Sample(f"{role}{i}", " ".join(words[i]), label=role, group=f"{role}{i // 2}") for i in range(size)]
+        columns.append(random.normal(shift * (role == "member"), 1, size))
+    values = np.concatenate(columns)
+    names = (*AVERAGED, CONTEXT_CHANGE)
+    scores = {name: values + 0.1 * random.normal(size=len(values)) for name in names} | {DECLARED: values}
+    scores[CONTEXT_CHANGE] = -scores[CONTEXT_CHANGE]
+    return PlantedPool(plant, seed, tuple(samples), scores, None)
+
+
+@pytest.fixture
+def bench(monkeypatch, tmp_path):
+    def made_up(_: Bench, seed: int) -> dict[str, PlantedPool]:
+        base = pool(BASE, 0.0, seed)
+        return {
+            BASE: base,
+            CONVERGED: pool(CONVERGED, 4.0, seed),
+            "constant rate": replace(pool("constant rate", 3.0, seed), samples=base.samples),
+        }
+
+    monkeypatch.setattr(reliability, "pools", made_up)
+    monkeypatch.setattr(reliability, "SIZES", (50, 164))
+    return Bench(tmp_path, (), (0, 1), scale="smoke")
+
+
+def test_the_grid_states_right_wrong_and_open_for_every_method(bench):
+    finding = reliability.reliability(bench)
+    table = finding.table("all")
+    assert {row.name for row in table.rows} == {*METHODS.rules, *METHODS.values}
+    for row in table.rows:
+        assert sum(value.value for value in row.values) == pytest.approx(1)
+    strong = {row.name: row.values for row in finding.table("measurable").rows}
+    assert strong["assay"][0].value >= 0.5  # of eight benchmarks
+    assert strong["assay"][1].value == 0
+    clean = {row.name: row.values for row in finding.table("clean").rows}
+    assert clean["assay"][1].value < 0.3
+    assert finding.seeds == (0, 1)
+
+
+def test_a_benchmark_of_a_cell_has_its_share_of_members():
+    own = pool("constant rate", 5.0)
+    draw = drawn(GridCell("constant rate", "planted", 50, 0.2), Sources(own, own, "clean", pool(BASE, 0.0), None), 3)
+    assert len(draw.groups) == 50
+    assert (draw.scores[DECLARED] > 2.5).sum() == pytest.approx(10, abs=2)
+    assert len(draw.unseen_groups) == SIZES["unseen"]
+    assert [len(side) for side in draw.control] == [50, SIZES["unseen"]]
+    again = drawn(GridCell("constant rate", "planted", 50, 0.2), Sources(own, own, "clean", None, None), 3)
+    np.testing.assert_array_equal(draw.scores[DECLARED], again.scores[DECLARED])
+
+
+def record(value: float, share: float, verdict: Verdict = Verdict.CANNOT_TELL) -> GridRecord:
+    nothing = Estimate(0.0, 0.0, 1.0)
+    return GridRecord(GridCell("x", "planted", 50, share), True, {"m": verdict}, {"v": value}, nothing)
+
+
+def test_the_threshold_of_a_value_is_the_best_on_the_choice_half():
+    records = [record(value, 0.0) for value in (0.1, 0.2, 0.3)] + [record(value, 0.5) for value in (0.8, 0.9)]
+    assert 0.3 <= best_threshold_of(records, "v") < 0.8
+
+
+@pytest.mark.parametrize(
+    ("verdict", "share", "result"),
+    [
+        (Verdict.CONTAMINATED, 0.1, "right"),
+        (Verdict.CONTAMINATED, 0.0, "wrong"),
+        (Verdict.NO_EVIDENCE, 0.0, "right"),
+        (Verdict.NO_EVIDENCE, 0.05, "wrong"),
+        (Verdict.CANNOT_TELL, 0.0, "open"),
+    ],
+)
+def test_a_verdict_is_right_wrong_or_open(verdict, share, result):
+    assert outcome(record(0.0, share, verdict), "m") == result
+
+
+def test_projects_are_split_before_texts_and_siblings_come_from_projects_of_members():
+    settings = PoolSettings(members=8, siblings=4, clean=8, unseen=6, shifted=4, per_project=2, fresh=False)
+    samples = split(settings, 0)
+    groups = {
+        role: {sample.group for sample in samples if sample.label == role} for role in ("member", "clean", "unseen")
+    }
+    assert not groups["member"] & groups["clean"]
+    assert not groups["clean"] & groups["unseen"]
+    assert {s.group for s in samples if s.label == "sibling"} <= groups["member"]
+    assert next_roles({"unseen": [], "clean": []}, settings) == ("unseen",)
+
+
+def test_a_scale_without_pools_is_refused(tmp_path):
+    with pytest.raises(DataError, match="expected one of smoke, small"):
+        pools(Bench(tmp_path, (), (0,), scale="paper"), 0)
+
+
+def test_texts_of_other_settings_are_not_reused(tmp_path):
+    path = tmp_path / "texts.json"
+    settings = PoolSettings(members=4, siblings=2, clean=4, unseen=4, shifted=2, per_project=2, fresh=False)
+    first = planted_pools.stored_texts(path, settings, 0)
+    assert planted_pools.stored_texts(path, settings, 0) == first
+    with pytest.raises(DataError, match="texts of other settings"):
+        planted_pools.stored_texts(Path(path), settings, 1)

@@ -93,3 +93,32 @@ def test_an_empty_text_has_nothing_to_score():
 
 def test_no_texts_give_no_sequences():
     assert TextEncoder(byte_tokenizer()).encode([]) == []
+
+
+CHAT = (
+    "{% for m in messages %}<s>{{ m['role'] }}:{{ m['content'] }}</s>{% endfor %}"
+    "{% if add_generation_prompt %}<s>assistant:{% endif %}"
+)
+
+
+def test_a_text_is_the_reply_in_the_chat_template():
+    """The template's tokens come before the text, and none of them is scored."""
+    tokenizer = byte_tokenizer("<s> $A")
+    tokenizer.chat_template = CHAT
+    encoded = TextEncoder(tokenizer, chat=True).encode([TEXT])[0]
+    before = "user:Write code.", "assistant:"
+    expected = [BOS, *tokenizer(before[0], add_special_tokens=False)["input_ids"], EOS, BOS]
+    expected += tokenizer(before[1], add_special_tokens=False)["input_ids"]
+    assert encoded.ids.tolist() == [*expected, *PLAIN]
+    assert encoded.first == len(expected)
+
+
+@pytest.mark.parametrize(
+    ("template", "bos", "message"),
+    [(None, "auto", "the tokenizer has no chat template"), (CHAT, "always", "has its own first tokens")],
+)
+def test_a_chat_template_that_cannot_be_used_is_refused(template, bos, message):
+    tokenizer = byte_tokenizer()
+    tokenizer.chat_template = template
+    with pytest.raises(ModelError, match=message):
+        TextEncoder(tokenizer, chat=True, bos=bos)

@@ -203,7 +203,7 @@ def test_max_length_is_at_most_the_models_context():
 def test_a_context_that_no_one_states_has_to_be_given():
     model = tiny("llama")
     model.config.max_position_embeddings = 0
-    with pytest.raises(ModelError, match="states no context length: expected max_length"):
+    with pytest.raises(ModelError, match="states no context length: expected --max-length N"):
         opened(model=model)
     assert opened(model=model, max_length=8).context == 8
 

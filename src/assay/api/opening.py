@@ -87,8 +87,8 @@ class Opener:
         return models
 
     def of_other_model(self) -> "Opener":
-        """Return the opener of a second model: revision and adapter are the first one's own."""
-        return replace(self, settings=replace(self.settings, revision=None, adapter=None))
+        """Return the opener of a second model: revision, adapter and chat template are the first one's own."""
+        return replace(self, settings=replace(self.settings, revision=None, adapter=None, chat_template=False))
 
     def rewriter(self, engine: str, kinds: str, requests: "Sequence[ScoreRequest]") -> Rewriter:
         """Return the engine that writes variants; no model is opened where no score compares variants.

@@ -56,6 +56,14 @@ class ModelOptions:
             help="Beginning-of-sequence token: as the tokenizer does (auto), always, or never.", rich_help_panel=MODEL
         ),
     ] = "auto"
+    chat_template: Annotated[
+        bool,
+        typer.Option(
+            "--chat-template",
+            help="Score each text as an assistant's reply in the model's chat template.",
+            rich_help_panel=MODEL,
+        ),
+    ] = False
     stride: Annotated[
         int | None,
         typer.Option(min=1, help="Step between windows of texts longer than the context (512).", rich_help_panel=MODEL),

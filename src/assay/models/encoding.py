@@ -17,6 +17,8 @@ NO_OFFSET = -1
 
 LONE_SURROGATE = re.compile(r"[\ud800-\udfff]")
 _PROBE = "def f"
+CHAT_REQUEST = "Write code."
+"""Message of the user before a text that is scored as the assistant's reply."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,12 +49,19 @@ class TextEncoder:
     """
 
     def __init__(
-        self, tokenizer: PreTrainedTokenizerBase, *, bos: Bos = "auto", rows: int | None = None, name: str = "model"
+        self,
+        tokenizer: PreTrainedTokenizerBase,
+        *,
+        bos: Bos = "auto",
+        chat: bool = False,
+        rows: int | None = None,
+        name: str = "model",
     ) -> None:
         """Find out what the tokenizer adds.
 
         Args:
             tokenizer: any tokenizer of transformers.
+            chat: put the chat template up to the assistant's reply before a text; the request is `CHAT_REQUEST`.
             rows: token ids that the model has embeddings of; None where there is no model. Some tokenizers have a few
                 more, which no ordinary text contains.
             name: the user's name for the model.
@@ -61,7 +70,8 @@ class TextEncoder:
 
         Raises:
             ModelError: an unknown `bos`, a tokenizer without BOS and EOS where one is wanted, one that turns
-                text into no tokens at all, or one that inserts special tokens within the text.
+                text into no tokens at all, one that inserts special tokens within the text, or one without the
+                chat template that `chat` needs.
         """
         if bos not in get_args(Bos):
             raise ModelError(f"bos {bos!r}: expected one of {', '.join(get_args(Bos))}")
@@ -69,10 +79,13 @@ class TextEncoder:
         self.bos = bos
         self.rows = rows
         self.name = name
+        if chat:
+            self.prefix: tuple[int, ...] = _before_reply(tokenizer, bos)
+            return
         added = _specials_before(tokenizer)
         if bos == "always" and not added:
             added = (beginning(tokenizer),)
-        self.prefix: tuple[int, ...] = () if bos == "never" else added
+        self.prefix = () if bos == "never" else added
 
     def encode(self, texts: Sequence[str]) -> list[Encoded]:
         """Token sequences of texts. Lone surrogates, which no tokenizer takes, count as U+FFFD.
@@ -119,6 +132,21 @@ def beginning(tokenizer: PreTrainedTokenizerBase) -> int:
         if token is not None:
             return int(token)
     raise ModelError("the tokenizer has neither a BOS nor an EOS token: expected one to begin a text with")
+
+
+def _before_reply(tokenizer: PreTrainedTokenizerBase, bos: Bos) -> tuple[int, ...]:
+    """Return the tokens of a chat up to the assistant's reply.
+
+    Raises:
+        ModelError: the tokenizer has no chat template, or `bos` asks for other tokens before a text.
+    """
+    if bos != "auto":
+        raise ModelError(f"bos {bos!r} with a chat template, which has its own first tokens: expected one of the two")
+    if tokenizer.chat_template is None:
+        raise ModelError("the tokenizer has no chat template: expected an instruct model, or no --chat-template")
+    messages = [{"role": "user", "content": CHAT_REQUEST}]
+    start = str(tokenizer.apply_chat_template(messages, tokenize=False, add_generation_prompt=True))
+    return tuple(tokenizer(start, add_special_tokens=False)["input_ids"])
 
 
 def _specials_before(tokenizer: PreTrainedTokenizerBase) -> tuple[int, ...]:

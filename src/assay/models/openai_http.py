@@ -10,6 +10,7 @@ import re
 import zlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
+from itertools import accumulate
 
 import numpy as np
 
@@ -27,6 +28,8 @@ _ROUNDING = 1e-3  # a sure token may come out a little above 0
 SHORT = "def f(x):"
 """A text that every working server accepts."""
 _FEW = 16
+_BUILD = re.compile(r"b\d+-[0-9a-f]+")
+"""Fingerprint of llama.cpp's server: number and commit of its build."""
 _NUMBER = re.compile(r"\d[\d,.]*\d|\d")
 
 
@@ -193,9 +196,11 @@ class OpenAICompletions(OpenAIChat):
         """Return the first way that gives log-probabilities, and those of this text if the server accepts it."""
         failures = []
         of_text = False
+        advice = ""
         for way in (_Echo(), _PromptLogProbs()):
             try:
-                choice = self._choice(self._endpoint.post(self.path, way.body((self.model, text))))
+                reply = self._endpoint.post(self.path, way.body((self.model, text)))
+                choice = self._choice(reply)
             except Refused as refusal:
                 failures.append(f"HTTP {refusal.status}{refusal.words}")
                 of_text = of_text or refusal.of_request
@@ -204,12 +209,14 @@ class OpenAICompletions(OpenAIChat):
             if values is not None:
                 return way, self._checked(values, text)
             failures.append(f"{way.name} was ignored")
+            if _is_llama_cpp(reply):
+                advice = "llama:PATH.gguf, which opens the file of a llama.cpp server itself, "
         if of_text and text != SHORT:
             with suppress(MissingCapability):  # it gives none of any text: the error below reports this
                 return self._way_that_works(SHORT)[0], None
         raise MissingCapability(
-            f"{self.name} gives no log-probabilities of a text's tokens ({'; '.join(failures)}): expected a server "
-            "that does, such as vLLM's, or scores that need generated text only"
+            f"{self.name} gives no log-probabilities of a text's tokens ({'; '.join(failures)}): expected {advice}a "
+            "server that does, such as vLLM's, or --access black, for scores of generated text"
         )
 
     def _checked(self, reply: "tuple[list[int], list[object]] | None", text: str) -> TokenLogProbs:
@@ -237,6 +244,11 @@ class OpenAICompletions(OpenAIChat):
         return self._textual(self._choice(reply).get("text"), reply)
 
 
+def _is_llama_cpp(reply: Json) -> bool:
+    """Return True if a reply comes from llama.cpp's server, which leaves log-probabilities of a prompt out silently."""
+    return isinstance(reply.get("timings"), dict) or bool(_BUILD.fullmatch(str(reply.get("system_fingerprint"))))
+
+
 class _Echo:
     """OpenAI's own way: the prompt comes back, with the log-probability of each of its tokens."""
 
@@ -255,7 +267,9 @@ class _Echo:
             return None
         # some servers generate although max_tokens is 0: their tokens follow the text
         offsets = table.get("text_offset")
-        if len(echoed) > len(text) and isinstance(offsets, list) and len(offsets) == len(tokens):
+        if len(echoed) > len(text):
+            if not isinstance(offsets, list) or len(offsets) != len(tokens) or -1 in offsets:  # SGLang has none
+                offsets = list(accumulate((len(str(token)) for token in tokens), initial=0))[:-1]
             kept = sum(1 for offset in offsets if isinstance(offset, int) and offset < len(text))
             tokens, values = tokens[:kept], values[:kept]
         return [zlib.crc32(str(token).encode("utf-8", "surrogatepass")) >> 1 for token in tokens], values

@@ -24,6 +24,7 @@ class ModelSettings:
         adapter: folder or hub id of a PEFT adapter to put on the model.
         trust_remote_code: run the Python code that comes with a checkpoint.
         bos: beginning-of-sequence token before each text.
+        chat_template: score and continue each text as an assistant's reply in the model's chat template.
         stride: distance in tokens between the windows of a text longer than the context; None means 512, or half the
             context where that is not longer than 512.
         max_length: context to use in tokens, at most the model's own, which None means.
@@ -38,6 +39,7 @@ class ModelSettings:
     adapter: str | None = None
     trust_remote_code: bool = False
     bos: Bos = "auto"
+    chat_template: bool = False
     stride: int | None = None
     max_length: int | None = None
     batch_tokens: int | None = None

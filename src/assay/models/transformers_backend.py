@@ -85,7 +85,9 @@ class TransformersModel:
         self.stride = resolve_stride(settings.stride, self.context)
         try:
             rows = len(embedding(checkpoint.model))
-            self.encoder = TextEncoder(checkpoint.tokenizer, name=self.name, bos=settings.bos, rows=rows)
+            self.encoder = TextEncoder(
+                checkpoint.tokenizer, name=self.name, bos=settings.bos, chat=settings.chat_template, rows=rows
+            )
             self.forward = Forward(checkpoint.model)
         except ModelError as error:
             raise ModelError(f"{self.name}: {error}") from error
@@ -274,7 +276,7 @@ def context_length(checkpoint: Checkpoint, max_length: int | None) -> int:
         stated = [checkpoint.tokenizer.model_max_length]
     if max_length is None:
         if not stated:
-            raise ModelError(f"{checkpoint.name}: the configuration states no context length: expected max_length")
+            raise ModelError(f"{checkpoint.name}: the configuration states no context length: expected --max-length N")
         return stated[0]
     if max_length < 2 or (stated and max_length > stated[0]):  # noqa: PLR2004  one token to read, one to predict
         limit = f"2 to {stated[0]}" if stated else "at least 2"

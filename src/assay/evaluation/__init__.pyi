@@ -33,9 +33,9 @@ from .estimate import ADVISED_GROUPS as ADVISED_GROUPS
 from .estimate import GROUPS_FOR_INTERVAL as GROUPS_FOR_INTERVAL
 from .estimate import Estimate as Estimate
 from .estimate import unknown as unknown
-from .matching import matched as matched
 from .gradient_norm import MeanGradient as MeanGradient
 from .gradient_norm import clearly_smaller as clearly_smaller
+from .matching import matched as matched
 from .near_duplicates import ShingleIndex as ShingleIndex
 from .near_duplicates import shingles as shingles
 from .permutation_test import MINIMUM_GROUPS as MINIMUM_GROUPS

@@ -38,6 +38,8 @@ EXTRAS = {
     "qdrant_client": "qdrant",
     "ray": "ray",
     "vllm": "vllm",
+    "lm_eval": "lm-eval",
+    "inspect_ai": "inspect",
 }
 """Import name of each optional dependency → the extra that installs it."""
 

@@ -1,3 +1,4 @@
+from .annotating import annotate as annotate
 from .auditing import audit as audit
 from .auditing import calibrate as calibrate
 from .auditing import score as score

@@ -10,6 +10,7 @@ import typer.main
 from typer.core import TyperArgument, TyperOption
 
 from assay import __version__
+from assay.cli.annotate import annotate_command
 from assay.cli.audit import audit_command
 from assay.cli.benchmarks import benchmarks_app
 from assay.cli.cache import cache_app
@@ -64,6 +65,7 @@ app.command("score", rich_help_panel=LEAKAGE)(score_command)
 app.command("report", rich_help_panel=LEAKAGE)(report_command)
 app.command("compare", rich_help_panel=LEAKAGE)(compare_command)
 app.command("statement", rich_help_panel=LEAKAGE)(statement_command)
+app.command("annotate", rich_help_panel=LEAKAGE)(annotate_command)
 app.add_typer(benchmarks_app, rich_help_panel=LEAKAGE)
 app.add_typer(frequencies_app, rich_help_panel=LEAKAGE)
 app.add_typer(unseen_app, rich_help_panel=LEAKAGE)

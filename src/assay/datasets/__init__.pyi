@@ -2,7 +2,11 @@ from .benchmarks import BenchmarkInfo as BenchmarkInfo
 from .benchmarks import benchmark as benchmark
 from .benchmarks import is_benchmark as is_benchmark
 from .benchmarks import list_benchmarks as list_benchmarks
+from .columns import ID_COLUMNS as ID_COLUMNS
+from .columns import TEXT_COLUMNS as TEXT_COLUMNS
 from .columns import Labels as Labels
+from .columns import nested_value as nested_value
+from .columns import usual_column as usual_column
 from .dataset import Dataset as Dataset
 from .dataset import RepeatedIds as RepeatedIds
 from .families.selection import Selection as Selection

@@ -1,5 +1,6 @@
 """Any table with a column mapping: rows → samples."""
 
+import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
@@ -72,10 +73,13 @@ def samples_from(
     texts = _text_columns(mapping.text, columns, source)
     if mapping.text is None and texts[0] != TEXT_COLUMNS[0]:
         note(f"the text was taken from the column {texts[0]!r}; --text names another")
+    for column in texts:
+        if column not in columns and all(nested_value(row, column) is None for row in table):
+            raise DataError(f"{source}: no row has a nested column {column!r}; found {shortened(columns)}")
     ids = _named(mapping.id, columns, source, "id") if mapping.id != ROW_NUMBERS or ROW_NUMBERS in columns else None
     if mapping.id is None:
-        ids = _usual(ID_COLUMNS, columns)
-    group = _named(mapping.group, columns, source, "group") or _usual(GROUP_COLUMNS, columns)
+        ids = usual_column(ID_COLUMNS, columns)
+    group = _named(mapping.group, columns, source, "group") or usual_column(GROUP_COLUMNS, columns)
     language_column, language = _language(mapping.language, columns)
     labels = _labels(table, columns, mapping, source, note)
     used = (
@@ -93,7 +97,7 @@ def samples_from(
             text=text,
             language=language_named(str(named)) if named else None,
             label=labels[number],
-            group=None if group is None or row.get(group) is None else str(row[group]),
+            group=None if group is None or nested_value(row, group) is None else str(nested_value(row, group)),
             metadata={column: value for column, value in row.items() if column not in used},
         )
     if missing:
@@ -145,21 +149,30 @@ def _is_membership(value: object) -> bool:
     return True
 
 
-def _usual(names: Sequence[str], columns: Sequence[str]) -> str | None:
+def nested_value(row: Mapping[str, object], column: str) -> object:
+    """Return the value of a column; dots lead into nested columns where no column has the whole name: "doc.prompt"."""
+    if column in row:
+        return row[column]
+    head, _, rest = column.partition(".")
+    inner = row.get(head)
+    return nested_value(inner, rest) if rest and isinstance(inner, Mapping) else None
+
+
+def usual_column(names: Sequence[str], columns: Sequence[str]) -> str | None:
     """Return the first of the usual names that is a column, whatever its case."""
     folded = {column.casefold(): column for column in reversed(columns)}
     return next((folded[name] for name in names if name in folded), None)
 
 
 def _named(column: str | None, columns: Sequence[str], source: str, role: str) -> str | None:
-    if column is not None and column not in columns:
+    if column is not None and column not in columns and column.partition(".")[0] not in columns:
         raise DataError(f"{source}: no {role} column {column!r}; found the columns {shortened(columns)}")
     return column
 
 
 def _text_columns(requested: str | None, columns: Sequence[str], source: str) -> tuple[str, ...]:
     if requested is None:
-        usual = _usual(TEXT_COLUMNS, columns)
+        usual = usual_column(TEXT_COLUMNS, columns)
         if usual is None:
             raise DataError(
                 f"{source}: no text column; found the columns {shortened(columns)}, "
@@ -175,7 +188,7 @@ def _text_columns(requested: str | None, columns: Sequence[str], source: str) ->
 def _text(row: Mapping[str, object], columns: Sequence[str], where: str) -> tuple[str, bool]:
     """Return the text of a row, and True if any part of it is absent."""
     # pandas writes a missing text as the number NaN
-    values = [None if row.get(column) != row.get(column) else row.get(column) for column in columns]
+    values = [None if _is_nan(value := nested_value(row, column)) else value for column in columns]
     for column, value in zip(columns, values, strict=True):
         if value is not None and not isinstance(value, str):
             raise DataError(f"{where}: {column!r} holds {type(value).__name__} {str(value)[:40]!r}, expected text")
@@ -184,8 +197,12 @@ def _text(row: Mapping[str, object], columns: Sequence[str], where: str) -> tupl
     return "".join(value for value in values if isinstance(value, str)), False
 
 
+def _is_nan(value: object) -> bool:
+    return isinstance(value, float) and math.isnan(value)
+
+
 def _id(row: Mapping[str, object], column: str, where: str) -> str:
-    value = row.get(column)
+    value = nested_value(row, column)
     if value is None or value == "" or isinstance(value, dict | list):
         raise DataError(f"{where}: {column!r} holds {value!r:.40}, expected an id; name another column, or 'row'")
     return str(value)
@@ -194,7 +211,7 @@ def _id(row: Mapping[str, object], column: str, where: str) -> str:
 def _language(requested: str | None, columns: Sequence[str]) -> tuple[str | None, str | None]:
     """Return the language column, or the language of all rows."""
     if requested is None:
-        return _usual(LANGUAGE_COLUMNS, columns), None
+        return usual_column(LANGUAGE_COLUMNS, columns), None
     return (requested, None) if requested in columns else (None, requested)
 
 
@@ -208,11 +225,11 @@ def _labels(
     look like a result.
     """
     if named := _named(mapping.label, columns, source, "label"):
-        values = [row.get(named) for row in table]
+        values = [nested_value(row, named) for row in table]
         if mapping.labels == "as-is":
             return [None if value is None else str(value) for value in values]
         return memberships(values, f"{source}: the label column {named!r}")
-    column = _usual((*MEMBERSHIP_COLUMNS, "label"), columns)
+    column = usual_column((*MEMBERSHIP_COLUMNS, "label"), columns)
     if column is None:
         return [None] * len(table)
     values = [row.get(column) for row in table]

@@ -9,6 +9,7 @@ from assay.datasets.benchmarks import BenchmarkInfo, benchmark, is_benchmark
 from assay.datasets.columns import ColumnMapping, Labels, samples_from, shortened
 from assay.datasets.dataset import Dataset, RepeatedIds
 from assay.datasets.families.selection import Selection
+from assay.datasets.harnesses import HARNESSES, harness_rows
 from assay.datasets.hub import HubPart, hub_is_installed, hub_rows
 from assay.datasets.official import local_rows, rows_from_hub
 from assay.datasets.sources import Note, SourceRow, read_rows
@@ -75,6 +76,8 @@ def _table(name: str, split: str | None, note: Note) -> tuple[Iterator[SourceRow
         if not hub_is_installed():
             raise MissingExtra("datasets", purpose=f"hub data set {part}")
         return hub_rows(part), part.id, f"hub {part}"
+    if name.startswith(HARNESSES):
+        return harness_rows(name), name.partition(":")[2], name
     path = Path(name).expanduser()
     if path.parent == Path() and not path.suffix and not path.exists():
         benchmark(name)  # a word and not a path: raises with the closest names

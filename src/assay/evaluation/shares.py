@@ -1,4 +1,4 @@
-"""A share of samples with an interval over their groups."""
+"""A share or a mean between 0 and 1, and the difference of two, with intervals over the groups of the samples."""
 
 from collections.abc import Hashable, Sequence
 
@@ -9,7 +9,8 @@ from scipy.special import ndtri
 from assay.evaluation.arrays import group_codes, labels
 from assay.evaluation.bootstrap import standard_errors
 from assay.evaluation.estimate import Estimate, unknown
-from assay.evaluation.interval import LEVEL, RATE, Support, Uncertainty, interval, wilson_ends
+from assay.evaluation.interval import CORRELATION, LEVEL, RATE, Support, Uncertainty, interval, wilson_ends
+from assay.types import Float64Array
 
 
 def grouped_share(hits: ArrayLike, groups: Sequence[Hashable] | None = None, *, level: float = LEVEL) -> Estimate:
@@ -34,11 +35,71 @@ def grouped_share(hits: ArrayLike, groups: Sequence[Hashable] | None = None, *, 
     count, value = int(codes.max()) + 1, float(truths.mean())
     support = Support((count,), len(truths))
     influence = np.bincount(codes, truths - value) / len(truths)
-    errors, freedom = standard_errors(
-        (influence**2).sum(keepdims=True), influence[:, None], (np.arange(count),), size=np.inf
-    )
-    estimate = interval(value, Uncertainty(float(errors[0]), float(freedom[0])), support, within=RATE, level=level)
+    estimate = interval(value, _uncertainty(influence), support, within=RATE, level=level)
     if count < len(truths) or not estimate.has_interval:
         return estimate
     low, high = wilson_ends(value, len(truths), float(ndtri((1 + level) / 2)))
     return Estimate(value, low, high, level, support.groups)
+
+
+def grouped_mean(values: ArrayLike, groups: Sequence[Hashable] | None = None, *, level: float = LEVEL) -> Estimate:
+    """Return the mean of values between 0 and 1 with an interval over groups; of values 0 and 1 as `grouped_share`.
+
+    Args:
+        values: [n], between 0 and 1.
+        groups: [n], see `grouped_share`.
+        level: of the interval.
+
+    Raises:
+        DataError: lengths differ.
+    """
+    numbers = np.asarray(values, np.float64)
+    if not len(numbers):
+        return unknown(level)
+    if set(np.unique(numbers)) <= {0.0, 1.0}:
+        return grouped_share(numbers == 1, groups, level=level)
+    codes = group_codes([None] * len(numbers) if groups is None else groups, len(numbers))
+    influence = np.bincount(codes, numbers - numbers.mean()) / len(numbers)
+    support = Support((int(codes.max()) + 1,), len(numbers))
+    return interval(float(numbers.mean()), _uncertainty(influence), support, within=RATE, level=level)
+
+
+def mean_difference(
+    values: ArrayLike, first: ArrayLike, groups: Sequence[Hashable] | None = None, *, level: float = LEVEL
+) -> Estimate:
+    """Return the mean of one part minus the mean of the rest, with an interval over groups.
+
+    The influence of a group is the sum of its deviations in both parts (Taylor linearisation), so that a group with
+    samples in both parts is counted as what it is: dependent.
+
+    Args:
+        values: [n], between 0 and 1.
+        first: [n], true for the samples of the first part.
+        groups: [n], see `grouped_share`.
+        level: of the interval.
+
+    Raises:
+        DataError: lengths differ.
+    """
+    numbers = np.asarray(values, np.float64)
+    inside = labels(first, len(numbers)).astype(bool) if len(numbers) else np.zeros(0, bool)
+    if not inside.any() or inside.all():
+        return unknown(level)
+    codes = group_codes([None] * len(numbers) if groups is None else groups, len(numbers))
+    count = int(codes.max()) + 1
+    influence = np.zeros(count)
+    means = []
+    for part, sign in ((inside, 1), (~inside, -1)):
+        means.append(numbers[part].mean())
+        influence += sign * np.bincount(codes[part], numbers[part] - means[-1], minlength=count) / part.sum()
+    support = Support(
+        (len(set(codes[inside].tolist())), len(set(codes[~inside].tolist()))), int(min(inside.sum(), (~inside).sum()))
+    )
+    return interval(float(means[0] - means[1]), _uncertainty(influence), support, within=CORRELATION, level=level)
+
+
+def _uncertainty(influence: Float64Array) -> Uncertainty:
+    errors, freedom = standard_errors(
+        (influence**2).sum(keepdims=True), influence[:, None], (np.arange(len(influence)),), size=np.inf
+    )
+    return Uncertainty(float(errors[0]), float(freedom[0]))

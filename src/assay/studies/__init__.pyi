@@ -1,3 +1,13 @@
+from .annotation.annotating import AnnotatedTasks as AnnotatedTasks
+from .annotation.annotating import TaskSplit as TaskSplit
+from .annotation.annotating import annotate_tasks as annotate_tasks
+from .annotation.annotating import split_by_audit as split_by_audit
+from .annotation.annotating import split_by_index as split_by_index
+from .annotation.annotating import with_texts as with_texts
+from .annotation.describing import describe_annotation as describe_annotation
+from .annotation.task_results import LogColumns as LogColumns
+from .annotation.task_results import TaskResult as TaskResult
+from .annotation.task_results import read_task_results as read_task_results
 from .bugs.exposure import Exposure as Exposure
 from .bugs.exposure import PairExposure as PairExposure
 from .bugs.exposure import exposures as exposures

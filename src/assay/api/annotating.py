@@ -1,0 +1,61 @@
+"""`assay.api.annotate`: an evaluation log, split by an audit or an index."""
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from assay.api.progress import progress_bar
+from assay.api.tracing import open_index
+from assay.datasets import Dataset
+from assay.errors import DataError
+from assay.leakage import Audit, read_run
+from assay.studies import (
+    AnnotatedTasks,
+    LogColumns,
+    annotate_tasks,
+    read_task_results,
+    split_by_audit,
+    split_by_index,
+    with_texts,
+)
+
+
+def annotate(
+    results: Sequence[Path | str] | Path | str,
+    *,
+    audit: Audit | Path | str | None = None,
+    index: str | Path | None = None,
+    benchmark: Dataset | None = None,
+    text: str | None = None,
+    id: str | None = None,  # noqa: A002  the column is called what `Sample` calls it
+    metric: str | None = None,
+    progress: bool = True,
+) -> AnnotatedTasks:
+    """Return the accuracy of an evaluation on contaminated, clean and unknown tasks.
+
+    Args:
+        results: a log of lm-eval or inspect, or predictions and results of EvalPlus or SWE-bench.
+        audit: of the same tasks, or its run folder.
+        index: instead of `audit`: folder or address of an index of training data.
+        benchmark: texts of the tasks by their ids, where the log has none.
+        text: column of the text in the log; dots lead into nested columns.
+        id: column of the id in the log.
+        metric: metric of lm-eval or scorer of inspect; None for the first one.
+        progress: show progress.
+
+    Raises:
+        AssayError: bad input; one line.
+    """
+    if (audit is None) == (index is None):
+        raise DataError("expected one of an audit and an index")
+    paths = [Path(results)] if isinstance(results, str | Path) else [Path(path) for path in results]
+    notes: list[str] = []
+    tasks = read_task_results(paths, LogColumns(text, id, metric), notes.append)
+    samples = benchmark.samples if benchmark else ()
+    name = paths[0].name
+    if index is not None:
+        with open_index(str(index)) as opened, progress_bar(f"looking for {name}", shown=progress) as report:
+            split = split_by_index(opened, tasks, samples, progress=report)
+    else:
+        run = audit if isinstance(audit, Audit) else read_run(Path(str(audit)))[0]
+        split = split_by_audit(run, with_texts(tasks, samples))
+    return annotate_tasks(name, tasks, split, notes)

@@ -1,0 +1,129 @@
+"""`assay annotate`: the accuracy of an evaluation on contaminated, clean and unknown tasks."""
+
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from assay.cli.groups import grouped
+from assay.cli.options import OUTPUT, AsJson, DataOptions
+from assay.errors import DataError
+
+if TYPE_CHECKING:  # these import numpy and more; --help does not wait for them
+    from assay.studies import AnnotatedTasks
+
+SPLIT = "Split"
+SOLUTION = "solution"
+"""The part of a benchmark that is code: it is what a corpus of code holds."""
+
+
+@grouped
+def annotate_command(
+    results: Annotated[
+        list[Path],
+        typer.Argument(
+            metavar="RESULTS …",
+            help="lm-eval sample log (--log_samples), inspect log (.eval, .json), or predictions and results of "
+            "EvalPlus or SWE-bench.",
+            show_default=False,
+        ),
+    ],
+    *,
+    audit: Annotated[
+        Path | None,
+        typer.Option(metavar="RUN", help="Split by an audit of the same tasks: its run folder.", rich_help_panel=SPLIT),
+    ] = None,
+    index: Annotated[
+        str | None,
+        typer.Option(
+            metavar="DIR|URL", help="Split by an index of code that the model was trained on.", rich_help_panel=SPLIT
+        ),
+    ] = None,
+    benchmark: Annotated[
+        str | None,
+        typer.Option(
+            metavar="BENCHMARK",
+            help="Texts of the tasks by their ids, where the log has none (--data names its file).",
+            rich_help_panel=SPLIT,
+        ),
+    ] = None,
+    metric: Annotated[
+        str | None,
+        typer.Option(
+            metavar="NAME", help="Metric of lm-eval or scorer of inspect (the first one).", rich_help_panel=SPLIT
+        ),
+    ] = None,
+    clean: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE", help="Write the ids of the tasks that are not contaminated.", rich_help_panel=OUTPUT
+        ),
+    ] = None,
+    output: Annotated[
+        Path | None,
+        typer.Option(
+            "-o",
+            "--output",
+            metavar="FILE",
+            help="Write a JSON line for each task; - is standard output.",
+            rich_help_panel=OUTPUT,
+        ),
+    ] = None,
+    as_json: AsJson = False,
+    which: DataOptions,
+) -> None:
+    """Compare the accuracy of an evaluation on contaminated and clean tasks, and write a cleaned list of tasks.
+
+    The tasks are split by an audit or by an index; the output says on what the split rests. --text and --id name the
+    columns of the log, with dots for nested ones: doc.prompt.
+
+    **Example**: `assay annotate samples_humaneval.jsonl --audit runs/humaneval --clean clean_ids.txt`
+    """
+    from assay.api import annotate
+    from assay.cli.present import chosen_format, show
+    from assay.studies import describe_annotation
+
+    if (audit is None) == (index is None):
+        raise DataError("expected one of --audit RUN and --index DIR")
+    if benchmark is not None and which.part is None and index is not None:
+        which = _with_solutions(benchmark, which)
+    annotated = annotate(
+        results,
+        audit=audit,
+        index=index,
+        benchmark=None if benchmark is None else which.load(benchmark),
+        text=None if benchmark else which.text,
+        id=None if benchmark else which.id,
+        metric=metric,
+    )
+    if clean is not None:
+        _write("".join(f"{name}\n" for name in annotated.clean_ids()), clean)
+    if output is not None:
+        _write(_lines(annotated), output)
+    if Path("-") not in (clean, output):
+        show(describe_annotation(annotated), chosen_format(as_json=as_json))
+
+
+def _with_solutions(name: str, which: DataOptions) -> DataOptions:
+    from assay.datasets import benchmark, is_benchmark
+
+    return replace(which, part=SOLUTION) if is_benchmark(name) and SOLUTION in benchmark(name).parts else which
+
+
+def _lines(annotated: "AnnotatedTasks") -> str:
+    from assay.escaping import json_text
+
+    pairs = zip(annotated.tasks, annotated.statuses, strict=True)
+    rows = [{"id": task.id, "correct": task.correct, "status": status} for task, status in pairs]
+    return "".join(f"{json_text(row, ensure_ascii=False)}\n" for row in rows)
+
+
+def _write(text: str, path: Path) -> None:
+    """Write a text to a file, or to standard output for "-"."""
+    from assay.files import write_text
+
+    if path == Path("-"):
+        typer.echo(text, nl=False)
+    else:
+        write_text(path, text)

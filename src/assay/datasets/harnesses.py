@@ -1,0 +1,99 @@
+"""Samples of the tasks of evaluation harnesses: `lm-eval:TASK` and `inspect:TASK`.
+
+Every task that a harness knows can be audited without a loader of our own. TASK of lm-eval is the name of a task or the
+path of its YAML file; TASK of inspect is the name of an installed task or FILE.py@NAME.
+"""
+
+import contextlib
+import io
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from assay.datasets.columns import ID_COLUMNS, usual_column
+from assay.datasets.sources import SourceRow
+from assay.errors import DataError, did_you_mean, require
+
+LM_EVAL = "lm-eval:"
+INSPECT = "inspect:"
+HARNESSES = (LM_EVAL, INSPECT)
+
+
+def harness_rows(name: str) -> Iterator[SourceRow]:
+    """Yield a row with the columns id, text and target for each sample of a task.
+
+    Args:
+        name: `lm-eval:TASK` or `inspect:TASK`.
+
+    Raises:
+        DataError: the task cannot be loaded.
+        MissingExtra: the harness is not installed.
+    """
+    is_lm_eval = name.startswith(LM_EVAL)
+    task = name.partition(":")[2]
+    require("lm_eval" if is_lm_eval else "inspect_ai", purpose=f"task {name}")
+    try:
+        with contextlib.redirect_stdout(io.StringIO()):
+            rows = _lm_eval_rows(task) if is_lm_eval else _inspect_rows(task)
+    except DataError:
+        raise
+    except Exception as error:  # a task runs code of others, which may raise anything
+        message = " ".join(f"{type(error).__name__}: {error}".split())[:300]
+        raise DataError(f"task {name} cannot be loaded: {message}") from error
+    yield from rows
+
+
+def _lm_eval_rows(name: str) -> list[SourceRow]:
+    from lm_eval.tasks import TaskManager, get_task_dict  # noqa: PLC0415  slow to import
+
+    path = Path(name)
+    is_file = path.suffix in {".yaml", ".yml"}
+    if is_file and not path.is_file():
+        raise DataError(f"{name}: no such file; expected the name of an lm-eval task, or its YAML file")
+    manager = TaskManager(include_path=str(path.parent) if is_file else None, include_defaults=not is_file)
+    if is_file:
+        # a whole YAML reader would need the tags of lm-eval, such as !function
+        match = re.search(r"^task:\s*[\"']?([^\s\"']+)", path.read_text("utf-8"), re.MULTILINE)
+        if match is None:
+            raise DataError(f"{name}: no line `task: NAME`; expected the YAML file of an lm-eval task")
+        name = match[1]
+    if name not in manager.all_tasks:
+        raise DataError(f"lm-eval has no task {name!r}{did_you_mean(name, manager.all_tasks)}")
+    loaded = next(iter(_single_tasks(get_task_dict([name], manager))))
+    docs = list(loaded.eval_docs)
+    columns = usual_column(ID_COLUMNS, tuple(docs[0])) if docs else None
+    return [
+        {
+            "id": str(doc[columns]) if columns else f"{name}/{number}",
+            "text": _text(loaded.doc_to_text(doc)),
+            "target": _text(loaded.doc_to_target(doc)),
+        }
+        for number, doc in enumerate(docs)
+    ]
+
+
+def _single_tasks(tasks: Any) -> Iterator[Any]:  # noqa: ANN401  lm-eval nests groups of tasks
+    for task in tasks.values():
+        yield from _single_tasks(task) if isinstance(task, dict) else (task,)
+
+
+def _inspect_rows(name: str) -> list[SourceRow]:
+    # inspect_ai offers no public function that loads a task by its name
+    from inspect_ai._eval.loader import load_tasks  # noqa: PLC0415
+
+    tasks = load_tasks([name])
+    if not tasks:
+        raise DataError(f"inspect has no task {name!r}; expected the name of an installed task, or FILE.py@NAME")
+    return [
+        {
+            "id": str(sample.id if sample.id is not None else f"{name}/{number}"),
+            "text": sample.input if isinstance(sample.input, str) else "\n".join(m.text for m in sample.input),
+            "target": _text(sample.target),
+        }
+        for number, sample in enumerate(tasks[0].dataset)
+    ]
+
+
+def _text(value: object) -> str:
+    return value if isinstance(value, str) else "\n".join(map(str, value)) if isinstance(value, list) else str(value)

@@ -1,0 +1,1 @@
+"""Evaluation logs annotated with what is known about the contamination of their tasks."""

@@ -1,0 +1,76 @@
+"""Annotated tasks as a report."""
+
+import math
+
+from assay.reports import Cell, Column, Missing, Report, Row, Table, encode, percent
+from assay.studies.annotation.annotating import TASK_STATUSES, AnnotatedTasks
+
+CAUSE = (
+    "A difference is no proof that contamination helped: contaminated and clean tasks may differ in kind and "
+    "difficulty."
+)
+ORDER_NAMES = {"contaminated": "upper half", "clean": "lower half", "unknown": "unknown"}
+
+
+def describe_annotation(annotated: AnnotatedTasks) -> Report:
+    """Return the report: accuracy on each part, and the difference."""
+    table = Table(
+        name="accuracy",
+        title=f"Accuracy of {annotated.name}",
+        columns=(
+            Column("tasks"),
+            Column("n", "count"),
+            Column("with an outcome", "count"),
+            Column("accuracy", "share"),
+        ),
+        rows=tuple(
+            Row((_named(annotated, status), *annotated.counts[status], _cell(annotated.accuracy[status])))
+            for status in TASK_STATUSES
+        ),
+        caption=("In brackets: 95 % intervals over groups of tasks.", annotated.split.explanation),
+    )
+    per_task = [
+        {"id": task.id, "correct": task.correct, "status": status}
+        for task, status in zip(annotated.tasks, annotated.statuses, strict=True)
+    ]
+    return Report(
+        title=f"Does {annotated.name} score higher on contaminated tasks?",
+        statement=_statement(annotated),
+        tables=(table,),
+        notes=(CAUSE, *annotated.notes),
+        data={
+            "name": annotated.name,
+            "basis": annotated.split.basis,
+            "explanation": annotated.split.explanation,
+            "counts": {status: annotated.counts[status][0] for status in TASK_STATUSES},
+            "accuracy": encode(annotated.accuracy),
+            "difference": encode(annotated.difference),
+            "notes": list(annotated.notes),
+            "per_task": per_task,
+        },
+        kind="annotated evaluation",
+    )
+
+
+def _named(annotated: AnnotatedTasks, status: str) -> str:
+    return status if annotated.split.names_tasks else ORDER_NAMES[status]
+
+
+def _cell(accuracy: object) -> Cell:
+    value: Cell = accuracy  # type: ignore[assignment]  # an Estimate is a measured value
+    return Missing("no such task has an outcome") if math.isnan(value.value) else value  # type: ignore[union-attr]
+
+
+def _statement(annotated: AnnotatedTasks) -> str:
+    first, second = (_named(annotated, status) for status in TASK_STATUSES[:2])
+    difference = annotated.difference
+    if math.isnan(difference.value):
+        return f"No difference could be measured: there are not {first} and {second} tasks with an outcome."
+    accuracies = [percent(annotated.accuracy[status].value) for status in TASK_STATUSES[:2]]
+    points = f"{100 * difference.value:+.1f} percentage points"
+    bounds = (
+        f"95 % interval {100 * difference.low:+.1f} to {100 * difference.high:+.1f}"
+        if difference.has_interval
+        else difference.reason
+    )
+    return f"Accuracy is {accuracies[0]} on {first} and {accuracies[1]} on {second} tasks: {points} ({bounds})."

@@ -107,7 +107,9 @@ def swebench_files(folder: Path) -> list[Path]:
     import os
     from unittest.mock import MagicMock
 
-    sys.modules["modal"] = MagicMock()  # a cloud service, which the report does not use
+    # the client of a cloud service, which the report does not use
+    for name in ("modal", "modal.container_process", "modal.io_streams"):
+        sys.modules[name] = MagicMock()
     from swebench.harness.constants import LOG_REPORT, RUN_EVALUATION_LOG_DIR
     from swebench.harness.reporting import make_run_report
 

@@ -30,7 +30,7 @@ VALUES: Mapping[str, float] = {"contaminated": 1.0, "clean": 0.0, "unknown": mat
 
 
 @metric
-def contaminated_share() -> Metric:
+def contaminated_rate() -> Metric:
     """Return the metric: share of contaminated samples among those that are not unknown."""
 
     def share(scores: list[SampleScore]) -> float:
@@ -40,7 +40,7 @@ def contaminated_share() -> Metric:
     return share
 
 
-@scorer(metrics=[contaminated_share()])
+@scorer(metrics=[contaminated_rate()])
 def contamination(index: str | None = None, audit: str | None = None) -> Scorer:
     """Return a scorer whose value is 1 for a contaminated sample, 0 for a clean one and NaN for an unknown one.
 

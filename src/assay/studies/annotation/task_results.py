@@ -19,7 +19,6 @@ from typing import Any
 from assay.datasets import ID_COLUMNS, TEXT_COLUMNS, nested_value, read_rows, usual_column
 from assay.errors import DataError, require
 
-Note = Callable[[str], None]
 PROMPT_COLUMNS = ("prompt", "question", "problem", "problem_statement", *TEXT_COLUMNS)
 """Columns of a task that hold its text, in the order in which they are tried."""
 
@@ -56,7 +55,9 @@ class LogColumns:
     metric: str | None = None
 
 
-def read_task_results(paths: Sequence[Path], columns: LogColumns, note: Note) -> tuple[TaskResult, ...]:
+def read_task_results(
+    paths: Sequence[Path], columns: LogColumns, note: Callable[[str], None]
+) -> tuple[TaskResult, ...]:
     """Return the tasks of several files, in their order; entries of one id are one task.
 
     Args:
@@ -83,7 +84,7 @@ def _merged(results: Sequence[TaskResult]) -> TaskResult:
     return replace(results[0], text=text, correct=fmean(outcomes) if outcomes else None)
 
 
-def _results(path: Path, columns: LogColumns, note: Note) -> Iterator[TaskResult]:
+def _results(path: Path, columns: LogColumns, note: Callable[[str], None]) -> Iterator[TaskResult]:
     if path.suffix == ".eval":
         return _of_inspect(path, columns, note)
     if path.suffix == ".json":
@@ -109,7 +110,7 @@ def _content(path: Path) -> Any:  # noqa: ANN401  JSON
         raise DataError(f"{path} is not a JSON file: {error}") from error
 
 
-def _of_rows(rows: Sequence[Any], columns: LogColumns, note: Note, path: Path) -> Iterator[TaskResult]:
+def _of_rows(rows: Sequence[Any], columns: LogColumns, note: Callable[[str], None], path: Path) -> Iterator[TaskResult]:
     first = rows[0] if rows and isinstance(rows[0], dict) else {}
     if {"doc_id", "doc"} <= first.keys():
         return _of_lm_eval(rows, columns, note)
@@ -120,7 +121,9 @@ def _of_rows(rows: Sequence[Any], columns: LogColumns, note: Note, path: Path) -
     raise DataError(f"{path}: received rows with {', '.join(list(first)[:8]) or 'nothing'}; expected {FORMS}")
 
 
-def _of_lm_eval(rows: Sequence[Mapping[str, Any]], columns: LogColumns, note: Note) -> Iterator[TaskResult]:
+def _of_lm_eval(
+    rows: Sequence[Mapping[str, Any]], columns: LogColumns, note: Callable[[str], None]
+) -> Iterator[TaskResult]:
     first = rows[0]
     metric = columns.metric or next(iter(first.get("metrics") or ()), None)
     if metric is None or metric not in first:
@@ -153,7 +156,7 @@ def _first_text(value: object) -> str:
     return ""
 
 
-def _of_inspect(path: Path, columns: LogColumns, note: Note) -> Iterator[TaskResult]:
+def _of_inspect(path: Path, columns: LogColumns, note: Callable[[str], None]) -> Iterator[TaskResult]:
     require("inspect_ai", purpose=f"the inspect log {path}")
     from inspect_ai.log import read_eval_log  # noqa: PLC0415  slow to import
     from inspect_ai.scorer import value_to_float  # noqa: PLC0415

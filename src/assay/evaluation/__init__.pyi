@@ -54,9 +54,9 @@ from .share_estimate import ContaminatedShare as ContaminatedShare
 from .share_estimate import NullDensity as NullDensity
 from .share_estimate import contaminated_share as contaminated_share
 from .share_estimate import detectable_share as detectable_share
+from .shares import difference_of_means as difference_of_means
 from .shares import grouped_mean as grouped_mean
 from .shares import grouped_share as grouped_share
-from .shares import mean_difference as mean_difference
 from .thresholds import Threshold as Threshold
 from .thresholds import at_threshold as at_threshold
 from .thresholds import best_threshold as best_threshold

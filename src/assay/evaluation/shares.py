@@ -64,7 +64,7 @@ def grouped_mean(values: ArrayLike, groups: Sequence[Hashable] | None = None, *,
     return interval(float(numbers.mean()), _uncertainty(influence), support, within=RATE, level=level)
 
 
-def mean_difference(
+def difference_of_means(
     values: ArrayLike, first: ArrayLike, groups: Sequence[Hashable] | None = None, *, level: float = LEVEL
 ) -> Estimate:
     """Return the mean of one part minus the mean of the rest, with an interval over groups.

@@ -12,7 +12,7 @@ import pytest
 from assay.api import annotate
 from assay.datasets import DataSelection, read_dataset
 from assay.errors import DataError
-from assay.evaluation import grouped_mean, grouped_share, mean_difference
+from assay.evaluation import difference_of_means, grouped_mean, grouped_share
 from assay.studies import LogColumns, TaskResult, annotate_tasks, describe_annotation, read_task_results, split_by_audit
 from assay.studies.annotation.annotating import TaskSplit
 from support.harness_runs import ITEMS
@@ -180,18 +180,18 @@ class TestDifference:
     def test_equal_parts_differ_by_nothing_and_the_interval_holds_zero(self):
         values = [1.0, 0.0] * 60
         first = [True] * 60 + [False] * 60
-        estimate = mean_difference(values, first)
+        estimate = difference_of_means(values, first)
         assert estimate.value == 0
         assert estimate.low < 0 < estimate.high
 
     def test_one_group_for_each_sample_is_no_group(self):
         values, first = [1.0, 0.0, 0.5] * 20, [True, True, False] * 20
-        assert mean_difference(values, first) == mean_difference(values, first, list(range(60)))
+        assert difference_of_means(values, first) == difference_of_means(values, first, list(range(60)))
 
     def test_copies_of_a_group_do_not_make_the_interval_narrower(self):
         values, first = [1.0, 0.0] * 20 + [0.0, 1.0, 1.0, 1.0] * 10, [True] * 40 + [False] * 40
-        narrow = mean_difference(values * 3, first * 3)
-        wide = mean_difference(values * 3, first * 3, [*range(80)] * 3)
+        narrow = difference_of_means(values * 3, first * 3)
+        wide = difference_of_means(values * 3, first * 3, [*range(80)] * 3)
         assert wide.high - wide.low > narrow.high - narrow.low
 
     def test_a_mean_of_zeros_and_ones_is_a_share(self):

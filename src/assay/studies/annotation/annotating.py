@@ -7,7 +7,7 @@ from typing import Literal
 import numpy as np
 
 from assay.errors import DataError
-from assay.evaluation import Estimate, grouped_mean, mean_difference
+from assay.evaluation import Estimate, difference_of_means, grouped_mean
 from assay.leakage import Audit
 from assay.provenance import Searchable
 from assay.studies.annotation.task_results import TaskResult
@@ -111,7 +111,7 @@ def annotate_tasks(
 
 
 def _difference(values: list[float], groups: list[str | None], first: list[bool]) -> Estimate:
-    return mean_difference(values, first, groups)
+    return difference_of_means(values, first, groups)
 
 
 def split_by_audit(audit: Audit, tasks: Sequence[TaskResult]) -> TaskSplit:

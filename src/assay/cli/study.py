@@ -82,10 +82,8 @@ def study_bugs_command(
 
     **Example**: `assay study bugs builtin:small quixbugs --data quixbugs=QuixBugs/`
     """
-    from rich.console import Console
-
     from assay.api import study_bugs
-    from assay.reports import print_report, render_json
+    from assay.cli.present import chosen_format, show
 
     study = study_bugs(
         model,
@@ -101,15 +99,8 @@ def study_bugs_command(
         settings=model_options.settings(),
         cache=not model_options.no_cache,
     )
-    report = study.describe()
-    if json:
-        typer.echo(render_json(report))
-    else:
-        print_report(report, Console())
-    if out is not None:
-        path = study.report(out)
-        if not json:
-            Console().print(f"Report: {path}")
+    path = None if out is None else study.report(out)
+    show(study.describe(), chosen_format(as_json=json), path)
 
 
 def _named_paths(texts: list[str] | None, option: str) -> dict[str, Path | str]:

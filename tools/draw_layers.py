@@ -20,7 +20,7 @@ NOTES = {
     "experiments": "tables and figures of the papers",
     "testbed": "plant, train, evaluate",
     "studies": "what needs several questions",
-    "leakage": "audits and indexes: each describes its own result",
+    "authorship": "who wrote it, audits and indexes: each describes its own result",
     "training": "the one training loop",
     "scoring": "engine · fingerprints, postings, vectors",
     "scores": "pure functions, backends, samples, statistics, code, renderers",

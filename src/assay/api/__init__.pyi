@@ -3,6 +3,14 @@ from .auditing import audit as audit
 from .auditing import calibrate as calibrate
 from .auditing import score as score
 from .auditing import scored as scored
+from .authorship import DEFAULT_SCORES as DEFAULT_SCORES
+from .authorship import DetectorChoice as DetectorChoice
+from .authorship import LabelledSelection as LabelledSelection
+from .authorship import calibrate_authorship as calibrate_authorship
+from .authorship import detect_code as detect_code
+from .authorship import fit_settings as fit_settings
+from .authorship import train_classifier as train_classifier
+from .authorship import vectors_named as vectors_named
 from .judging import judge_dataset as judge_dataset
 from .manifest import Stopwatch as Stopwatch
 from .manifest import manifest as manifest

@@ -12,6 +12,7 @@ from typer.core import TyperArgument, TyperOption
 from assay import __version__
 from assay.cli.annotate import annotate_command
 from assay.cli.audit import audit_command
+from assay.cli.authorship import authorship_app
 from assay.cli.benchmarks import benchmarks_app
 from assay.cli.cache import cache_app
 from assay.cli.calibrate import calibrate_command
@@ -21,6 +22,7 @@ from assay.cli.compare import compare_command
 from assay.cli.configuration import read_configuration
 from assay.cli.dataset import dataset_command
 from assay.cli.demo import demo_command
+from assay.cli.detect import detect_command
 from assay.cli.frequencies import frequencies_app
 from assay.cli.index import index_app
 from assay.cli.refusals import choices, refusal
@@ -46,6 +48,7 @@ HELP = ["-h", "--help"]
 
 LEAKAGE = "Leakage: had the model seen it?"
 PROVENANCE = "Provenance: whose code is it?"
+AUTHORSHIP = "Authorship: who wrote it?"
 TRUTH = "Ground truth, and the store"
 
 app = typer.Typer(
@@ -74,6 +77,8 @@ index_app.command("calibrate")(calibrate_index_command)
 app.add_typer(index_app, rich_help_panel=PROVENANCE)
 app.command("trace", rich_help_panel=PROVENANCE)(trace_command)
 app.command("serve", rich_help_panel=PROVENANCE)(serve_command)
+app.command("detect", rich_help_panel=AUTHORSHIP)(detect_command)
+app.add_typer(authorship_app, rich_help_panel=AUTHORSHIP)
 app.add_typer(testbed_app, rich_help_panel=TRUTH)
 app.add_typer(cache_app, rich_help_panel=TRUTH)
 

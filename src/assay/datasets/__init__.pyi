@@ -14,6 +14,8 @@ from .loading import DataSelection as DataSelection
 from .loading import read_dataset as read_dataset
 from .pairs import PairedDataset as PairedDataset
 from .pairs import read_pairs as read_pairs
+from .patches import Hunk as Hunk
+from .patches import hunks as hunks
 from .sources import SourceRow as SourceRow
 from .sources import read_rows as read_rows
 from .sources.stream import file_error as file_error

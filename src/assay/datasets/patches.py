@@ -7,7 +7,7 @@ from typing import Literal
 
 Side = Literal["old", "new"]
 
-_HUNK = re.compile(r"@@ -\d+(?:,(\d+))? \+\d+(?:,(\d+))? @@")
+_HUNK = re.compile(r"@@ -\d+(?:,(\d+))? \+(\d+)(?:,(\d+))? @@")
 _HEADER = re.compile(r"(?:---|\+\+\+) (?:[ab]/)?([^\t\r\n]+)")
 
 
@@ -19,10 +19,12 @@ class Hunk:
         path: the file, without the a/ or b/ of git; of the new side, or of the old where the file was
             deleted.
         lines: (sign, text) with sign " ", "-" or "+"; the text keeps its line end.
+        first_line: line of the new side at which it begins, from 1; 0 where the file was deleted.
     """
 
     path: str
     lines: tuple[tuple[str, str], ...]
+    first_line: int = 1
 
     def side(self, side: Side, *, context: bool = True) -> str:
         """The old or the new text of this place; without `context` only the lines that differ."""
@@ -43,7 +45,7 @@ def hunks(patch: str) -> Iterator[Hunk]:
         if header and (header[1] != "/dev/null" or not path):
             path = header[1]
         elif start := _HUNK.match(line):
-            yield Hunk(path, _body(lines, old=_count(start[1]), new=_count(start[2])))
+            yield Hunk(path, _body(lines, old=_count(start[1]), new=_count(start[3])), int(start[2]))
 
 
 def patch_side(patch: str, side: Side, *, context: bool = True) -> str:

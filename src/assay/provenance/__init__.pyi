@@ -46,6 +46,8 @@ from .licence_gate import judge as judge
 from .licence_rules import LicenceRules as LicenceRules
 from .licence_rules import checked_rules as checked_rules
 from .licences import stated_licence as stated_licence
+from .past import commit_messages as commit_messages
+from .past import texts_before as texts_before
 from .places import create_index as create_index
 from .places import description_at as description_at
 from .places import folder_named as folder_named
@@ -57,6 +59,7 @@ from .removal import remove as remove
 from .sarif_log import sarif as sarif
 from .searchable import Searchable as Searchable
 from .searchable import WritableIndex as WritableIndex
+from .sources.git import is_repository as is_repository
 from .sources.history import Age as Age
 from .sources.open import CorpusOptions as CorpusOptions
 from .sources.open import open_sources as open_sources

@@ -1,0 +1,65 @@
+"""The labelled collections of `bench_authorship.py`: public data sets in one form."""
+
+import gzip
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pyarrow.parquet as pq
+
+from assay.authorship import LabelledCode
+from assay.types import Sample
+
+LANGUAGES = {"Python": "python", "C++": "cpp", "Java": "java", "python3": "python"}
+NEEDED = ("semeval2026-task13", "classeval", "debugbench", "llm-generations-ldb")
+
+
+def collections(data: Path) -> LabelledCode:
+    """Return code of people and of generators from the folders in `NEEDED`."""
+    samples, names = [], {}
+    for name, reader in (("semeval", _semeval), ("classeval", _classeval), ("debugbench", _debugbench)):
+        for sample in reader(data):
+            samples.append(sample)
+            names[sample.id] = name
+    for name in ("mbpp", "humaneval"):
+        for sample in _solutions(data / "llm-generations-ldb" / name, name):
+            samples.append(sample)
+            names[sample.id] = name
+    return LabelledCode.of(samples, lambda sample: names[sample.id])
+
+
+def _semeval(data: Path) -> Iterator[Sample]:
+    # its own labels are inverted against the map of the task, so the generator decides
+    for number, row in enumerate(pq.read_table(data / "semeval2026-task13" / "task_a_trial.parquet").to_pylist()):
+        yield Sample(f"semeval/{number}", row["code"], LANGUAGES[row["language"]], row["generator"])
+
+
+def _classeval(data: Path) -> Iterator[Sample]:
+    for row in _rows(data / "classeval" / "classeval.jsonl.gz"):
+        yield Sample(f"classeval/{row['id']}", row["text"], row["language"], row["label"], row["group"])
+
+
+def _debugbench(data: Path) -> Iterator[Sample]:
+    for number, row in enumerate(_rows(data / "debugbench" / "generated.jsonl.gz")):
+        language = LANGUAGES.get(row["language"], row["language"])
+        yield Sample(f"debugbench/{number}", row["text"], language, row["label"], row["group"])
+
+
+def _solutions(folder: Path, name: str) -> Iterator[Sample]:
+    people: set[str] = set()
+    for path in sorted(folder.rglob("*.jsonl")):
+        for line in path.read_text("utf-8").splitlines():
+            row = json.loads(line)
+            task, generator = row["task_id"], path.parent.name
+            yield Sample(f"{name}/{generator}/{task}", row["solution"], "python", generator, task)
+            if task not in people:
+                people.add(task)
+                # a solution of MBPP is a whole function, one of HumanEval the body below its prompt
+                prompt = row["prompt"] if name == "humaneval" else ""
+                yield Sample(f"{name}/human/{task}", prompt + row["canonical_solution"], "python", "human", task)
+
+
+def _rows(path: Path) -> Iterator[dict[str, Any]]:
+    with gzip.open(path, "rt", encoding="utf-8") as file:
+        yield from map(json.loads, file)

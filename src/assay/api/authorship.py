@@ -1,0 +1,303 @@
+"""Who wrote code: detection, calibration on older code, training, evaluation and shortcut audits."""
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from datetime import date
+from pathlib import Path
+
+import numpy as np
+
+from assay.api.opening import Opener
+from assay.api.progress import progress_bar
+from assay.api.selection import ScoreSelection
+from assay.authorship import (
+    DEFAULT_EVIDENCE,
+    HIDDEN,
+    Classifier,
+    CodeUnit,
+    Commit,
+    Detection,
+    FitSettings,
+    LabelledCode,
+    Reference,
+    Scored,
+    Signal,
+    Transfer,
+    UnitKind,
+    Vectors,
+    added_units,
+    by_classifier,
+    by_scores,
+    codes_of,
+    detect,
+    fit_classifier,
+    in_commits,
+    in_paths,
+    in_text,
+    leave_out,
+    line_range,
+    model_card,
+    saturated_kinds,
+    units_of,
+)
+from assay.datasets import DataSelection, read_dataset
+from assay.errors import DataError, MissingCapability, ModelError
+from assay.models import builtin_folder, open_model
+from assay.provenance import (
+    Filters,
+    SourceText,
+    commit_messages,
+    is_repository,
+    read_source_text,
+    source_texts,
+    texts_before,
+)
+from assay.retrieval import BUILTIN_PREFIX, open_encoder
+from assay.types import Embedder, Sample
+
+COLLECTION = "collection"
+"""Column that names the collection of a row; without it the file's name does."""
+
+ENCODERS = (f"{BUILTIN_PREFIX}fragments",)
+DEFAULT_SCORES = "fast_detect_gpt,loss,rank,log_rank,entropy,lrr"
+"""Scores of one pass that detect machine-written text; the first one is the primary score."""
+
+
+@dataclass(frozen=True, slots=True)
+class DetectorChoice:
+    """The detector that scores code.
+
+    Attributes:
+        classifier: folder of a fitted classifier; None for scores of a language model.
+        model: the language model (surrogate); None for the built-in model that knows most languages.
+        scores: names with commas between them; the first one is what an answer rests on.
+        opener: opens models.
+    """
+
+    classifier: Path | None = None
+    model: str | None = None
+    scores: str = DEFAULT_SCORES
+    opener: Opener = field(default_factory=Opener)
+
+    def scored(self, units: Sequence[CodeUnit]) -> Scored:
+        """Return the scores of pieces of code.
+
+        Raises:
+            AssayError: the detector cannot be opened, or cannot give what is requested.
+        """
+        if self.classifier is not None:
+            fitted = Classifier.load(self.classifier)
+            vectors = vectors_named(fitted.hidden_model, self.opener) if fitted.hidden_model else None
+            return by_classifier(units, codes_of(units), fitted, vectors)
+        plan, _ = ScoreSelection(self.scores).plan(self.model or default_surrogate(), self.opener)
+        return by_scores(units, plan, plan.requests[0].name)
+
+
+def default_surrogate() -> str:
+    """Return the built-in model of several languages where it is installed, else that of Python."""
+    try:
+        builtin_folder("control")
+    except ModelError:
+        return "builtin:small"
+    return "builtin:control"
+
+
+def vectors_named(name: str, opener: Opener | None = None) -> Vectors:
+    """Return the model whose hidden states are evidence: a built-in encoder, or any model with weights.
+
+    Raises:
+        MissingCapability: the model does not show its hidden states.
+    """
+    if name in ENCODERS:
+        return open_encoder(name)
+    model = open_model(name, (opener or Opener()).settings)
+    if not isinstance(model, Embedder):
+        raise MissingCapability(
+            f"{name} does not show its hidden states, expected a model with weights or {ENCODERS[0]}"
+        )
+    return model
+
+
+@dataclass(frozen=True, slots=True)
+class LabelledSelection:
+    """How labelled code is read from tables.
+
+    Attributes:
+        label: column with the origin of each text.
+        human: the label of people, in any case.
+        text: column of texts.
+        language: column of languages, or the language of all rows.
+        group: column of tasks or projects.
+    """
+
+    label: str = "label"
+    human: str = "human"
+    text: str | None = None
+    language: str | None = None
+    group: str | None = None
+
+    def read(self, paths: Iterable[str]) -> LabelledCode:
+        """Return the texts of tables; a column `collection`, or the name of the file, names the collection.
+
+        Raises:
+            DataError: a table cannot be read, or a text has no label.
+        """
+        samples: list[Sample] = []
+        collections: dict[str, str] = {}
+        for path in paths:
+            selection = DataSelection(
+                text=self.text, label=self.label, labels="as-is", language=self.language, group=self.group
+            )
+            dataset = read_dataset(path, selection)
+            for sample in dataset.samples:
+                collection = str(sample.metadata.get(COLLECTION) or dataset.name)
+                copy = Sample(f"{path}#{sample.id}", sample.text, sample.language, sample.label, sample.group)
+                collections[copy.id] = collection
+                samples.append(copy)
+        return LabelledCode.of(samples, lambda sample: collections[sample.id], self.human)
+
+
+def train_classifier(
+    labelled: LabelledCode,
+    out: Path,
+    *,
+    evidence: Sequence[str] = DEFAULT_EVIDENCE,
+    hidden: str | None = None,
+    per_class: int | None = 400,
+    evaluate: bool = True,
+    seed: int = 0,
+) -> tuple[Classifier, Transfer | None]:
+    """Fit a classifier and write it with its model card.
+
+    Args:
+        labelled: texts of people and of generators.
+        out: folder that is written.
+        evidence: kinds of evidence; `hidden` needs a model.
+        hidden: that model.
+        per_class: most texts of one class, collection and language.
+        evaluate: measure the quality on left-out collections for the card.
+        seed: of the choice of texts.
+
+    Raises:
+        DataError: the folder exists, or too few texts are of one class.
+    """
+    if out.exists():
+        raise DataError(f"{out} exists already; expected a folder that is not there yet")
+    settings = fit_settings(evidence, hidden, per_class, seed)
+    vectors = vectors_named(hidden) if hidden else None
+    transfer = leave_out(labelled, settings, vectors=vectors) if evaluate else None
+    classifier = fit_classifier(labelled, settings, vectors=vectors)
+    classifier.save(out, model_card(classifier.record, transfer))
+    return classifier, transfer
+
+
+def fit_settings(evidence: Sequence[str], hidden: str | None, per_class: int | None, seed: int) -> FitSettings:
+    """Return the settings of a fit; naming a model of hidden states adds that evidence."""
+    kinds = dict.fromkeys([*evidence, *([HIDDEN] if hidden else [])])
+    return FitSettings(tuple(kinds), per_class, seed)
+
+
+def calibrate_authorship(
+    paths: Sequence[str], out: Path, *, before: date | None, choice: DetectorChoice, by: UnitKind = "file"
+) -> tuple[Reference, int]:
+    """Score human code of one origin, and write the reference.
+
+    Args:
+        paths: git repositories; without `before`, any folders whose code people certainly wrote.
+        out: file that is written.
+        before: only files of the last commit before this day.
+        choice: the detector.
+        by: unit of code.
+
+    Returns:
+        The reference, and the number of pieces that were left out as too short or too long.
+
+    Raises:
+        DataError: no git repository, or too few texts of one language.
+    """
+    units: list[CodeUnit] = []
+    for path in paths:
+        root = Path(path)
+        texts = source_texts([path]) if before is None else texts_before(root, before)
+        units += [unit for text in texts for unit in units_of(text.path, text.text, text.language, by)]
+    units = list({unit.text: unit for unit in units if unit.language}.values())
+    if not units:
+        raise DataError(f"{', '.join(paths)}: no source file in a known language")
+    scored = choice.scored(units)
+    codes = codes_of(units)
+    left_out = saturated_kinds(scored.parts, np.arange(len(units)))
+    reference = Reference.of(
+        scored.detector,
+        scored.without(left_out).tolist(),
+        [unit.language for unit in units],
+        [len(code.tokens) for code in codes],
+        [unit.path for unit in units],
+        left_out=left_out,
+        source=", ".join(Path(path).resolve().name for path in paths),
+        before=before.isoformat() if before else None,
+    )
+    reference.save(out)
+    return reference, len(units) - len(reference)
+
+
+def detect_code(
+    paths: Sequence[Path],
+    *,
+    choice: DetectorChoice,
+    reference: Path | None = None,
+    by: UnitKind = "file",
+    lines: str | None = None,
+    patch: bool = False,
+    language: str | None = None,
+) -> Detection:
+    """Return declared signals, scores and answers for files, folders, patches or standard input.
+
+    Args:
+        paths: files, folders, or "-".
+        choice: the detector.
+        reference: file of `calibrate_authorship`; without it the scores are a description and no verdict.
+        by: unit of code.
+        lines: "FIRST-LAST" of one file.
+        patch: the input is a unified diff; its added lines are judged.
+        language: of texts whose name does not tell.
+
+    Raises:
+        DataError: a path cannot be read, or holds no code.
+    """
+    units: list[CodeUnit] = []
+    signals: list[Signal] = []
+    for path in paths:
+        texts = list(_texts(path, language))
+        signals += [signal for text in texts for signal in in_text(text.text, text.path)]
+        for text in texts:
+            if patch:
+                units += added_units(text.text)
+            elif lines is not None:
+                units.append(line_range(text.path, text.text, text.language, lines))
+            else:
+                units += units_of(text.path, text.text, text.language, by)
+        if path.is_dir():
+            signals += _declared(path)
+    if not units:
+        raise DataError(f"{', '.join(map(str, paths))}: no source file in a known language")
+    past = Reference.load(reference) if reference else None
+    with progress_bar("scoring"):
+        scored = choice.scored(units)
+    return detect(units, codes_of(units), scored, signals, past)
+
+
+def _texts(path: Path, language: str | None) -> Iterator[SourceText]:
+    if path.is_dir():
+        # a file that says who generated it declares a signal, so it is not skipped
+        for text in source_texts([str(path)], Filters(generated=True)):
+            yield SourceText(f"{path.as_posix().rstrip('/')}/{text.path}", text.text, text.language)
+    else:
+        yield read_source_text(path, language)
+
+
+def _declared(folder: Path) -> Iterator[Signal]:
+    """Yield the signals of a folder's files by name, and of its commits where it is a repository."""
+    files = (file.relative_to(folder).as_posix() for file in sorted(folder.rglob("*")) if file.is_file())
+    yield from in_paths(name for name in files if not name.startswith(".git/"))
+    if is_repository(folder):
+        yield from in_commits(Commit(*fields) for fields in commit_messages(folder))

@@ -1,0 +1,169 @@
+"""A fitted classifier: heads on several kinds of evidence, and a weighted sum of their margins."""
+
+import hashlib
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Self
+
+import numpy as np
+from safetensors import SafetensorError
+from safetensors.numpy import load_file, save_file
+from scipy.special import expit
+
+from assay.authorship.domain import Domain
+from assay.authorship.evidence import HEADS, HIDDEN, EvidenceMatrices, Vectors, evidence_of
+from assay.authorship.heads import EvidenceHead, restore
+from assay.authorship.normalising import Code
+from assay.errors import DataError, ModelError
+from assay.files import atomic_folder, write_json, write_text
+from assay.types import BooleanArray, Float64Array
+
+FORMAT = 1
+DESCRIPTION, ARRAYS, CARD = "classifier.json", "classifier.safetensors", "MODEL_CARD.md"
+CLIP = 4.0
+"""Standard deviations beyond which a head's margin counts no further."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class WeightedHead:
+    """A head and its part in the sum.
+
+    Attributes:
+        head: fitted.
+        centre: median of its margins in training.
+        spread: standard deviation of its margins in training.
+        weight: of the standardised margin, at least 0.
+    """
+
+    head: EvidenceHead
+    centre: float
+    spread: float
+    weight: float
+
+    def part(self, features: Any) -> Float64Array:  # noqa: ANN401  dense or sparse
+        """Return the weighted standardised margins, float64 [n]."""
+        return self.weight * standardised(self.head.margins(features), self.centre, self.spread)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Prediction:
+    """Answers of a classifier for n texts.
+
+    Attributes:
+        margins: float64 [n], log-odds of "machine-written"; higher = machine-written.
+        parts: kind of evidence → float64 [n], its share of the margin.
+        outside: bool [n], True where the text is unlike every training text.
+    """
+
+    margins: Float64Array
+    parts: Mapping[str, Float64Array]
+    outside: BooleanArray
+
+    @property
+    def probabilities(self) -> Float64Array:
+        """Probability of "machine-written" where both classes are equally common, float64 [n]."""
+        return np.asarray(expit(self.margins), np.float64)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Classifier:
+    """A binary classifier: machine-written or written by a person.
+
+    Attributes:
+        heads: by kind of evidence.
+        bias: of the sum.
+        domain: the texts that it was fitted on, in outline.
+        record: how it was fitted: collections, counts, settings, measured quality.
+    """
+
+    heads: Mapping[str, WeightedHead]
+    bias: float
+    domain: Domain
+    record: Mapping[str, Any]
+
+    @property
+    def digest(self) -> str:
+        """Hexadecimal digest of all that can change an answer."""
+        digest = hashlib.sha256(repr((self.bias, sorted(self.heads))).encode())
+        for kind, head in sorted(self.heads.items()):
+            digest.update(repr((kind, head.centre, head.spread, head.weight)).encode())
+            for name, array in sorted(head.head.arrays().items()):
+                digest.update(name.encode() + np.ascontiguousarray(array).tobytes())
+        return digest.hexdigest()[:16]
+
+    @property
+    def kinds(self) -> tuple[str, ...]:
+        """The kinds of evidence that it needs."""
+        return tuple(self.heads)
+
+    @property
+    def hidden_model(self) -> str | None:
+        """Name of the model whose hidden states it needs."""
+        return self.record.get("hidden")
+
+    def predict(self, codes: Sequence[Code], vectors: Vectors | None = None) -> Prediction:
+        """Return the answers for texts.
+
+        Raises:
+            ModelError: `vectors` is not the model that the classifier was fitted with.
+        """
+        if HIDDEN in self.heads and vectors is not None and vectors.digest != self.record.get("hidden_digest"):
+            raise ModelError(f"{vectors.name}: another model than {self.hidden_model}, which the classifier needs")
+        return self.judge(evidence_of(codes, self.kinds, vectors))
+
+    def judge(self, evidence: EvidenceMatrices) -> Prediction:
+        """Return the answers for texts whose evidence is at hand."""
+        parts = {kind: head.part(evidence.matrices[kind]) for kind, head in self.heads.items()}
+        margins = self.bias + np.sum(list(parts.values()), axis=0)
+        return Prediction(np.asarray(margins, np.float64), parts, self.domain.outside(evidence))
+
+    def save(self, folder: Path, card: str) -> None:
+        """Write the classifier and its model card to a new folder.
+
+        Raises:
+            DataError: the folder exists, or cannot be written.
+        """
+        arrays = {
+            f"{kind}/{name}": array for kind, head in self.heads.items() for name, array in head.head.arrays().items()
+        }
+        arrays |= {f"domain/{name}": array for name, array in self.domain.arrays().items()}
+        heads = {
+            kind: {"centre": head.centre, "spread": head.spread, "weight": head.weight}
+            for kind, head in self.heads.items()
+        }
+        with atomic_folder(folder) as unfinished:
+            save_file({name: np.ascontiguousarray(array) for name, array in arrays.items()}, unfinished / ARRAYS)
+            content = {"format": FORMAT, "bias": self.bias, "heads": heads, "record": dict(self.record)}
+            write_json(unfinished / DESCRIPTION, content)
+            write_text(unfinished / CARD, card)
+
+    @classmethod
+    def load(cls, folder: Path) -> Self:
+        """Read a classifier.
+
+        Raises:
+            DataError: the folder does not hold one, or one of another format.
+        """
+        try:
+            content = json.loads((folder / DESCRIPTION).read_text("utf-8"))
+            arrays = load_file(folder / ARRAYS)
+            if content["format"] != FORMAT:
+                raise DataError(f"{folder}: format {content['format']}, expected {FORMAT}; train it again")
+            heads = {
+                kind: WeightedHead(restore(HEADS[kind], _below(arrays, kind)), **entry)
+                for kind, entry in content["heads"].items()
+            }
+            return cls(heads, content["bias"], Domain(**_below(arrays, "domain")), content["record"])
+        except (OSError, ValueError, KeyError, TypeError, SafetensorError) as error:
+            raise DataError(f"{folder}: expected a classifier of `assay authorship train` ({error})") from error
+
+
+def standardised(margins: Float64Array, centre: float, spread: float) -> Float64Array:
+    """Return margins relative to those of the training texts, within ± `CLIP`."""
+    return np.clip((margins - centre) / spread, -CLIP, CLIP)
+
+
+def _below(arrays: Mapping[str, Any], prefix: str) -> dict[str, Any]:
+    return {name.removeprefix(f"{prefix}/"): array for name, array in arrays.items() if name.startswith(f"{prefix}/")}

@@ -1,0 +1,248 @@
+"""Who wrote these pieces of code: declared signals, a score, and its place among the user's own human code."""
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from assay.authorship.classifier import Classifier
+from assay.authorship.declared import Signal
+from assay.authorship.domain import domain_notes
+from assay.authorship.evidence import WORDING, Vectors
+from assay.authorship.heads import SparseHead
+from assay.authorship.normalising import Code, code_of
+from assay.authorship.reference import SHORTEST, Reference, ReferenceAnswer
+from assay.authorship.units import CodeUnit
+from assay.authorship.wording import ngram_matrix
+from assay.errors import DataError
+from assay.evaluation import FlagRate, flag_rate
+from assay.scoring import Plan, score_samples
+from assay.types import BooleanArray, Float64Array, Sample
+
+NOMINAL = 0.05
+LONGEST_LINES = 60
+"""Mean tokens per line above which the layout is that of minified or generated text."""
+
+SHOWN_LINES = 5
+CLASSIFIER = "classifier"
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Scored:
+    """Scores of pieces of code by one detector.
+
+    Attributes:
+        detector: name and digest; a reference belongs to one detector.
+        values: float64 [n], higher = machine-written; NaN where there is no score.
+        scores: name → float64 [n], every score that was computed.
+        reasons: name → why there is no score, or None, per piece.
+        parts: kind of evidence → float64 [n]; empty for scores of a language model.
+        notes: why the pieces as a whole are out of distribution.
+        outside: bool [n], pieces unlike every training text.
+        lines: per piece, (line of the file, evidence) of the lines that count most.
+    """
+
+    detector: str
+    values: Float64Array
+    scores: Mapping[str, Float64Array]
+    reasons: Mapping[str, tuple[str | None, ...]]
+    parts: Mapping[str, Float64Array]
+    notes: tuple[str, ...]
+    outside: BooleanArray
+    lines: tuple[tuple[tuple[int, float], ...], ...]
+
+    def without(self, kinds: Sequence[str]) -> Float64Array:
+        """Return the values without the parts of some kinds of evidence."""
+        return self.values - sum((self.parts[kind] for kind in kinds if kind in self.parts), np.zeros(len(self.values)))
+
+
+def by_classifier(
+    units: Sequence[CodeUnit], codes: Sequence[Code], classifier: Classifier, vectors: Vectors | None = None
+) -> Scored:
+    """Return the log-odds of a classifier for pieces of code."""
+    prediction = classifier.predict(codes, vectors)
+    wording = classifier.heads.get(WORDING)
+    head = wording.head if wording is not None else None
+    lines = [
+        _line_evidence(unit, code, head) if isinstance(head, SparseHead) else ()
+        for unit, code in zip(units, codes, strict=True)
+    ]
+    return Scored(
+        f"{CLASSIFIER} {classifier.digest}",
+        prediction.margins,
+        {"log-odds": prediction.margins},
+        {"log-odds": (None,) * len(codes)},
+        prediction.parts,
+        domain_notes(prediction.parts, prediction.outside),
+        prediction.outside,
+        tuple(lines),
+    )
+
+
+def by_scores(units: Sequence[CodeUnit], plan: Plan, primary: str) -> Scored:
+    """Return the scores of a language model for pieces of code; all one-pass scores share one pass.
+
+    Args:
+        units: pieces of code.
+        plan: models and scores.
+        primary: score that the answer rests on.
+
+    Raises:
+        DataError: the primary score is not among those of the plan.
+        ModelError: a model cannot be run.
+    """
+    if primary not in {request.name for request in plan.requests}:
+        raise DataError(f"score {primary!r} is not computed, expected one of the requested scores")
+    samples = [Sample(str(row), unit.text, unit.language) for row, unit in enumerate(units)]
+    table = score_samples(samples, plan)
+    model = plan.models["target"]
+    return Scored(
+        f"{primary} {model.digest}",
+        table.values[primary],
+        table.values,
+        table.reasons,
+        {},
+        (),
+        np.zeros(len(units), np.bool_),
+        ((),) * len(units),
+    )
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class UnitResult:
+    """The answer for one piece of code.
+
+    Attributes:
+        unit: the piece.
+        tokens: number of its tokens, comments left out.
+        value: of the detector; NaN without one.
+        judgement: its place among human code of the same origin; None without a reference.
+        parts: kind of evidence → its share of the value.
+        lines: (line of the file, evidence), the lines that count most.
+    """
+
+    unit: CodeUnit
+    tokens: int
+    value: float
+    judgement: ReferenceAnswer | None
+    parts: Mapping[str, float]
+    lines: tuple[tuple[int, float], ...]
+
+    @property
+    def unusual(self) -> bool:
+        """True where at most `NOMINAL` of the human code of this origin scores that high."""
+        return self.judgement is not None and self.judgement.unusual(NOMINAL)
+
+
+@dataclass(frozen=True, eq=False)
+class Detection:
+    """Everything that was found out about a set of pieces of code.
+
+    Attributes:
+        results: one per piece.
+        scored: by the detector.
+        signals: declared by authors and tools.
+        reference: human code of the same origin; None without one.
+        realised: share of the reference itself that is flagged; None without a reference or where it is too small.
+    """
+
+    results: tuple[UnitResult, ...]
+    scored: Scored
+    signals: tuple[Signal, ...]
+    reference: Reference | None
+    realised: FlagRate | None
+
+    @cached_property
+    def judged(self) -> tuple[UnitResult, ...]:
+        """The pieces with an answer."""
+        return tuple(row for row in self.results if row.judgement is not None and row.judgement.bound is not None)
+
+    @property
+    def abstentions(self) -> Counter[str]:
+        """Reasons for no answer, with the number of pieces."""
+        return Counter(
+            row.judgement.abstained
+            for row in self.results
+            if row.judgement is not None and row.judgement.abstained is not None
+        )
+
+    @cached_property
+    def shares(self) -> dict[str, FlagRate]:
+        """Share of unusual pieces by folder, and of all, among those with an answer."""
+        folders: dict[str, list[UnitResult]] = {}
+        for row in self.judged:
+            folder = row.unit.path.rpartition("/")[0] or "."
+            folders.setdefault(folder, []).append(row)
+        rates = {folder: _rate(rows) for folder, rows in sorted(folders.items())} if len(folders) > 1 else {}
+        return rates | ({"all": _rate(list(self.judged))} if self.judged else {})
+
+
+def detect(
+    units: Sequence[CodeUnit],
+    codes: Sequence[Code],
+    scored: Scored,
+    signals: Sequence[Signal],
+    reference: Reference | None,
+) -> Detection:
+    """Return the answers for pieces of code.
+
+    Raises:
+        DataError: the reference belongs to another detector.
+    """
+    if reference is not None and reference.detector != scored.detector:
+        raise DataError(
+            f"the reference was made with {reference.detector}, but these pieces were scored with {scored.detector}; "
+            "calibrate again with the same detector"
+        )
+    values = scored.without(reference.left_out) if reference else scored.values
+    results = tuple(
+        UnitResult(
+            unit,
+            len(code.tokens),
+            float(value),
+            None if reference is None else judge_unit(reference, code, float(value), outside=bool(outside)),
+            {kind: float(parts[row]) for kind, parts in scored.parts.items()},
+            lines,
+        )
+        for row, (unit, code, value, outside, lines) in enumerate(
+            zip(units, codes, values, scored.outside, scored.lines, strict=True)
+        )
+    )
+    return Detection(results, scored, tuple(signals), reference, reference.realised(NOMINAL) if reference else None)
+
+
+def judge_unit(reference: Reference, code: Code, value: float, *, outside: bool = False) -> ReferenceAnswer:
+    """Return the place of a value among human code; abstain where the code is not of a kind that can be judged."""
+    if code.language is None:
+        return ReferenceAnswer(abstained="unknown language")
+    if len(code.tokens) >= SHORTEST and len(code.tokens) / max(1, len(code.lines)) > LONGEST_LINES:
+        return ReferenceAnswer(abstained="layout of minified or generated text")
+    answer = reference.judge(value, code.language, len(code.tokens))
+    if outside and not answer.abstained:
+        return ReferenceAnswer(
+            compared=answer.compared, abstained="unlike every text that the classifier was fitted on"
+        )
+    return answer
+
+
+def codes_of(units: Sequence[CodeUnit]) -> list[Code]:
+    """Return the tokens of pieces of code."""
+    return [code_of(unit.text, unit.language) for unit in units]
+
+
+def _rate(rows: Sequence[UnitResult]) -> FlagRate:
+    return flag_rate([0.0 if row.unusual else 1.0 for row in rows], NOMINAL, groups=[row.unit.path for row in rows])
+
+
+def _line_evidence(unit: CodeUnit, code: Code, head: SparseHead) -> tuple[tuple[int, float], ...]:
+    """Return the lines whose n-grams point most to a generator."""
+    if not code.lines:
+        return ()
+    matrix = ngram_matrix([Code(line, code.language) for line in code.lines])
+    values = np.asarray(matrix @ head.weights, np.float64)
+    order = np.argsort(-values)[:SHOWN_LINES]
+    return tuple(
+        (code.lines[row][0].line + unit.first_line - 1, float(values[row])) for row in order if values[row] > 0
+    )

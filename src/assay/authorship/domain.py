@@ -1,0 +1,110 @@
+"""The outline of a training set, and which texts and collections lie outside it."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from assay.authorship.evidence import EvidenceMatrices
+from assay.authorship.heads import column_moments
+from assay.types import BooleanArray, Float64Array
+
+OUTLINE = "structure"
+"""Kind of evidence that the outline is taken of."""
+
+QUANTILE = 0.99
+"""Share of the training texts of an environment that lie inside the outline."""
+
+CLIP = 5.0
+LARGEST_SHARE = 0.1
+"""Share of texts outside, from which on a collection is out of distribution; ten times that of the training texts."""
+
+
+LEAST_AGREEMENT = 0.5
+"""Correlation of the margins of `AGREEING` over the texts of a collection, below which the collection is out of
+distribution. Both read the same code in two ways; where they carry over, they agree."""
+
+AGREEING = ("structure", "wording")
+FEWEST_TEXTS = 20
+
+
+def domain_notes(parts: Mapping[str, Float64Array], outside: BooleanArray) -> tuple[str, ...]:
+    """Return why a collection is out of distribution; nothing where it is not.
+
+    Args:
+        parts: kind of evidence → float64 [n], margins of the texts of one collection.
+        outside: bool [n], texts unlike every training text.
+    """
+    if len(outside) < FEWEST_TEXTS:
+        return (f"{len(outside)} texts are too few to tell whether the collection is like the training data",)
+    notes = []
+    if outside.mean() > LARGEST_SHARE:
+        notes.append(f"{outside.mean():.0%} of the texts lie outside the training data (at most {LARGEST_SHARE:.0%})")
+    if all(kind in parts for kind in AGREEING):
+        first, second = (parts[kind] for kind in AGREEING)
+        varied = first.std() > 0 and second.std() > 0
+        agreement = float(np.corrcoef(first, second)[0, 1]) if varied else 0.0
+        if agreement < LEAST_AGREEMENT:
+            notes.append(
+                f"structure and wording agree with a correlation of {agreement:.2f} only (at least {LEAST_AGREEMENT})"
+            )
+    return tuple(notes)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Domain:
+    """Centres of the training environments and the radius that most of their texts lie within.
+
+    Attributes:
+        centres: float64 [environments, columns].
+        scales: float64 [columns], within-environment standard deviations.
+        radius: float64 [environments].
+    """
+
+    centres: Float64Array
+    scales: Float64Array
+    radius: Float64Array
+
+    @classmethod
+    def of(cls, evidence: EvidenceMatrices, environments: Sequence[str]) -> "Domain":
+        """Return the outline of training texts; an empty one without the evidence that it is taken of."""
+        table = evidence.matrices.get(OUTLINE)
+        if table is None:
+            return cls(np.zeros((0, 0)), np.zeros(0), np.zeros(0))
+        codes = np.array(environments, object)
+        names = sorted(set(environments))
+        table = np.where(np.isnan(table), column_moments(table, np.ones(len(table)))[0], table)
+        centres = np.stack([table[codes == name].mean(0) for name in names])
+        deviations = np.concatenate(
+            [table[codes == name] - centre for name, centre in zip(names, centres, strict=True)]
+        )
+        scales = np.maximum(deviations.std(0), 1e-3)
+        distances = [
+            _distances(table[codes == name], centre, scales) for name, centre in zip(names, centres, strict=True)
+        ]
+        return cls(centres, scales, np.array([np.quantile(values, QUANTILE) for values in distances]))
+
+    def outside(self, evidence: EvidenceMatrices) -> BooleanArray:
+        """Return True for each text that lies outside every environment, bool [n]."""
+        table = evidence.matrices.get(OUTLINE)
+        if table is None or not len(self.centres):
+            rows = next(iter(evidence.matrices.values())).shape[0]
+            return np.zeros(rows, np.bool_)
+        inside = [
+            _distances(table, centre, self.scales) <= radius
+            for centre, radius in zip(self.centres, self.radius, strict=True)
+        ]
+        return np.asarray(~np.any(inside, axis=0), np.bool_)
+
+    def arrays(self) -> dict[str, NDArray[Any]]:
+        """Return the three arrays."""
+        return {"centres": self.centres, "scales": self.scales, "radius": self.radius}
+
+
+def _distances(table: Float64Array, centre: Float64Array, scales: Float64Array) -> Float64Array:
+    """Return the root mean square of the standardised deviations; a missing feature does not count."""
+    scaled = np.clip((table - centre) / scales, -CLIP, CLIP)
+    valid = np.maximum((~np.isnan(scaled)).sum(1), 1)
+    return np.asarray(np.sqrt(np.nansum(scaled**2, axis=1) / valid), np.float64)

@@ -1,0 +1,207 @@
+"""Fitted heads: each turns one kind of evidence into a margin, positive where it looks machine-written.
+
+A head is a few arrays, so that it can be stored without pickles.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+from sklearn.ensemble import HistGradientBoostingClassifier
+from sklearn.linear_model import LogisticRegression
+
+from assay.types import BooleanArray, Float64Array
+
+Arrays = dict[str, NDArray[Any]]
+
+CLIP = 3.0
+"""Standard deviations at which a feature stops to count further: a single odd value cannot decide."""
+
+SMALLEST = 1e-12
+TREES = 150
+LEAVES = 12
+SMALLEST_LEAF = 40
+
+
+class EvidenceHead(Protocol):
+    """A fitted head."""
+
+    def margins(self, features: Any) -> Float64Array:  # noqa: ANN401  a dense table or a sparse matrix
+        """Return float64 [n], higher = machine-written."""
+        ...
+
+    def arrays(self) -> Arrays:
+        """Return all that `restore` needs."""
+        ...
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class LinearHead:
+    """A logistic model on standardised features; a feature without a value counts as average.
+
+    Attributes:
+        means: float64 [columns].
+        scales: float64 [columns], standard deviations.
+        weights: float64 [columns].
+        bias: float64 [1].
+    """
+
+    means: Float64Array
+    scales: Float64Array
+    weights: Float64Array
+    bias: Float64Array
+
+    @classmethod
+    def fit(cls, table: Float64Array, machine: BooleanArray, weights: Float64Array, *, c: float = 0.01) -> "LinearHead":
+        """Fit on weighted texts.
+
+        Args:
+            table: float64 [n, columns], NaN where a feature has no value.
+            machine: bool [n].
+            weights: float64 [n].
+            c: inverse strength of the penalty.
+        """
+        means, scales = column_moments(table, weights)
+        model = LogisticRegression(C=c, max_iter=300)
+        model.fit(_standardised(table, means, scales), machine, sample_weight=weights)
+        return cls(means, scales, model.coef_[0].astype(np.float64), model.intercept_.astype(np.float64))
+
+    def margins(self, features: Float64Array) -> Float64Array:
+        """Return the log-odds, float64 [n]."""
+        return np.asarray(_standardised(features, self.means, self.scales) @ self.weights + self.bias[0], np.float64)
+
+    def arrays(self) -> Arrays:
+        """Return the four arrays."""
+        return {"means": self.means, "scales": self.scales, "weights": self.weights, "bias": self.bias}
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class SparseHead:
+    """A logistic model on hashed n-grams.
+
+    Attributes:
+        weights: float32 [columns].
+        bias: float64 [1].
+    """
+
+    weights: NDArray[np.float32]
+    bias: Float64Array
+
+    @classmethod
+    def fit(cls, matrix: sparse.csr_matrix, machine: BooleanArray, weights: Float64Array) -> "SparseHead":
+        """Fit on weighted texts; see `LinearHead.fit`."""
+        model = LogisticRegression(C=1.0, solver="liblinear", max_iter=200)
+        model.fit(matrix, machine, sample_weight=weights)
+        return cls(model.coef_[0].astype(np.float32), model.intercept_.astype(np.float64))
+
+    def margins(self, features: sparse.csr_matrix) -> Float64Array:
+        """Return the log-odds, float64 [n]."""
+        return np.asarray(features @ self.weights + self.bias[0], np.float64)
+
+    def arrays(self) -> Arrays:
+        """Return the two arrays."""
+        return {"weights": self.weights, "bias": self.bias}
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class TreeHead:
+    """Boosted trees, all nodes of all trees in one row each.
+
+    Attributes:
+        roots: int64 [trees], row of each root.
+        columns: int64 [nodes], feature that a node compares.
+        thresholds: float64 [nodes], a value at most this goes left.
+        left: int64 [nodes], row of the left child; the node itself where it is a leaf.
+        right: int64 [nodes].
+        missing_left: bool [nodes], a text without the feature goes left.
+        values: float64 [nodes], of leaves; 0 elsewhere.
+        baseline: float64 [1], added to every sum.
+    """
+
+    roots: NDArray[np.int64]
+    columns: NDArray[np.int64]
+    thresholds: Float64Array
+    left: NDArray[np.int64]
+    right: NDArray[np.int64]
+    missing_left: BooleanArray
+    values: Float64Array
+    baseline: Float64Array
+
+    @classmethod
+    def fit(cls, table: Float64Array, machine: BooleanArray, weights: Float64Array, *, seed: int = 0) -> "TreeHead":
+        """Fit on weighted texts; see `LinearHead.fit`."""
+        model = HistGradientBoostingClassifier(
+            max_iter=TREES,
+            learning_rate=0.06,
+            max_leaf_nodes=LEAVES,
+            min_samples_leaf=SMALLEST_LEAF,
+            l2_regularization=5.0,
+            max_features=0.3,
+            early_stopping=False,
+            random_state=seed,
+        )
+        absent = np.isnan(table).all(axis=0)
+        model.fit(np.where(absent, 0.0, table), machine, sample_weight=weights)  # the library needs a value a column
+        nodes = [trees[0].nodes for trees in model._predictors]  # noqa: SLF001  sklearn has no public export
+        starts = np.concatenate([[0], np.cumsum([len(tree) for tree in nodes])])
+        rows = np.concatenate(nodes)
+        leaf = rows["is_leaf"].astype(bool)
+        offsets = np.repeat(starts[:-1], np.diff(starts))
+        own = np.arange(len(rows))
+        return cls(
+            starts[:-1].astype(np.int64),
+            np.where(leaf, 0, rows["feature_idx"]).astype(np.int64),
+            rows["num_threshold"].astype(np.float64),
+            np.where(leaf, own, rows["left"] + offsets).astype(np.int64),
+            np.where(leaf, own, rows["right"] + offsets).astype(np.int64),
+            rows["missing_go_to_left"].astype(bool),
+            np.where(leaf, rows["value"], 0.0).astype(np.float64),
+            np.asarray(model._baseline_prediction, np.float64).ravel()[:1],  # noqa: SLF001  as above
+        )
+
+    def margins(self, features: Float64Array) -> Float64Array:
+        """Return the log-odds, float64 [n]."""
+        total = np.full(len(features), self.baseline[0])
+        rows = np.arange(len(features))
+        for root in self.roots.tolist():
+            at = np.full(len(features), root)
+            while (self.left[at] != at).any():
+                value = features[rows, self.columns[at]]
+                goes_left = np.where(np.isnan(value), self.missing_left[at], value <= self.thresholds[at])
+                at = np.where(goes_left, self.left[at], self.right[at])
+            total += self.values[at]
+        return total
+
+    def arrays(self) -> Arrays:
+        """Return the eight arrays."""
+        return {name: getattr(self, name) for name in self.__dataclass_fields__}
+
+
+KINDS: Mapping[str, type[LinearHead] | type[SparseHead] | type[TreeHead]] = {
+    "linear": LinearHead,
+    "sparse": SparseHead,
+    "trees": TreeHead,
+}
+"""Kinds of heads by name."""
+
+
+def restore(kind: str, arrays: Mapping[str, NDArray[Any]]) -> EvidenceHead:
+    """Return the head of these arrays."""
+    return KINDS[kind](**arrays)
+
+
+def column_moments(table: Float64Array, weights: Float64Array) -> tuple[Float64Array, Float64Array]:
+    """Return weighted mean and standard deviation of each column, NaN left out; 0 and 1 where nothing varies."""
+    valid = ~np.isnan(table)
+    totals = np.maximum((weights[:, None] * valid).sum(0), SMALLEST)
+    means = (weights[:, None] * np.where(valid, table, 0.0)).sum(0) / totals
+    squares = (weights[:, None] * np.where(valid, (table - means) ** 2, 0.0)).sum(0) / totals
+    return means, np.where(squares > SMALLEST, np.sqrt(squares), 1.0)
+
+
+def _standardised(table: Float64Array, means: Float64Array, scales: Float64Array) -> Float64Array:
+    scaled = np.clip((table - means) / scales, -CLIP, CLIP)
+    return np.where(np.isnan(scaled), 0.0, scaled)

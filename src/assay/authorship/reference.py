@@ -1,0 +1,205 @@
+"""Scores of code that people have certainly written, and the p-values that follow from them.
+
+p = (1 + #{reference scores >= s}) / (m + 1) holds on average over reference sets. A user has one reference set, so the
+decision uses a stricter bound: with confidence `CONFIDENCE` over the drawing of the reference set, at most a share
+alpha of the user's human code is flagged. The share flagged by "at most k of m reference scores are as high" has the
+distribution Beta(k + 1, m - k) (Vovk 2012; Bates et al. 2023), which gives the bound in closed form.
+"""
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Self
+
+import numpy as np
+from scipy.special import betaincinv
+
+from assay.errors import DataError
+from assay.evaluation import FlagRate, flag_rate
+from assay.files import write_json
+from assay.types import Float64Array
+
+CONFIDENCE = 0.9
+FEWEST = 45
+"""Reference scores below which nothing can be flagged at 5 % with this confidence: 1 - 0.1^(1/45) = .05."""
+
+ADVISED = 200
+FORMAT = 1
+SHORTEST, LONGEST = 30, 20_000
+"""Tokens of a text that is judged."""
+
+_BOUNDS = (SHORTEST, 200, 1000, LONGEST + 1)
+_CLASSES = ("30 to 199 tokens", "200 to 999 tokens", "1,000 tokens and more")
+
+
+def length_class(tokens: int) -> str | None:
+    """Return the class of a length in tokens; None for a text that is too short or too long to be judged."""
+    at = int(np.searchsorted(_BOUNDS, tokens, side="right")) - 1
+    return _CLASSES[at] if 0 <= at < len(_CLASSES) else None
+
+
+@dataclass(frozen=True, slots=True)
+class ReferenceAnswer:
+    """A score beside the user's own human code.
+
+    Attributes:
+        p_value: share of human code with such a score or a higher one, on average over reference sets.
+        bound: upper bound of that share, with confidence `CONFIDENCE`.
+        compared: reference scores that it was compared with.
+        abstained: why there is no answer; None where there is one.
+    """
+
+    p_value: float | None = None
+    bound: float | None = None
+    compared: int = 0
+    abstained: str | None = None
+
+    def unusual(self, alpha: float = 0.05) -> bool:
+        """Return True if at most a share alpha of the user's human code scores that high, by the bound."""
+        return self.bound is not None and self.bound <= alpha
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Reference:
+    """Scores of human code by language and length class.
+
+    Attributes:
+        detector: name and digest of what gave the scores.
+        cells: (language, length class) → float64 [m], ascending.
+        groups: (language, length class) → one name per score, in the same order, for intervals.
+        left_out: kinds of evidence that human code of this origin shows as often as generated code; they count nothing.
+        source: where the code came from, in words.
+        before: the date that the code is older than; None where the user vouches for it.
+    """
+
+    detector: str
+    cells: Mapping[tuple[str, str], Float64Array]
+    groups: Mapping[tuple[str, str], tuple[str, ...]]
+    left_out: tuple[str, ...] = ()
+    source: str = ""
+    before: str | None = None
+
+    @classmethod
+    def of(
+        cls,
+        detector: str,
+        scores: Sequence[float],
+        languages: Sequence[str | None],
+        tokens: Sequence[int],
+        groups: Sequence[str],
+        **about: Any,  # noqa: ANN401  fields of this class
+    ) -> Self:
+        """Return the reference of these scores; a text without a score, or of no length class, is left out.
+
+        Raises:
+            DataError: fewer than `FEWEST` scores in every language.
+        """
+        rows: dict[tuple[str, str], list[tuple[float, str]]] = {}
+        for score, language, count, group in zip(scores, languages, tokens, groups, strict=True):
+            name = length_class(count)
+            if name is not None and not np.isnan(score):
+                rows.setdefault((str(language), name), []).append((float(score), group))
+        cells = {key: sorted(entries) for key, entries in sorted(rows.items())}
+        reference = cls(
+            detector,
+            {key: np.array([score for score, _ in entries]) for key, entries in cells.items()},
+            {key: tuple(group for _, group in entries) for key, entries in cells.items()},
+            **about,
+        )
+        if all(len(reference._pooled(language)) < FEWEST for language, _ in cells) or not cells:
+            raise DataError(
+                f"{sum(map(len, cells.values()))} texts of people that can be scored, expected at least {FEWEST} of a "
+                f"language (better {ADVISED}); texts of {SHORTEST} to {LONGEST:,} tokens count"
+            )
+        return reference
+
+    def __len__(self) -> int:
+        return sum(map(len, self.cells.values()))
+
+    def judge(self, score: float, language: str | None, tokens: int) -> ReferenceAnswer:
+        """Return where a score lies among those of human code of the same language and length class.
+
+        A class with fewer than `FEWEST` scores takes all lengths of the language.
+        """
+        name = length_class(tokens)
+        if name is None:
+            return ReferenceAnswer(abstained=f"{tokens:,} tokens; texts of {SHORTEST} to {LONGEST:,} are judged")
+        if np.isnan(score):
+            return ReferenceAnswer(abstained="the text has no score")
+        scores = self.cells.get((str(language), name), np.zeros(0))
+        if len(scores) < FEWEST:
+            scores = self._pooled(str(language))
+        if len(scores) < FEWEST:
+            reason = f"{len(scores)} texts of people in {language or 'an unknown language'}, expected {FEWEST}"
+            return ReferenceAnswer(compared=len(scores), abstained=reason)
+        m = len(scores)
+        reached = m - int(np.searchsorted(scores, score, side="left"))
+        bound = 1.0 if reached >= m else float(betaincinv(reached + 1, m - reached, CONFIDENCE))
+        return ReferenceAnswer((1 + reached) / (m + 1), bound, m)
+
+    def realised(self, alpha: float = 0.05, seed: int = 0) -> FlagRate | None:
+        """Return the share of the reference itself that is flagged, each half of its groups judged by the other.
+
+        None where the halves are too small to flag anything.
+        """
+        generator = np.random.default_rng(seed)
+        p_values: list[float] = []
+        groups: list[str] = []
+        for key, scores in self.cells.items():
+            names = np.array(self.groups[key], object)
+            distinct = np.array(sorted(set(names.tolist())), object)
+            first = np.isin(names, generator.permutation(distinct)[: len(distinct) // 2])
+            if min(first.sum(), (~first).sum()) < FEWEST:
+                continue
+            for judging, tested in ((first, ~first), (~first, first)):
+                half = Reference(self.detector, {key: scores[judging]}, {key: ()})
+                tokens = _BOUNDS[_CLASSES.index(key[1])]
+                p_values += [float(not half.judge(float(s), key[0], tokens).unusual(alpha)) for s in scores[tested]]
+                groups += names[tested].tolist()
+        return flag_rate(p_values, alpha, groups=groups) if p_values else None
+
+    def save(self, path: Path) -> None:
+        """Write the scores; the file holds no text.
+
+        Raises:
+            DataError: the file cannot be written.
+        """
+        cells = [
+            {
+                "language": language,
+                "length": name,
+                "scores": scores.tolist(),
+                "groups": list(self.groups[language, name]),
+            }
+            for (language, name), scores in self.cells.items()
+        ]
+        about = {"detector": self.detector, "left_out": self.left_out, "source": self.source, "before": self.before}
+        write_json(path, {"format": FORMAT, **about, "cells": cells})
+
+    @classmethod
+    def load(cls, path: Path) -> Self:
+        """Read a file of `save`.
+
+        Raises:
+            DataError: the file cannot be read, or is not one.
+        """
+        try:
+            content = json.loads(path.read_text("utf-8"))
+            if content["format"] != FORMAT:
+                raise DataError(f"{path}: format {content['format']}, expected {FORMAT}; calibrate again")
+            cells = {(cell["language"], cell["length"]): cell for cell in content["cells"]}
+            return cls(
+                content["detector"],
+                {key: np.array(cell["scores"], np.float64) for key, cell in cells.items()},
+                {key: tuple(cell["groups"]) for key, cell in cells.items()},
+                tuple(content["left_out"]),
+                content["source"],
+                content["before"],
+            )
+        except (OSError, ValueError, KeyError, TypeError) as error:
+            raise DataError(f"{path}: expected a file of `assay authorship calibrate` ({error})") from error
+
+    def _pooled(self, language: str) -> Float64Array:
+        parts = [scores for (name, _), scores in self.cells.items() if name == language]
+        return np.sort(np.concatenate(parts)) if parts else np.zeros(0)

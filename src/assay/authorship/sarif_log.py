@@ -1,0 +1,48 @@
+"""Declared signals and shares of whole groups as SARIF 2.1.0. Scores of single pieces are never written there."""
+
+from typing import Any
+from urllib.parse import quote
+
+from assay._version import __version__
+from assay.authorship.declared import Signal
+from assay.authorship.detecting import NOMINAL, Detection
+from assay.escaping import sarif_message
+
+SCHEMA = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json"
+_RULES = [
+    {"id": "declared-generator", "shortDescription": {"text": "The author or a tool declares the use of a generator"}},
+    {"id": "share-of-unusual-code", "shortDescription": {"text": "Share of a folder that is unusual for its own past"}},
+]
+
+
+def detection_sarif(detection: Detection) -> dict[str, Any]:
+    """Return one run with a note for each declared signal, and one for each folder with its share."""
+    results = [_declared(signal) for signal in detection.signals]
+    for folder, rate in detection.shares.items():
+        text = (
+            f"{rate.flagged} of {rate.samples} pieces in {folder} are unusual for the human code of this origin "
+            f"(expected at most {NOMINAL:.0%}); {rate.unscorable} without an answer. This is no proof of misconduct."
+        )
+        results.append(_result(1, text, {"share": rate.rate.value, "pieces": rate.samples}))
+    driver = {"name": "assay", "version": __version__, "rules": _RULES}
+    return {"$schema": SCHEMA, "version": "2.1.0", "runs": [{"tool": {"driver": driver}, "results": results}]}
+
+
+def _declared(signal: Signal) -> dict[str, Any]:
+    result = _result(0, f"{signal.kind}: {signal.text}", {"commit": signal.commit} if signal.commit else {})
+    if signal.path is not None:
+        place: dict[str, Any] = {"artifactLocation": {"uri": quote(signal.path.encode("utf-8", "surrogateescape"))}}
+        if signal.line is not None:
+            place["region"] = {"startLine": signal.line}
+        result["locations"] = [{"physicalLocation": place}]
+    return result
+
+
+def _result(rule: int, text: str, properties: dict[str, Any]) -> dict[str, Any]:
+    return {
+        "ruleId": _RULES[rule]["id"],
+        "ruleIndex": rule,
+        "level": "note",
+        "message": {"text": sarif_message(text)},
+        "properties": properties,
+    }

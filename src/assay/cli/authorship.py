@@ -1,0 +1,166 @@
+"""`assay authorship`: calibration on older code, classifiers and shortcut audits."""
+
+from datetime import date
+from pathlib import Path
+from typing import Annotated, Literal
+
+import typer
+
+from assay.cli.authorship_options import AuthorshipDetectorOptions, FitOptions, LabelledOptions
+from assay.cli.groups import grouped
+from assay.cli.options import OUTPUT, AsJson
+from assay.errors import DataError
+
+authorship_app = typer.Typer(
+    name="authorship", help="Person or generator: calibration, classifiers, shortcuts.", no_args_is_help=True
+)
+
+Tables = Annotated[
+    list[str],
+    typer.Argument(
+        metavar="DATA…", help="Tables of labelled code; one file or `collection` value each.", show_default=False
+    ),
+]
+
+
+@authorship_app.callback()
+def authorship() -> None:
+    """Person or generator: calibration on your own past, classifiers, and audits of data sets for shortcuts."""
+
+
+@authorship_app.command("calibrate")
+@grouped
+def calibrate_authorship_command(
+    past: Annotated[list[str], typer.Argument(metavar="REPOSITORY…", help="Git repositories.", show_default=False)],
+    *,
+    before: Annotated[
+        str | None,
+        typer.Option(metavar="YYYY-MM-DD", help="Take the files as they were before this day, for example 2021-01-01."),
+    ] = None,
+    undated: Annotated[
+        bool, typer.Option("--undated", help="Folders without a history, which people certainly wrote.")
+    ] = False,
+    by: Annotated[
+        Literal["file", "function"], typer.Option(help="CodeUnit of code; use the same with `detect`.")
+    ] = "file",
+    output: Annotated[Path, typer.Option("-o", "--output", metavar="FILE", help="The reference to write.")],
+    detector: AuthorshipDetectorOptions,
+    as_json: AsJson = False,
+) -> None:
+    """Score code that no generator can have written, for `assay detect --reference`. The file holds no text.
+
+    **Example**: `assay authorship calibrate . --before 2021-01-01 -o past.json`
+    """
+    from assay.api import calibrate_authorship
+    from assay.authorship import describe_reference
+    from assay.cli.present import chosen_format, show
+
+    if (before is None) != undated:
+        raise DataError("expected either --before YYYY-MM-DD or --undated")
+    reference, left_out = calibrate_authorship(
+        past, output, before=_day(before) if before else None, choice=detector.choice(), by=by
+    )
+    show(describe_reference(reference, left_out, reference.realised()), chosen_format(as_json=as_json))
+
+
+@authorship_app.command("train")
+@grouped
+def train_classifier_command(
+    data: Tables,
+    *,
+    output: Annotated[Path, typer.Option("-o", "--output", metavar="DIR", help="Folder of the classifier.")],
+    evaluate: Annotated[
+        bool, typer.Option("--evaluate/--no-evaluate", help="Measure left-out collections for the model card.")
+    ] = True,
+    labelled: LabelledOptions,
+    fit: FitOptions,
+) -> None:
+    """Fit a classifier of machine-written code, balanced over collections and languages, with a model card.
+
+    A score is no proof of misconduct: calibrate on older code of the same origin before use.
+
+    **Example**: `assay authorship train collections.jsonl -o classifier`
+    """
+    from assay.api import train_classifier
+    from assay.cli.terminal import echo
+
+    classifier, transfer = train_classifier(
+        labelled.read(data),
+        output,
+        evidence=fit.kinds,
+        hidden=fit.hidden,
+        per_class=fit.per_class,
+        evaluate=evaluate,
+        seed=fit.seed,
+    )
+    mean = "" if transfer is None else f", mean AUROC {transfer.mean_auroc:.3f} on left-out collections"
+    echo(f"{output}: {len(classifier.heads)} kinds of evidence{mean}")
+
+
+@authorship_app.command("evaluate")
+@grouped
+def evaluate_classifier_command(
+    data: Tables,
+    *,
+    leave_out: Annotated[
+        Literal["collection", "language", "generator"], typer.Option(help="What each classifier has not seen.")
+    ] = "collection",
+    page: Annotated[
+        Path | None,
+        typer.Option("-o", "--output", metavar="FILE", help="Write the HTML report.", rich_help_panel=OUTPUT),
+    ] = None,
+    labelled: LabelledOptions,
+    fit: FitOptions,
+    as_json: AsJson = False,
+) -> None:
+    """Fit classifiers without one collection, language or generator at a time, and measure them on it.
+
+    Prints AUROC, and the rates after calibration on human code of the same origin with their abstention rate.
+
+    **Example**: `assay authorship evaluate collections.jsonl --leave-out language`
+    """
+    from assay.api import fit_settings, vectors_named
+    from assay.authorship import describe_transfer
+    from assay.authorship import leave_out as left_out_in_turn
+    from assay.cli.present import chosen_format, show
+    from assay.reports import write_html
+
+    settings = fit_settings(fit.kinds, fit.hidden, fit.per_class, fit.seed)
+    vectors = vectors_named(fit.hidden) if fit.hidden else None
+    report = describe_transfer(left_out_in_turn(labelled.read(data), settings, by=leave_out, vectors=vectors))
+    written = write_html(report, page) if page is not None else None
+    show(report, chosen_format(as_json=as_json), written)
+
+
+@authorship_app.command("audit")
+@grouped
+def audit_shortcuts_command(
+    data: Tables,
+    *,
+    per_class: Annotated[int, typer.Option(min=20, help="Most texts of one class, collection and language.")] = 300,
+    seed: Annotated[int, typer.Option(help="Seed of the choice of texts.")] = 0,
+    page: Annotated[
+        Path | None,
+        typer.Option("-o", "--output", metavar="FILE", help="Write the HTML report.", rich_help_panel=OUTPUT),
+    ] = None,
+    labelled: LabelledOptions,
+    as_json: AsJson = False,
+) -> None:
+    """Remove one superficial difference after the other from labelled code, and print the AUROC that remains.
+
+    **Example**: `assay authorship audit task_a.parquet --text code --label generator`
+    """
+    from assay.authorship import audit_shortcuts, describe_shortcuts
+    from assay.cli.present import chosen_format, show
+    from assay.reports import write_html
+
+    report = describe_shortcuts(audit_shortcuts(labelled.read(data), per_class=per_class, seed=seed))
+    written = write_html(report, page) if page is not None else None
+    show(report, chosen_format(as_json=as_json), written)
+
+
+def _day(text: str) -> date:
+    try:
+        return date.fromisoformat(text)
+    except ValueError as error:
+        raise DataError(f"received --before {text!r}, expected a day as YYYY-MM-DD") from error

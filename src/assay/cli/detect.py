@@ -1,0 +1,77 @@
+"""`assay detect`: declared signals, scores, and their place among the user's own human code."""
+
+from pathlib import Path
+from typing import Annotated, Literal
+
+import typer
+
+from assay.cli.authorship_options import AuthorshipDetectorOptions
+from assay.cli.groups import grouped
+from assay.cli.options import OUTPUT, AsJson
+from assay.errors import DataError
+from assay.files import write_json
+
+
+@grouped
+def detect_command(
+    code: Annotated[
+        list[Path], typer.Argument(metavar="FILE|FOLDER|- …", help="Code; - is standard input.", show_default=False)
+    ],
+    *,
+    reference: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE",
+            help="Human code to compare with, of `assay authorship calibrate`. Without it there is no verdict.",
+        ),
+    ] = None,
+    by: Annotated[Literal["file", "function"], typer.Option(help="CodeUnit of code.")] = "file",
+    lines: Annotated[str | None, typer.Option(metavar="FIRST-LAST", help="Lines of one file.")] = None,
+    patch: Annotated[
+        bool, typer.Option("--patch", help="The input is a unified diff; added lines are scored.")
+    ] = False,
+    language: Annotated[
+        str | None, typer.Option(help="Language of standard input and of files without a known suffix.")
+    ] = None,
+    detector: AuthorshipDetectorOptions,
+    page: Annotated[
+        Path | None,
+        typer.Option("-o", "--output", metavar="FILE", help="Write the HTML report.", rich_help_panel=OUTPUT),
+    ] = None,
+    sarif: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE", help="Write declared signals and shares of folders as SARIF 2.1.0.", rich_help_panel=OUTPUT
+        ),
+    ] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Look for declared signals of generators in code, and score its style.
+
+    A score is no proof of misconduct. With --reference, a piece is called unusual if at most 5 % of the user's own
+    human code scores as high, and every abstention has a reason. Without it, scores are a description.
+
+    **Example**: `assay detect src/ --reference past.json -o report.html`
+    """
+    from assay.api import detect_code
+    from assay.authorship import describe_detection, detection_sarif
+    from assay.cli.present import chosen_format, show
+    from assay.languages import language_named
+    from assay.reports import write_html
+
+    if patch and lines is not None:
+        raise DataError("both --patch and --lines were given; expected one of them")
+    detection = detect_code(
+        code,
+        choice=detector.choice(),
+        reference=reference,
+        by=by,
+        lines=lines,
+        patch=patch,
+        language=language and language_named(language),
+    )
+    report = describe_detection(detection)
+    if sarif is not None:
+        write_json(sarif, detection_sarif(detection))
+    written = write_html(report, page) if page is not None else None
+    show(report, chosen_format(as_json=as_json), written)

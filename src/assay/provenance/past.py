@@ -1,0 +1,53 @@
+"""A git repository as it was before a day, and the messages of its commits."""
+
+from collections.abc import Iterator
+from datetime import date
+from pathlib import Path
+
+from assay.errors import DataError
+from assay.provenance.filters import Filters
+from assay.provenance.sources.entry import Entry, Facts
+from assay.provenance.sources.git import Blob, git_output, git_records, is_repository
+from assay.provenance.texts import SourceText, entry_text
+
+_FIELDS = 4
+
+
+def texts_before(repository: Path, before: date, filters: Filters | None = None) -> Iterator[SourceText]:
+    """Yield the source files of the last commit on the way to HEAD that was made before a day.
+
+    The day of the committer counts, which is never earlier than that of the author in an honest history. A history
+    that was written anew carries the days of the rewriting, so it can only lose files.
+
+    Raises:
+        DataError: not a git repository, or no commit is that old.
+    """
+    if not is_repository(repository):
+        raise DataError(f"{repository}: not a git repository, so nothing says how old its files are; expected one")
+    commit = git_output(repository, "rev-list", "-1", f"--before={before.isoformat()}T00:00:00Z", "HEAD").strip()
+    if not commit:
+        raise DataError(
+            f"{repository}: no commit before {before.isoformat()}, expected a longer history or a later day"
+        )
+    for line in git_records(repository, "ls-tree", "-r", "-z", "-l", "--full-tree", commit):
+        described, _, path = line.partition("\t")
+        mode, kind, digest, size = described.split()
+        if kind != "blob" or not mode.startswith("100") or not size.isdigit():
+            continue  # links and submodules hold no code
+        entry = Entry(path, digest, int(size), Blob(repository, digest), Facts())
+        if text := entry_text(entry, filters or Filters()):
+            yield text
+
+
+def commit_messages(repository: Path) -> Iterator[tuple[str, str, str, str]]:
+    """Yield digest, author, address and message of every commit on the way to HEAD.
+
+    Raises:
+        DataError: git cannot read the repository.
+    """
+    fields: list[str] = []
+    for field in git_records(repository, "log", "-z", "--no-show-signature", "--format=%H%x00%an%x00%ae%x00%B", "HEAD"):
+        fields.append(field)
+        if len(fields) == _FIELDS:
+            yield fields[0].strip(), fields[1], fields[2], fields[3]
+            fields = []

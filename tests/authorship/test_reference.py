@@ -1,0 +1,81 @@
+"""A reference flags at most the nominal share of code of its own kind, and abstains where it is too small."""
+
+import numpy as np
+import pytest
+from scipy.stats import beta
+
+from assay.authorship.reference import ADVISED, CONFIDENCE, FEWEST, Reference, length_class
+from assay.errors import DataError
+
+
+def reference(m=ADVISED, seed=0, language="python", tokens=100):
+    scores = np.random.default_rng(seed).normal(size=m)
+    return Reference.of("d", scores.tolist(), [language] * m, [tokens] * m, [str(i) for i in range(m)])
+
+
+def test_the_bound_holds_with_its_confidence_over_reference_sets():
+    """The true share above the threshold exceeds 5 % for at most 10 % of the reference sets."""
+    from scipy.stats import norm
+
+    exceeded = []
+    for seed in range(400):
+        own = reference(seed=seed)
+        scores = own.cells["python", "30 to 199 tokens"]
+        flagged = [s for s in scores if own.judge(float(np.nextafter(s, 10)), "python", 100).unusual(0.05)]
+        exceeded.append(norm.sf(min(flagged)) > 0.05)
+    assert np.mean(exceeded) <= 1 - CONFIDENCE + 0.04
+
+
+def test_the_bound_is_the_quantile_of_a_beta_distribution():
+    own = reference(m=100)
+    scores = own.cells["python", "30 to 199 tokens"]
+    answer = own.judge(float(scores[-3]), "python", 100)
+    assert answer.p_value == pytest.approx(4 / 101)
+    assert answer.bound == pytest.approx(beta.ppf(CONFIDENCE, 4, 97))
+
+
+def test_fewer_texts_than_needed_abstain_with_a_reason():
+    own = Reference.of("d", [0.0] * 60, ["python"] * 50 + ["java"] * 10, [100] * 60, [str(i) for i in range(60)])
+    assert "10 texts of people in java" in (own.judge(1.0, "java", 100).abstained or "")
+    assert own.judge(1.0, "python", 100).abstained is None
+
+
+def test_the_smallest_reference_can_flag_at_five_per_cent():
+    assert reference(m=FEWEST).judge(100.0, "python", 100).unusual(0.05)
+    with pytest.raises(DataError, match="expected at least 45"):
+        reference(m=FEWEST - 1)
+
+
+@pytest.mark.parametrize(
+    ("tokens", "name"), [(29, None), (30, "30 to 199 tokens"), (200, "200 to 999 tokens"), (20_001, None)]
+)
+def test_length_classes(tokens, name):
+    assert length_class(tokens) == name
+
+
+def test_texts_without_a_score_or_too_short_abstain():
+    own = reference()
+    assert own.judge(float("nan"), "python", 100).abstained == "the text has no score"
+    assert "10 tokens" in (own.judge(1.0, "python", 10).abstained or "")
+
+
+def test_the_realised_rate_stays_near_the_nominal():
+    realised = reference(m=1000).realised(0.05)
+    assert realised is not None
+    assert realised.samples == 1000
+    assert realised.rate.value <= 0.07
+
+
+def test_a_reference_survives_its_file(tmp_path):
+    own = reference()
+    own.save(tmp_path / "past.json")
+    read = Reference.load(tmp_path / "past.json")
+    assert read.detector == own.detector
+    np.testing.assert_array_equal(read.cells["python", "30 to 199 tokens"], own.cells["python", "30 to 199 tokens"])
+
+
+@pytest.mark.parametrize("content", ["", "{}", '{"format": 99}', "[1]"])
+def test_other_files_are_refused_in_one_line(tmp_path, content):
+    (tmp_path / "past.json").write_text(content)
+    with pytest.raises(DataError):
+        Reference.load(tmp_path / "past.json")

@@ -32,7 +32,7 @@ class WeightedHead:
 
     Attributes:
         head: fitted.
-        centre: median of its margins in training.
+        centre: median of its margins in training; the lower one of two.
         spread: standard deviation of its margins in training.
         weight: of the standardised margin, at least 0.
     """

@@ -21,6 +21,7 @@ from assay.authorship.evidence import (
     fitted_head,
 )
 from assay.authorship.labelled import LabelledCode
+from assay.authorship.saturation import shown_or_not
 from assay.errors import DataError
 from assay.types import BooleanArray, Float64Array, Int64Array
 
@@ -141,7 +142,9 @@ def _fit_heads(evidence: EvidenceMatrices, labelled: LabelledCode, rows: Int64Ar
         head = fitted_head(kind, matrix, machine, weights)
         margins = head.margins(matrix)
         spread = max(float(margins.std()), SMALLEST_SPREAD)
-        fitted[kind] = WeightedHead(head, float(np.median(margins)), spread, HEAD_WEIGHTS[kind])
+        # a text without the sign of a generator that others show is no sign of a person: it counts nothing
+        centre = margins.min() if shown_or_not(margins) else np.median(margins)
+        fitted[kind] = WeightedHead(head, float(centre), spread, HEAD_WEIGHTS[kind])
     return fitted
 
 

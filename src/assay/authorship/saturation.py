@@ -22,10 +22,10 @@ def saturated_kinds(parts_of: Mapping[str, Float64Array], human: Int64Array) -> 
     return tuple(
         kind
         for kind, parts in parts_of.items()
-        if len(human) and _two_valued(parts) and float((parts[human] >= parts.max()).mean()) > LARGEST_SHARE
+        if len(human) and shown_or_not(parts) and float((parts[human] > 0).mean()) > LARGEST_SHARE
     )
 
 
-def _two_valued(parts: Float64Array) -> bool:
-    """Return True for evidence that a text either shows or not."""
-    return len(np.unique(np.round(parts, 9))) <= 3  # noqa: PLR2004  shown, not shown, no such thing
+def shown_or_not(margins: Float64Array) -> bool:
+    """Return True for evidence that a text either shows or does not show, as a docstring."""
+    return len(np.unique(np.round(margins, 9))) <= 2  # noqa: PLR2004  shown, not shown

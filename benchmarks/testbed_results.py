@@ -66,8 +66,8 @@ of its own models and data; they are not comparable with ours in size, only in o
 a note says otherwise. A dash stands for what was not measured, or what the paper does not print.
 
 Two things on this page are older than the program. The rows `VeilProbe` and `DPDLLM` were measured before both were
-implemented as published ([what differed](black-box.md#what-they-are-worth-as-far-as-measured)). The intervals of single seeds are percentiles of
-resamples, which are [too narrow with few groups](evaluation.md#intervals-by-group).
+implemented as published ([what differed](black-box.md#what-they-are-worth-as-far-as-measured)). The intervals of
+single seeds are percentiles of resamples, which are [too narrow with few groups](evaluation.md#intervals-by-group).
 
 | experiment | measured |
 |---|---|

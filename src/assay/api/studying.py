@@ -21,6 +21,7 @@ from assay.studies import (
     StudySettings,
     read_repositories,
     run_bug_study,
+    with_whole_files,
 )
 
 
@@ -29,6 +30,7 @@ def study_bugs(
     benchmarks: Sequence[str | Path],
     *,
     data: Mapping[str, Path | str] | None = None,
+    source_root: Path | str | None = None,
     controls: Mapping[str, Path | str] | None = None,
     reference: str | None = None,
     index: Path | str | None = None,
@@ -46,6 +48,7 @@ def study_bugs(
         model: as `assay.audit`.
         benchmarks: names of bug benchmarks, or tables with the columns `fixed` and `buggy`.
         data: benchmark → its file or folder.
+        source_root: folder with checkouts of the projects: texts are then whole files at the commit of each bug.
         controls: name → file or folder with texts to compare with, such as files that are newer than the model.
         reference: model whose preference for the fix is subtracted.
         index: of a corpus, which says what the corpus has of each bug.
@@ -69,7 +72,11 @@ def study_bugs(
     notes: list[str] = []
     for name in benchmarks:
         both = read_pairs(name, DataSelection(data=paths.get(str(name)), limit=limit))
-        sets.append(BugSet(both.fixed.name, both.pairs))
+        pairs = both.pairs
+        if source_root is not None:
+            pairs, more = with_whole_files(pairs, Path(source_root), benchmark=both.fixed.name)
+            notes += more
+        sets.append(BugSet(both.fixed.name, pairs))
         notes += dict.fromkeys((*both.fixed.notes, *both.buggy.notes))
     for name, path in (controls or {}).items():
         dataset = read_dataset(path)
@@ -78,7 +85,7 @@ def study_bugs(
     names = [score for score, _ in MEASURES.values()] + ([REFERENCE] if reference else [])
     selection = ScoreSelection(",".join(names), reference=reference)
     opener = Opener(settings or ModelSettings(), cache)
-    plan, more = selection.plan(model, opener)
+    plan, remarks = selection.plan(model, opener)
     generator = opener.generator(model) if probes else None
     with ExitStack() as stack:
         opened = None if index is None else stack.enter_context(open_index(index))
@@ -88,7 +95,7 @@ def study_bugs(
             sets,
             plan,
             StudySettings(index=opened, repositories=listed, cutoff=day, generator=generator),
-            notes=(*notes, *more),
+            notes=(*notes, *remarks),
             progress=scored,
             searched=searched,
         )

@@ -31,6 +31,12 @@ def study_bugs_command(
         list[str] | None,
         typer.Option(metavar="NAME=PATH", help="Where a benchmark lies. Give the option once for each."),
     ] = None,
+    source_root: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="DIR", help="Checkouts of the projects: study whole files at the commit of each bug, not hunks."
+        ),
+    ] = None,
     limit: Annotated[int | None, typer.Option(min=1, help="Most bugs of a benchmark.")] = None,
     probes: Annotated[
         bool,
@@ -89,6 +95,7 @@ def study_bugs_command(
         model,
         benchmarks,
         data=_named_paths(data, "--data"),
+        source_root=source_root,
         controls=_named_paths(control, "--control"),
         reference=reference,
         index=index,

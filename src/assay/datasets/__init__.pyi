@@ -9,6 +9,7 @@ from .columns import nested_value as nested_value
 from .columns import usual_column as usual_column
 from .dataset import Dataset as Dataset
 from .dataset import RepeatedIds as RepeatedIds
+from .families.bugs import BUGGY_TO_FIXED as BUGGY_TO_FIXED
 from .families.selection import Selection as Selection
 from .loading import DataSelection as DataSelection
 from .loading import read_dataset as read_dataset

@@ -59,6 +59,7 @@ from .removal import remove as remove
 from .sarif_log import sarif as sarif
 from .searchable import Searchable as Searchable
 from .searchable import WritableIndex as WritableIndex
+from .sources.git import git_output as git_output
 from .sources.git import is_repository as is_repository
 from .sources.history import Age as Age
 from .sources.open import CorpusOptions as CorpusOptions

@@ -8,6 +8,7 @@ from .annotation.describing import describe_annotation as describe_annotation
 from .annotation.task_results import LogColumns as LogColumns
 from .annotation.task_results import TaskResult as TaskResult
 from .annotation.task_results import read_task_results as read_task_results
+from .bugs.checkouts import with_whole_files as with_whole_files
 from .bugs.exposure import Exposure as Exposure
 from .bugs.exposure import PairExposure as PairExposure
 from .bugs.exposure import exposures as exposures

@@ -31,7 +31,7 @@ from assay.provenance import CodeIndex, Document, Origin
 from assay.provenance.boilerplate import default_boilerplate
 from assay.provenance.calibrating import calibrate_index, cuts, nearest, sampled_functions
 from assay.provenance.candidates import Candidates, candidates_of, similarity_of
-from assay.provenance.confidence import IndexCalibration
+from assay.provenance.confidence import CalibrationTable
 from assay.provenance.evidence import read_query
 from assay.provenance.filters import Filters
 from assay.provenance.splitting import pieces
@@ -60,7 +60,10 @@ def main() -> None:
         index.add(documents(paths))
         index.commit()
         known, fresh = ([*islice(sampled_functions(texts(half)), most)] for half in HALVES)
-        calibration = calibrate_index(index, known)
+        calibration = calibrate_index(index, known).table_for(
+            "python", documents=len(index), encoder_digest=index.encoder_digest
+        )
+        assert calibration is not None
         boilerplate = default_boilerplate()
         own = [one for one in fresh if not nearest(one, index, boilerplate)[1]]
         inside = index.documents(random.Random(1).sample(index.ids(), min(most // 2, len(index))))  # noqa: S311  no secret
@@ -95,7 +98,7 @@ def texts(packages: Sequence[str]) -> list[SourceText]:
 
 
 def measured(
-    called: str, functions: Sequence[SourceText], index: CodeIndex, calibration: IndexCalibration, *, rename: bool
+    called: str, functions: Sequence[SourceText], index: CodeIndex, calibration: CalibrationTable, *, rename: bool
 ) -> Iterator[dict[str, object]]:
     """Shares of cuts of each length whose best match has each confidence."""
     draw = random.Random(7)  # noqa: S311  no secret
@@ -104,7 +107,7 @@ def measured(
         for cut in cuts(one.text, draw):
             length = cut.count("\n")
             if length in best:
-                best[length].append(surest(renamed(cut, draw) if rename else cut, index, calibration))
+                best[length].append(surest(renamed(cut, draw) if rename else cut, index, calibration, "python"))
     for length, found in best.items():
         for by, values in zip(BY, zip(*found, strict=True), strict=False):  # no row where no cut has that length
             shares = {}
@@ -117,9 +120,9 @@ def measured(
 BY = ("both", "fingerprints", "vector alone")
 
 
-def surest(text: str, index: CodeIndex, calibration: IndexCalibration) -> tuple[float, ...]:
+def surest(text: str, index: CodeIndex, calibration: CalibrationTable, language: str) -> tuple[float, ...]:
     """The largest confidence of any candidate in each of the ways of `BY`."""
-    query = read_query(text, "python", index, default_boilerplate())
+    query = read_query(text, language, index, default_boilerplate())
     found = candidates_of(query, index, "union", CANDIDATES)
     without = replace(found, cosines=np.full(len(found.documents), np.nan))
 

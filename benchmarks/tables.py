@@ -262,6 +262,48 @@ def confidence(file: File) -> str:
     return "\n".join(parts)
 
 
+def confidence_languages(file: File) -> str:
+    """Return the shares of unrelated code that reach a confidence, by language."""
+    ways = {"both": "both", "fingerprints": "fingerprints alone"}
+    head = ["language", "cuts traced", *(f"{way}, ≥ {level}" for level in ("0.95", "0.99") for way in ways.values())]
+    every = [row for row in file["results"] if row["lines"] == "all"]
+    rows = []
+    for language in sorted({row["language"] for row in every}):
+        of_way = {row["by"]: row for row in every if row["language"] == language}
+        cells = []
+        for level in ("0.95", "0.99"):
+            for way in ways:
+                share = of_way[way]["at_least"][level]
+                cells.append(f"{share['value']:.1%} [{share['low']:.1%}, {share['high']:.1%}]")
+        rows.append([language, f"{of_way['both']['n']:,}", *cells])
+    return table(head, rows)
+
+
+def scale(file: File) -> str:
+    """Return cost and memory of a build by fingerprints, and milliseconds of its queries, by size."""
+    head = ["functions", "build, processor time", "peak memory", "largest log", "bytes a posting", "segments"]
+    head += ["look-up, p50 / p95 / p99", "trace, p50 / p95 / p99", "checksums of ten documents"]
+
+    def latency(spread: Mapping[str, float]) -> str:
+        return " / ".join(f"{spread[share]:.2f}" for share in ("p50", "p95", "p99")) + " ms"
+
+    rows = [
+        [
+            f"{entry['documents']:,}",
+            f"{entry['seconds']:.0f} s",
+            f"{entry['peak_mebibytes']:,.0f} MiB",
+            f"{entry['log_mebibytes']:.0f} MiB",
+            f"{entry['bytes_a_posting']:.1f}",
+            str(entry["segments"]),
+            latency(entry["lookup"]),
+            latency(entry["trace"]),
+            f"{entry['check']['read_ten_ms'] - entry['check']['without_comparison_ms']:.2f} ms",
+        ]
+        for entry in file["results"]
+    ]
+    return transposed(head, rows)
+
+
 def variants(file: File) -> str:
     """Yield and speed, and what original and variants were held against."""
     head = [
@@ -732,7 +774,9 @@ TABLES: Mapping[str, tuple[str, Callable[[File], str]]] = {
     "calibration": ("calibration", calibration),
     "fingerprints": ("fingerprints", fingerprints),
     "confidence": ("confidence", confidence),
+    "confidence-languages": ("confidence_languages", confidence_languages),
     "index": ("index", index),
+    "scale": ("scale", scale),
     "provenance-peers": ("provenance_peers", provenance_peers),
     "provenance-peers-cost": ("provenance_peers", provenance_peers_cost),
     "service": ("service", service),

@@ -9,7 +9,15 @@ from hypothesis import strategies as st
 from assay.errors import DataError
 from assay.provenance import CodeIndex, Document, Origin, TraceSettings, trace
 from assay.provenance.calibrating import calibrate_index
-from assay.provenance.confidence import ENOUGH, FEWEST, FILE, IndexCalibration, binned, shipped_calibration
+from assay.provenance.confidence import (
+    ENOUGH,
+    FEWEST,
+    FILE,
+    CalibrationTable,
+    IndexCalibration,
+    binned,
+    shipped_calibration,
+)
 from assay.provenance.texts import SourceText
 from assay.retrieval import DEFAULT, PAPER
 from assay.retrieval.encoding import open_encoder
@@ -19,7 +27,7 @@ VALUES = st.floats(0, 1)
 
 @given(st.lists(VALUES, min_size=FEWEST, max_size=60), VALUES)
 def test_the_rate_is_the_share_that_reaches_the_value_and_never_below_it(values, value):
-    calibration = IndexCalibration(DEFAULT, {"tokens": binned((9, one) for one in values)})
+    calibration = CalibrationTable("python", 1, {"tokens": binned((9, one) for one in values)})
     rate = calibration.rate("tokens", 9, value)
     exact = (sum(one >= value for one in values) + 1) / (len(values) + 1)
     assert rate >= exact - 1e-12
@@ -29,7 +37,7 @@ def test_the_rate_is_the_share_that_reaches_the_value_and_never_below_it(values,
 
 @given(st.lists(VALUES, min_size=FEWEST), VALUES, VALUES)
 def test_a_larger_value_has_no_larger_rate(values, one, other):
-    calibration = IndexCalibration(DEFAULT, {"tokens": binned((9, value) for value in values)})
+    calibration = CalibrationTable("python", 1, {"tokens": binned((9, value) for value in values)})
     assert calibration.rate("tokens", 9, max(one, other)) <= calibration.rate("tokens", 9, min(one, other))
 
 
@@ -43,7 +51,7 @@ def test_a_further_unrelated_query_has_a_small_rate_as_rarely_as_it_says():
 
 def test_a_length_between_two_bins_belongs_to_the_shorter():
     table = [(4, 0.5)] * ENOUGH + [(64, 0.1)] * ENOUGH
-    calibration = IndexCalibration(DEFAULT, {"tokens": binned(table)})
+    calibration = CalibrationTable("python", 1, {"tokens": binned(table)})
     assert calibration.rate("tokens", 63, 0.3) == 1
     assert calibration.rate("tokens", 64, 0.3) == 1 / (ENOUGH + 1)
     assert calibration.rate("tokens", 1, 0.3) == 1
@@ -56,30 +64,46 @@ def test_a_length_of_few_queries_is_counted_with_the_shorter_ones():
 
 
 def test_too_few_queries_of_a_length_say_nothing():
-    calibration = IndexCalibration(DEFAULT, {"tokens": binned([(4, 0.5)] * (FEWEST - 1))})
+    calibration = CalibrationTable("python", 1, {"tokens": binned([(4, 0.5)] * (FEWEST - 1))})
     assert calibration.rate("tokens", 4, 0.9) is None
 
 
 def test_rates_of_vectors_hold_for_the_encoder_that_they_were_measured_with():
     bins = {channel: binned([(9, 0.5)] * FEWEST) for channel in ("tokens", "vector")}
-    calibration = IndexCalibration(DEFAULT, bins, "0123")
-    assert calibration.fitting("0123") == calibration
+    table = CalibrationTable("python", 10, bins)
+    calibration = IndexCalibration(DEFAULT, (table,), "0123")
+    assert calibration.table_for("python", documents=10, encoder_digest="0123") == table
     for other in ("4567", None):
-        assert set(calibration.fitting(other).channels) == {"tokens"}
-    assert set(IndexCalibration(DEFAULT, bins).fitting(None).channels) == {"tokens"}, (
-        "measured with we do not know what"
+        assert set(calibration.table_for("python", documents=10, encoder_digest=other).channels) == {"tokens"}
+    of_unknown_encoder = IndexCalibration(DEFAULT, (table,))
+    assert set(of_unknown_encoder.table_for("python", documents=10).channels) == {"tokens"}
+
+
+def test_the_table_is_that_of_the_language_and_of_the_next_larger_index():
+    tables = tuple(
+        CalibrationTable(language, documents, {"tokens": binned([(9, value)] * 99)})
+        for language, documents, value in (("go", 500, 0.1), ("go", 100, 0.2), ("rust", 50, 0.3))
     )
+    calibration = IndexCalibration(DEFAULT, tables)
+    assert calibration.table_for("go", documents=100) == tables[1]
+    assert calibration.table_for("go", documents=101) == tables[0]
+    assert calibration.table_for("java", documents=1) is None
+    larger = calibration.table_for("rust", documents=500)
+    assert larger.rate("tokens", 9, 0.31) == 10 * tables[2].rate("tokens", 9, 0.31)
+    assert larger.rate("tokens", 9, 0.3) == 1, "a rate is at most 1"
 
 
 @given(st.lists(st.tuples(st.integers(1, 300), VALUES), min_size=1, max_size=50))
 def test_a_saved_calibration_is_the_same(tmp_path_factory, measured):
     path = tmp_path_factory.mktemp("calibration") / FILE
-    calibration = IndexCalibration(DEFAULT, {"tokens": binned(measured)}, None, {"seed": 0})
+    calibration = IndexCalibration(
+        DEFAULT, (CalibrationTable(None, 3, {"tokens": binned(measured)}),), None, {"seed": 0}
+    )
     calibration.save(path)
     assert IndexCalibration.load(path, DEFAULT) == calibration
 
 
-@pytest.mark.parametrize("content", ["", "{}", "[]", '{"format": 1}'])
+@pytest.mark.parametrize("content", ["", "{}", "[]", '{"format": 2}'])
 def test_a_file_that_is_not_a_calibration_is_reported(tmp_path, content):
     path = tmp_path / FILE
     path.write_text(content)
@@ -90,13 +114,13 @@ def test_a_file_that_is_not_a_calibration_is_reported(tmp_path, content):
 def test_a_calibration_of_another_format_is_refused_with_both_versions(tmp_path):
     path = tmp_path / FILE
     path.write_text('{"format": 9}')
-    with pytest.raises(DataError, match=r"calibration of format 9, written by another version.*expected format 1$"):
+    with pytest.raises(DataError, match=r"calibration of format 9, written by another version.*expected format 2$"):
         IndexCalibration.load(path, DEFAULT)
 
 
 def test_a_calibration_of_another_profile_is_refused(tmp_path):
     path = tmp_path / FILE
-    IndexCalibration(PAPER, {}).save(path)
+    IndexCalibration(PAPER, ()).save(path)
     with pytest.raises(DataError, match="other channels"):
         IndexCalibration.load(path, DEFAULT)
 
@@ -104,16 +128,17 @@ def test_a_calibration_of_another_profile_is_refused(tmp_path):
 @pytest.mark.parametrize("profile", [DEFAULT, PAPER])
 def test_each_profile_ships_with_a_calibration_that_says_where_it_is_from(profile):
     shipped = shipped_calibration(profile)
-    assert set(shipped.channels) - {"vector"} == {channel.form for channel in profile.channels}
     assert shipped.provenance["functions"] >= 1000
-    for bins in shipped.channels.values():
-        assert max(one.n for one in bins) >= 500
+    for table in shipped.tables:
+        assert set(table.channels) - {"vector"} == {channel.form for channel in profile.channels}
+        for bins in table.channels.values():
+            assert max(length_bin.n for length_bin in bins) >= 500
 
 
 def test_the_encoder_that_ships_is_calibrated():
-    shipped = shipped_calibration(DEFAULT).fitting(open_encoder("builtin:fragments").digest)
-    assert shipped.provenance["vectors"]["functions"] >= 1000
-    assert min(one.n for one in shipped.channels["vector"]) >= ENOUGH
+    digest = open_encoder("builtin:fragments").digest
+    shipped = shipped_calibration(DEFAULT).table_for("python", documents=1000, encoder_digest=digest)
+    assert min(length_bin.n for length_bin in shipped.channels["vector"]) >= ENOUGH
     rates = [shipped.rate("vector", 64, cosine) for cosine in (0.5, 0.9, 1.0)]
     assert rates == sorted(rates, reverse=True)
     assert rates[-1] < 0.05 / 3, "the confidence that is asked for by default can be reached"
@@ -149,7 +174,7 @@ def test_a_copy_in_the_index_has_more_confidence_than_any_unrelated_function(ind
     own = trace(index.document(1).text, index, language="python", settings=settings).matches[0].confidence
     others = [trace(one.text, index, language="python", settings=settings).matches for one in unrelated()]
     assert own > max((match.confidence for matches in others for match in matches), default=0)
-    assert own <= 1 - 2 / (max(one.n for one in found.channels["characters"]) + 1)
+    assert own <= 1 - 2 / (max(one.n for one in found.tables[0].channels["characters"]) + 1)
 
 
 def test_near_duplicates_are_taken_out_and_listed(index):
@@ -157,7 +182,18 @@ def test_near_duplicates_are_taken_out_and_listed(index):
     found = calibrate_index(index, [*unrelated(), copy])
     assert found.provenance["near_duplicates_removed"] == 1
     assert found.provenance["removed"][0][0] == f"copied.py:{copy.name}"
-    assert found.channels == calibrate_index(index, [*unrelated()]).channels or found.provenance["functions"] == 30
+    assert found.tables == calibrate_index(index, [*unrelated()]).tables or found.provenance["functions"] == 30
+
+
+def test_a_language_without_rates_has_no_confidence_and_the_answer_says_so(index):
+    settings = TraceSettings(calibration=calibrate_index(index, unrelated()))
+    text = index.document(2).text
+    calibrated = trace(text, index, language="python", settings=settings)
+    other = trace(text, index, language="java", settings=settings)
+    assert (calibrated.calibrated, other.calibrated) == (True, False)
+    assert calibrated.matches[0].confidence > 0
+    assert {match.confidence for match in other.matches} == {None}
+    assert "no confidence: not calibrated for java with profile 'default'; see `assay index calibrate`" in other.notes
 
 
 def test_the_index_takes_its_own_calibration(index):
@@ -170,7 +206,7 @@ def test_the_index_takes_its_own_calibration(index):
 
 
 def test_the_calibration_of_an_index_that_has_grown_by_more_than_a_tenth_is_refused(tmp_path):
-    calibration = IndexCalibration(DEFAULT, {}, provenance={"documents": 30})
+    calibration = IndexCalibration(DEFAULT, (), provenance={"documents": 30})
     assert all(calibration.of_size(documents, "index") is calibration for documents in (1, 30, 33))
     with CodeIndex.create(tmp_path / "index") as index:
         index.add([Document(f"x = {at}\n", "python", "file", None, (Origin("c", f"{at}.py"),)) for at in range(34)])
@@ -182,7 +218,7 @@ def test_the_calibration_of_an_index_that_has_grown_by_more_than_a_tenth_is_refu
 
 def test_a_calibration_without_the_size_of_its_index_is_refused():
     with pytest.raises(DataError, match="with None documents"):
-        IndexCalibration(DEFAULT, {}).of_size(3, "index")
+        IndexCalibration(DEFAULT, ()).of_size(3, "index")
 
 
 def test_too_little_unrelated_code_is_reported(index):

@@ -18,7 +18,7 @@ from assay.errors import CorpusIndexError
 from assay.provenance import CodeIndex, Document, Origin, SeenFile, TraceSettings, trace
 from assay.provenance.boilerplate import NO_BOILERPLATE, Boilerplate
 from assay.provenance.building import build
-from assay.provenance.confidence import IndexCalibration, binned, shipped_calibration
+from assay.provenance.confidence import CalibrationTable, IndexCalibration, binned, shipped_calibration
 from assay.provenance.qdrant import QdrantIndex
 from assay.provenance.qdrant import index as qdrant_index
 from assay.provenance.qdrant.connection import KEY, PATIENCE, Calls, address_of, client_of
@@ -311,9 +311,8 @@ def test_names_that_are_no_unicode_can_be_stored_and_removed(index):
 
 def test_a_calibration_of_its_own_is_kept_with_the_index(client, index):
     own = binned([(20, 0.3)] * 50)
-    calibration = IndexCalibration(
-        index.profile, {"characters": own, "tokens": own}, provenance={"documents": len(index)}
-    )
+    table = CalibrationTable("python", len(index), {"characters": own, "tokens": own})
+    calibration = IndexCalibration(index.profile, (table,), provenance={"documents": len(index)})
     assert index.calibration() == shipped_calibration(index.profile)
     assert index.keep_calibration(calibration) == ADDRESS
     assert QdrantIndex.open(ADDRESS, client=client).calibration() == calibration

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from assay.errors import AssayError, CorpusIndexError
 from assay.provenance import CodeIndex, Document, Origin, TraceSettings, trace
 from assay.provenance.boilerplate import NO_BOILERPLATE, Boilerplate, Template, default_boilerplate, with_templates
-from assay.provenance.confidence import IndexCalibration, binned
+from assay.provenance.confidence import CalibrationTable, IndexCalibration, binned
 from assay.retrieval import DEFAULT, fingerprint
 
 WORDS = (
@@ -242,7 +242,8 @@ def test_matches_by_vector_alone_come_last_and_fall_to_an_asked_confidence(with_
 def vectors_calibrated(digest):
     """Unrelated code has no cosine from .6 on, as measured with an encoder, and anything else."""
     bins = {channel: binned([(1, 0.99)] * 999) for channel in ("characters", "tokens")}
-    return IndexCalibration(DEFAULT, bins | {"vector": binned([(1, 0.59)] * 999)}, digest)
+    table = CalibrationTable("python", 1000, bins | {"vector": binned([(1, 0.59)] * 999)})
+    return IndexCalibration(DEFAULT, (table,), digest)
 
 
 def test_matches_by_vector_alone_have_the_confidence_of_their_encoder(with_vectors):
@@ -276,7 +277,7 @@ def test_methods_by_vector_need_vectors(index, method):
 
 
 def test_union_says_so_where_vectors_of_the_index_are_not_searched(tmp_path, letter_encoder, index):
-    assert trace(CORPUS[0].text, index).notes == ()
+    assert trace(CORPUS[0].text, index, language="python").notes == ()
     with CodeIndex.create(tmp_path / "vectors.index", encoder=letter_encoder) as vectors:
         vectors.add([CORPUS[0]])
         vectors.commit()

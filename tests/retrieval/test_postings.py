@@ -16,9 +16,10 @@ from assay.errors import CorpusIndexError
 from assay.retrieval import DEFAULT, PAPER
 from assay.retrieval.generations import published
 from assay.retrieval.postings import Postings, memtable
-from assay.retrieval.postings.kernels import places_in, tally
+from assay.retrieval.postings.kernels import LONG_LIST, count_members, places_in, tally
 from assay.retrieval.postings.keys import keys_of
 from assay.retrieval.postings.overlap import REGION
+from assay.retrieval.postings.segment import Segment
 
 FORMS = ("characters", "tokens")
 
@@ -367,3 +368,29 @@ def test_a_generation_that_is_gone_is_missing(folder):
 def test_a_folder_without_postings_is_refused(tmp_path):
     with pytest.raises(CorpusIndexError, match="no postings here"):
         Postings.open(tmp_path)
+
+
+@pytest.mark.parametrize("length", [LONG_LIST - 1, LONG_LIST, 5 * LONG_LIST + 3])
+def test_candidates_are_counted_in_long_lists_as_in_short_ones(length):
+    draw = np.random.default_rng(length)
+    lists = [np.unique(draw.integers(0, 10 * length, size)) for size in (length, 40, 2 * length, 1)]
+    documents = np.concatenate(lists).astype(np.uint32)
+    stops = np.cumsum([len(members) for members in lists])
+    starts = np.concatenate([[0], stops[:-1]])
+    candidates = np.unique([*draw.choice(documents, 60), *draw.integers(0, 10 * length, 60), 0, 10 * length])
+    chosen = np.array([True, True, True, False])
+    expected = sum(np.isin(candidates, members).astype(int) for members in lists[:3])
+    counts = count_members(documents, starts, stops, chosen, candidates.astype(np.int64))
+    assert counts.tolist() == expected.tolist()
+
+
+def test_a_merge_gives_the_pages_of_its_segments_back(tmp_path):
+    postings = Postings.create(tmp_path / "postings", DEFAULT)
+    with mock.patch.object(Segment, "release", autospec=True) as release:
+        for document in range(4):
+            postings.add(document, {"characters": np.arange(3, dtype=np.uint64) + document})
+            postings.commit()
+    merged = {call.args[0].name for call in release.call_args_list}
+    assert {f"{number:010d}.segment" for number in range(1, 5)} <= merged
+    assert postings.segments == 1
+    assert postings.frequencies("characters", np.array([3], np.uint64)).tolist() == [3]

@@ -61,9 +61,11 @@ def calibrate_index_command(
             path = str(out)
     removed = calibration.provenance["near_duplicates_removed"]
     echo(f"{path}: {calibration.provenance['functions']} functions, {removed} near-duplicates removed")
-    for channel, bins in calibration.channels.items():
-        for entry in bins:
-            shares = "  ".join(f"{value:.0%}: {entry.rate(value):.4f}" for value in (0.1, 0.25, 0.5, 0.75, 1.0))
-            echo(f"{channel:10}  from {entry.shortest:4}  n = {entry.n:6}  {shares}")
-    if not calibration.channels:
+    for table in calibration.tables:
+        for channel, bins in table.channels.items():
+            for entry in bins:
+                shares = "  ".join(f"{value:.0%}: {entry.rate(value):.4f}" for value in (0.1, 0.25, 0.5, 0.75, 1.0))
+                measured = f"{table.language or 'unknown':10}  {channel:10}  from {entry.shortest:4}"
+                echo(f"{measured}  n = {entry.n:6}  {shares}")
+    if not calibration.tables:
         warn("no unrelated function is long enough for a fingerprint: nothing was measured")

@@ -14,7 +14,7 @@ import numpy as np
 
 from assay.errors import DataError
 from assay.provenance.boilerplate import Boilerplate, boilerplate_of
-from assay.provenance.confidence import FEWEST, IndexCalibration, binned
+from assay.provenance.confidence import FEWEST, CalibrationTable, IndexCalibration, binned
 from assay.provenance.evidence import read_query
 from assay.provenance.searchable import Searchable
 from assay.provenance.texts import SourceText, by_function
@@ -79,7 +79,7 @@ def calibrate_index(
     functions = list(islice(unrelated, most))
     if len(functions) < FEWEST:
         raise DataError(f"received {len(functions)} functions of unrelated code, expected at least {FEWEST}")
-    measured: dict[str, list[tuple[int, float]]] = {}
+    measured: dict[str | None, dict[str, list[tuple[int, float]]]] = {}
     copies: list[Nearest] = []
     remaining: list[Nearest] = []
     with index.snapshot():
@@ -91,13 +91,21 @@ def calibrate_index(
                 remaining += near
                 for text in cuts(function.text, draw):
                     for channel, length, value in _best(text, function.language, index, boilerplate):
-                        measured.setdefault(channel, []).append((length, value))
+                        of_language = measured.setdefault(function.language, {})
+                        of_language.setdefault(channel, []).append((length, value))
             if progress is not None:
                 progress(done, len(functions))
-        info = index.info()
+        info, documents = index.info(), index.languages()
     return IndexCalibration(
         profile=index.profile,
-        channels={channel: binned(values) for channel, values in measured.items()},
+        tables=tuple(
+            CalibrationTable(
+                language,
+                documents.get(language, 0),
+                {channel: binned(values) for channel, values in of_language.items()},
+            )
+            for language, of_language in measured.items()
+        ),
         encoder_digest=index.encoder_digest if index.finds_by_vector else None,
         provenance={
             "documents": info.documents,

@@ -8,7 +8,7 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from assay.provenance.confidence import IndexCalibration
+from assay.provenance.confidence import CalibrationTable
 from assay.provenance.evidence import ChannelEvidence, SearchQuery, with_lookup
 from assay.provenance.ranking import ChannelOverlap
 from assay.provenance.searchable import Searchable
@@ -123,7 +123,7 @@ def candidates_of(
 def similarity_of(
     at: int,
     candidates: Candidates,
-    calibration: IndexCalibration | None,
+    calibration: CalibrationTable | None,
     *,
     units: int,
     by_vector: bool = False,
@@ -136,7 +136,7 @@ def similarity_of(
     Args:
         at: position of the candidate.
         candidates: all of them.
-        calibration: of the rates, or None; see `IndexCalibration.fitting`.
+        calibration: of the rates, or None; see `IndexCalibration.table_for`.
         units: length of the query, for the rate of a vector.
         by_vector: use the vector alone.
     """

@@ -6,6 +6,7 @@ the index, a document of at least the value v. Then rate(v) = (k + 1) / (n + 1):
 hundredths, up when they are measured and down when they are looked up, so rounding never makes a rate smaller.
 """
 
+import hashlib
 import json
 import math
 from collections.abc import Iterable, Mapping
@@ -25,7 +26,7 @@ STEPS_OF_VALUE = 100
 FILE = "calibration.json"
 """Its name in an index folder."""
 
-CALIBRATION_FORMAT = 1
+CALIBRATION_FORMAT = 2
 FEWEST = 20
 """Queries below which there is no rate."""
 
@@ -65,20 +66,21 @@ class LengthBin:
 
 
 @dataclass(frozen=True, slots=True)
-class IndexCalibration:
-    """False-positive rates by channel and length.
+class CalibrationTable:
+    """False-positive rates by channel and length, of queries in one language.
 
     Attributes:
-        profile: of the fingerprints that were measured.
+        language: of the queries, as `Sample.language` spells it; None: they had no known language.
+        documents: of that language in the index that was measured.
         channels: bins ascending by length, by channel.
-        encoder_digest: of the encoder that "vector" was measured with, or None.
-        provenance: record of the measurement.
+        growth: factor of all rates, for a larger index: g times the documents have at most g times the rate, because
+            each document adds its own chance of a match.
     """
 
-    profile: Profile
+    language: str | None
+    documents: int
     channels: Mapping[str, tuple[LengthBin, ...]]
-    encoder_digest: str | None = None
-    provenance: Mapping[str, object] = field(default_factory=dict)
+    growth: float = 1.0
 
     def rate(self, channel: str, length: int, value: float) -> float | None:
         """Return the rate at which unrelated queries reach a value.
@@ -89,7 +91,7 @@ class IndexCalibration:
             None where the channel was not measured.
         """
         chosen = self._bin(channel, length)
-        return None if chosen is None else chosen.rate(value)
+        return None if chosen is None else min(self.growth * chosen.rate(value), 1.0)
 
     def is_least(self, channel: str, length: int, value: float) -> bool:
         """Return True if no unrelated query of that length reached the value: no rate of its bin is smaller."""
@@ -106,11 +108,49 @@ class IndexCalibration:
                     break
         return chosen
 
-    def fitting(self, encoder_digest: str | None) -> "IndexCalibration":
-        """Return the calibration for vectors of that encoder: unchanged, or without the rates of vectors."""
-        if "vector" not in self.channels or (encoder_digest is not None and encoder_digest == self.encoder_digest):
-            return self
-        return replace(self, channels={name: bins for name, bins in self.channels.items() if name != "vector"})
+
+@dataclass(frozen=True, slots=True)
+class IndexCalibration:
+    """False-positive rates of an index, or of indexes of one profile.
+
+    Attributes:
+        profile: of the fingerprints that were measured.
+        tables: one or more of each language that was measured, for different sizes of an index.
+        encoder_digest: of the encoder that "vector" was measured with, or None.
+        provenance: record of the measurement.
+    """
+
+    profile: Profile
+    tables: tuple[CalibrationTable, ...]
+    encoder_digest: str | None = None
+    provenance: Mapping[str, object] = field(default_factory=dict)
+
+    def table_for(
+        self, language: str | None, *, documents: int, encoder_digest: str | None = None
+    ) -> CalibrationTable | None:
+        """Return the rates for queries in a language.
+
+        It is the table of the smallest index with as many documents; without one that of the largest, with larger
+        rates.
+
+        Args:
+            language: of the queries.
+            documents: of that language in the index.
+            encoder_digest: of the index; the rates of vectors hold for this encoder alone.
+
+        Returns:
+            None if that language was not measured.
+        """
+        tables = sorted(
+            (table for table in self.tables if table.language == language), key=lambda table: table.documents
+        )
+        if not tables:
+            return None
+        table = next((table for table in tables if table.documents >= documents), tables[-1])
+        channels = dict(table.channels)
+        if encoder_digest is None or encoder_digest != self.encoder_digest:
+            channels.pop("vector", None)
+        return replace(table, channels=channels, growth=max(documents / max(table.documents, 1), 1.0))
 
     def of_size(self, documents: int, place: Path | str) -> "IndexCalibration":
         """Return this calibration, if an index of that many documents is about as large as the measured one.
@@ -132,17 +172,28 @@ class IndexCalibration:
 
     def content(self) -> dict[str, object]:
         """Return the calibration as JSON has it."""
-        return {
+        content: dict[str, object] = {
             "format": CALIBRATION_FORMAT,
             "profile": self.profile.name,
             "form": _forms(self.profile),
             "encoder_digest": self.encoder_digest,
             "provenance": dict(self.provenance),
-            "channels": {
-                name: [{"shortest": length_bin.shortest, "reached": _packed(length_bin.reached)} for length_bin in bins]
-                for name, bins in self.channels.items()
-            },
+            "tables": [
+                {
+                    "language": table.language,
+                    "documents": table.documents,
+                    "channels": {
+                        name: [
+                            {"shortest": length_bin.shortest, "reached": _packed(length_bin.reached)}
+                            for length_bin in bins
+                        ]
+                        for name, bins in table.channels.items()
+                    },
+                }
+                for table in self.tables
+            ],
         }
+        return content | {"checksum": _checksum(content)}
 
     def save(self, path: Path) -> None:
         """Write the calibration as JSON.
@@ -180,7 +231,7 @@ class IndexCalibration:
             )
         try:
             return _read(content, profile)
-        except (ValueError, KeyError, TypeError) as error:
+        except (ValueError, KeyError, TypeError, AttributeError) as error:
             raise DataError(f"{place}: expected a calibration of profile {profile.name!r}: {error}") from error
 
 
@@ -234,11 +285,25 @@ def shipped_calibration(profile: Profile) -> IndexCalibration | None:
 def _read(content: Any, profile: Profile) -> IndexCalibration:  # noqa: ANN401  JSON, checked here
     if content["form"] != _forms(profile):
         raise ValueError(f"measured for profile {content['profile']!r} with other channels")
-    channels = {
-        name: tuple(LengthBin(int(entry["shortest"]), _unpacked(entry["reached"])) for entry in bins)
-        for name, bins in content["channels"].items()
-    }
-    return IndexCalibration(profile, channels, content["encoder_digest"], content["provenance"])
+    if content["checksum"] != _checksum({key: value for key, value in content.items() if key != "checksum"}):
+        raise ValueError("damaged: it is not what was written")
+    tables = tuple(
+        CalibrationTable(
+            table["language"],
+            int(table["documents"]),
+            {
+                name: tuple(LengthBin(int(entry["shortest"]), _unpacked(entry["reached"])) for entry in bins)
+                for name, bins in table["channels"].items()
+            },
+        )
+        for table in content["tables"]
+    )
+    return IndexCalibration(profile, tables, content["encoder_digest"], content["provenance"])
+
+
+def _checksum(content: Mapping[str, object]) -> str:
+    """Return the SHA-256 of a JSON value, whatever its layout."""
+    return hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()
 
 
 def _forms(profile: Profile) -> dict[str, list[object]]:

@@ -163,6 +163,7 @@ def _trace_data(trace: Trace) -> dict[str, object]:
         "below": trace.below,
         "evidence": _evidence_data(trace),
         "notes": list(trace.notes),
+        "calibrated": trace.calibrated,
     }
 
 

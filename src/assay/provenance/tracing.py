@@ -13,7 +13,7 @@ import pyarrow as pa
 from assay.errors import AssayError
 from assay.provenance.boilerplate import Boilerplate, boilerplate_of
 from assay.provenance.candidates import Candidates, SearchMethod, Similarity, candidates_of, similarity_of
-from assay.provenance.confidence import IndexCalibration
+from assay.provenance.confidence import CalibrationTable, IndexCalibration
 from assay.provenance.document import Origin
 from assay.provenance.evidence import ChannelEvidence, SearchQuery, read_query
 from assay.provenance.ranking import by_vector, ranked
@@ -53,6 +53,8 @@ class Trace(TabularResult):
         below: candidates with some evidence that did not reach a threshold.
         too_short: reason why fingerprints decide nothing; None where they can.
         notes: further facts for the reader, a sentence each.
+        calibrated: False if no false-positive rates were measured for the language of the text; matches by
+            fingerprints then have no confidence, and pass every threshold of confidence.
     """
 
     matches: tuple[Match, ...]
@@ -65,6 +67,7 @@ class Trace(TabularResult):
     below: int = 0
     too_short: str | None = None
     notes: tuple[str, ...] = ()
+    calibrated: bool = True
 
     def to_arrow(self) -> pa.Table:
         """Return one row per match, best first; `lines` are those of the traced text."""
@@ -183,16 +186,15 @@ def trace(
     settings = settings or TraceSettings()
     if top < 1:
         raise AssayError(f"received top {top}, expected at least 1")
-    calibration = settings.calibration or index.calibration()
-    calibration = calibration and calibration.fitting(index.encoder_digest)
     # all of it in one snapshot: a candidate's number must mean the same document from the first look-up to the last
     with index.snapshot():
+        table = _table(index, settings, language)
         ranking = rank_candidates(text, index, language=language, method=method, settings=settings)
         query, candidates = ranking.query, ranking.candidates
         kept: list[tuple[int, Similarity]] = []
         below = 0
         for at in ranking.order.tolist():
-            near = similarity_of(at, candidates, calibration, units=query.units, by_vector=method == "vector")
+            near = similarity_of(at, candidates, table, units=query.units, by_vector=method == "vector")
             if _reaches(near, settings):
                 kept.append((at, near))
             else:
@@ -210,7 +212,8 @@ def trace(
         candidates=len(candidates.documents),
         below=below,
         too_short=query.too_short,
-        notes=_notes(index, method, calibration),
+        notes=_notes(index, method, language, table),
+        calibrated=table is not None,
     )
 
 
@@ -337,12 +340,23 @@ def _spans(channel: str, document: StoredDocument, query: SearchQuery) -> tuple[
     return ()
 
 
-def _notes(index: Searchable, method: SearchMethod, calibration: IndexCalibration | None) -> tuple[str, ...]:
+def _table(index: Searchable, settings: TraceSettings, language: str | None) -> CalibrationTable | None:
+    calibration = settings.calibration or index.calibration()
+    if calibration is None:
+        return None
+    documents = index.languages().get(language, 0)
+    return calibration.table_for(language, documents=documents, encoder_digest=index.encoder_digest)
+
+
+def _notes(
+    index: Searchable, method: SearchMethod, language: str | None, table: CalibrationTable | None
+) -> tuple[str, ...]:
     notes = []
     if method == "union" and not index.finds_by_vector and index.encoder_digest is not None:
         notes.append("not searched by vector: the index was opened without its encoder")
-    if calibration is None:
-        notes.append(f"no confidence: profile {index.profile.name!r} was not calibrated; see `assay index calibrate`")
-    elif method != "winnowing" and index.finds_by_vector and "vector" not in calibration.channels:
+    if table is None:
+        measured = f"{language or 'code of unknown language'} with profile {index.profile.name!r}"
+        notes.append(f"no confidence: not calibrated for {measured}; see `assay index calibrate`")
+    elif method != "winnowing" and index.finds_by_vector and "vector" not in table.channels:
         notes.append("no confidence by vector: this encoder was not calibrated; see `assay index calibrate`")
     return tuple(notes)

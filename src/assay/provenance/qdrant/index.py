@@ -325,6 +325,9 @@ class QdrantIndex:
 
     def languages(self) -> dict[str | None, int]:
         """Return the documents by language, the most frequent first; None is an unknown language."""
+        return self._lists.once("languages", self._counted_languages)
+
+    def _counted_languages(self) -> dict[str | None, int]:
         named: dict[str | None, int] = self._documents.facet("language")
         if unnamed := len(self) - sum(named.values()):
             named[None] = unnamed

@@ -15,6 +15,9 @@ Bounds = NDArray[np.int64]
 Integer = int | np.int64
 """Never unsigned: numba computes an unsigned and a signed 64-bit integer as floats."""
 
+LONG_LIST = 1 << 15
+"""Documents of a list from which all candidates are searched in step."""
+
 
 @compiled
 def first_not_below(values: Documents, low: Integer, high: Integer, value: Integer) -> Integer:
@@ -144,21 +147,48 @@ def count_members(
     """Return the number of chosen lists that contain each candidate; candidates ascend."""
     counts = np.zeros(len(candidates), np.int32)
     for at in range(len(starts)):
-        if not chosen[at]:
-            continue
-        low, high = starts[at], stops[at]
-        for number in range(len(candidates)):
-            candidate = candidates[number]
-            # candidates and list ascend, so a search begins where the last one ended and doubles its step (galloping)
-            step = 1
-            while low + step < high and np.int64(documents[low + step]) < candidate:
-                step *= 2
-            low = first_not_below(documents, low + (step >> 1), min(low + step, high), candidate)
-            if low >= high:
-                break
-            if np.int64(documents[low]) == candidate:
-                counts[number] += 1
+        if chosen[at] and stops[at] > starts[at]:
+            if stops[at] - starts[at] < LONG_LIST:
+                _count_in_short(documents, starts[at], stops[at], candidates, counts)
+            else:
+                _count_in_long(documents, starts[at], stops[at], candidates, counts)
     return counts
+
+
+@compiled
+def _count_in_short(
+    documents: Documents, low: Integer, high: Integer, candidates: NDArray[np.int64], counts: NDArray[np.int32]
+) -> None:
+    for number in range(len(candidates)):
+        candidate = candidates[number]
+        # candidates and list ascend, so a search begins where the last one ended and doubles its step (galloping)
+        step = 1
+        while low + step < high and np.int64(documents[low + step]) < candidate:
+            step *= 2
+        low = first_not_below(documents, low + (step >> 1), min(low + step, high), candidate)
+        if low >= high:
+            break
+        if np.int64(documents[low]) == candidate:
+            counts[number] += 1
+
+
+@compiled
+def _count_in_long(
+    documents: Documents, low: Integer, high: Integer, candidates: NDArray[np.int64], counts: NDArray[np.int32]
+) -> None:
+    # all candidates bisect in step: their reads do not depend on each other, so the processor waits for many at a time
+    # instead of one after the other; in a list of a million documents nearly every read misses the caches
+    places = np.full(len(candidates), low)
+    left = high - low
+    while left > 1:
+        half = left >> 1
+        for number in range(len(candidates)):
+            if np.int64(documents[places[number] + half]) <= candidates[number]:
+                places[number] += half
+        left -= half
+    for number in range(len(candidates)):
+        if np.int64(documents[places[number]]) == candidates[number]:
+            counts[number] += 1
 
 
 @compiled

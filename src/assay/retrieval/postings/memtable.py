@@ -18,8 +18,8 @@ SLOT_BITS = 16
 SLOTS = 1 << SLOT_BITS
 """A key and the slot of its document fit one 64-bit number, so that a segment needs one sort."""
 
-MOST_FINGERPRINTS = 1 << 24
-"""A copy has 128 MB; sorting needs three copies."""
+MOST_FINGERPRINTS = 1 << 23
+"""A copy has 64 MB; a segment is made of five copies."""
 
 
 class Memtable:

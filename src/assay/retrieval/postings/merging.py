@@ -42,6 +42,8 @@ def _blocks(segments: Sequence[Segment], form: Form) -> Iterator[Block]:
         while len(runs) > 1:
             paired = [merge_postings(*left, *right) for left, right in zip(runs[::2], runs[1::2], strict=False)]
             runs = paired + runs[len(runs) - len(runs) % 2 :]
+        for segment in segments:
+            segment.release()
         yield runs[0]
 
 

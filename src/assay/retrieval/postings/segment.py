@@ -37,6 +37,9 @@ LEAST_RADIX, LARGEST_RADIX = 16, 26
 CHECKED_ON_OPENING = 1 << 26
 """Bytes of a section up to which its checksum is compared on opening; `check` and merges compare all sections."""
 
+CHECKED_TOGETHER = 1 << 24
+"""Numbers of a section that are read before their memory is released."""
+
 
 def no_documents() -> Documents:
     """Return an empty array that is read-only, as those of a segment."""
@@ -100,6 +103,7 @@ class Segment:
     dead: Documents
     size: int
     _checksums: tuple[tuple[str, Documents, int], ...]
+    _data: mmap.mmap | bytes
 
     @classmethod
     def open(cls, path: Path) -> Self:
@@ -145,7 +149,7 @@ class Segment:
             raise CorpusIndexError(f"segment is damaged: its list of contents is wrong: {error}") from error
         if not fit:
             raise CorpusIndexError("segment is damaged: its sections do not fit each other")
-        return cls(name, documents, forms, no_documents(), len(data), checksums)
+        return cls(name, documents, forms, no_documents(), len(data), checksums, data)
 
     def __len__(self) -> int:
         """Return the number of documents that were not removed."""
@@ -165,7 +169,7 @@ class Segment:
         """Return the same segment with these documents, ascending, as the removed ones."""
         dead = dead.astype(np.uint32)
         dead.flags.writeable = False
-        return Segment(self.name, self.documents, self.forms, dead, self.size, self._checksums)
+        return Segment(self.name, self.documents, self.forms, dead, self.size, self._checksums, self._data)
 
     def places(self, documents: NDArray[np.int64]) -> NDArray[np.int64]:
         """Return the position of each document in `documents` of the segment; -1 if it is absent or removed."""
@@ -193,6 +197,11 @@ class Segment:
         frequencies: Bounds = count_living(self.forms[form].postings, *lists, self.dead, limit)
         return frequencies
 
+    def release(self) -> None:
+        """Return the pages of the file to the system: they stay in its cache, but no longer count as used memory."""
+        if isinstance(self._data, mmap.mmap) and hasattr(mmap, "MADV_DONTNEED"):
+            self._data.madvise(mmap.MADV_DONTNEED)
+
     def check(self, limit: int | None = None) -> None:
         """Compare every section of at most `limit` bytes with its checksum.
 
@@ -200,8 +209,15 @@ class Segment:
             CorpusIndexError: one differs.
         """
         for name, section, checksum in self._checksums:
-            if (limit is None or section.nbytes <= limit) and zlib.crc32(section.data) != checksum:
+            if (limit is None or section.nbytes <= limit) and self._checksum(section) != checksum:
                 raise CorpusIndexError(f"segment is damaged: section {name!r} is not what was written")
+
+    def _checksum(self, section: Documents) -> int:
+        checksum = 0
+        for start in range(0, len(section), CHECKED_TOGETHER):
+            checksum = zlib.crc32(section[start : start + CHECKED_TOGETHER].data, checksum)
+            self.release()
+        return checksum
 
 
 def _contents(data: mmap.mmap | bytes) -> dict[str, tuple[int, int, int]]:

@@ -1,0 +1,163 @@
+"""Is the confidence of a match what it says in every language? Tables are measured, and checked on other packages.
+
+    python benchmarks/bench_confidence_languages.py CORPORA [--keep]
+
+CORPORA has a folder for each language, and in it a folder for each package: unpacked archives of npm, PyPI and Debian.
+The packages of a language are dealt to four groups: an index and unrelated functions, from which the table is measured;
+another index and other unrelated functions, on which it is checked. No package is in two groups. Unrelated functions
+are cut to runs of 1 to 32 lines, and each cut is traced. The result is the share of cuts for which some document has at
+least a given confidence; at most 1 minus that confidence should. Near-duplicates are removed by the rule of
+`assay.provenance.calibrating`. `--keep` adds the tables to those that are shipped.
+"""
+
+import argparse
+import json
+import random
+import tempfile
+import time
+from collections.abc import Iterator, Sequence
+from importlib.resources import files
+from itertools import islice
+from pathlib import Path
+
+from bench_confidence import BY, LEVELS, LINES, surest
+from measuring import arguments, write
+
+from assay.evaluation.calibration import wilson
+from assay.provenance import CodeIndex, Document, Filters, Origin, SourceText, boilerplate_of, source_texts
+from assay.provenance.calibrating import calibrate_index, cuts, nearest, sampled_functions
+from assay.provenance.confidence import CalibrationTable, IndexCalibration, shipped_calibration
+from assay.retrieval import DEFAULT
+from assay.retrieval.encoding import open_encoder
+
+LANGUAGES = ("c", "cpp", "go", "java", "javascript", "python", "rust", "typescript")
+GROUPS = ("measured index", "measured queries", "checked index", "checked queries")
+IN_INDEX, MEASURED, CHECKED = 3_000, 1_000, 500
+OF_EACH = 6
+"""Functions of one file."""
+NOT_READ = ("test", "tests", "testdata", "__tests__", "examples", "vendor", "node_modules", "*.min.js", "dist", "umd")
+
+
+def main() -> None:
+    """Measure and check, and write the figures."""
+    options, began = arguments(__doc__, further), time.perf_counter()
+    languages = options.languages.split(",")
+    results = [row for row in earlier(options.out) if row["language"] not in languages]
+    tables: list[CalibrationTable] = []
+    for language in languages:
+        groups = dealt(sorted(path for path in (options.corpora / language).iterdir() if path.is_dir()))
+        if min(map(len, groups)) == 0:
+            print(f"{language}: fewer than four packages")
+            continue
+        table, rows = measured(language, groups, smoke=options.smoke)
+        tables.append(table)
+        results += rows
+        print(write("confidence_languages", options, results, began), flush=True)
+        if options.keep:
+            keep(tables)
+
+
+def further(parser: argparse.ArgumentParser) -> None:
+    """Add the options of this script alone."""
+    parser.add_argument("corpora", type=Path, help="folder of languages, each a folder of packages")
+    parser.add_argument("--languages", default=",".join(LANGUAGES), help="comma-separated (default: all)")
+    parser.add_argument("--keep", action="store_true", help="add the tables to those that are shipped")
+
+
+def earlier(out: Path) -> list[dict[str, object]]:
+    """Return the rows that the file of results has already."""
+    path = out / "confidence_languages.json"
+    return json.loads(path.read_text("utf-8"))["results"] if path.exists() else []
+
+
+def dealt(packages: list[Path]) -> list[list[Path]]:
+    """Return the packages in as many groups as `GROUPS`, at random."""
+    random.Random(0).shuffle(packages)  # noqa: S311  no secret
+    return [packages[group :: len(GROUPS)] for group in range(len(GROUPS))]
+
+
+def measured(
+    language: str, groups: Sequence[Sequence[Path]], *, smoke: bool
+) -> tuple[CalibrationTable, list[dict[str, object]]]:
+    """Return the table of a language, and the shares on packages that it was not measured on."""
+    scale = 20 if smoke else 1
+    of_group = [
+        [*islice(functions(group, language), most // scale)]
+        for group, most in zip(groups, (IN_INDEX, MEASURED, IN_INDEX, CHECKED), strict=True)
+    ]
+    names = {name: [path.name for path in group] for name, group in zip(GROUPS, groups, strict=True)}
+    with tempfile.TemporaryDirectory() as folder:
+        with made(Path(folder) / "measured", of_group[0]) as index:
+            calibration = calibrate_index(index, of_group[1], measured_on=", ".join(names["measured queries"]))
+        (table,) = calibration.tables
+        with made(Path(folder) / "checked", of_group[2]) as index:
+            boilerplate = boilerplate_of(index.profile)
+            unrelated = [function for function in of_group[3] if not nearest(function, index, boilerplate)[1]]
+            applied = calibration.table_for(
+                language, documents=index.languages()[language], encoder_digest=index.encoder_digest
+            )
+            assert applied is not None
+            shares = list(checked(unrelated, index, applied, language))
+    sizes = {name: len(texts) for name, texts in zip(GROUPS, of_group, strict=True)}
+    return table, [{"language": language, "functions": sizes, "packages": names, **row} for row in shares]
+
+
+def functions(packages: Sequence[Path], language: str) -> Iterator[SourceText]:
+    """Yield functions of packages in turn, so that a large package does not stand for its language."""
+    filters = Filters(exclude=NOT_READ, languages=frozenset({language}))
+    turns = [
+        sampled_functions(
+            (file for file in source_texts([str(package)], filters) if file.language == language), of_each=OF_EACH
+        )
+        for package in packages
+    ]
+    while turns:
+        for package in list(turns):
+            if (function := next(package, None)) is None:
+                turns.remove(package)
+            else:
+                yield function
+
+
+def made(folder: Path, texts: Sequence[SourceText]) -> CodeIndex:
+    """Return an index of functions with their vectors."""
+    index = CodeIndex.create(folder, encoder=open_encoder("builtin:fragments"))
+    index.add(
+        Document(text.text, text.language, "function", text.name, (Origin("packages", text.path),)) for text in texts
+    )
+    index.commit()
+    return index
+
+
+def checked(
+    unrelated: Sequence[SourceText], index: CodeIndex, table: CalibrationTable, language: str
+) -> Iterator[dict[str, object]]:
+    """Yield the shares of cuts that reach each confidence: of each length, and of all lengths together."""
+    draw = random.Random(7)  # noqa: S311  no secret
+    best: dict[int, list[tuple[float, ...]]] = {length: [] for length in LINES}
+    for function in unrelated:
+        for cut in cuts(function.text, draw):
+            if (length := cut.count("\n")) in best:
+                best[length].append(surest(cut, index, table, language))
+    every = [values for of_length in best.values() for values in of_length]
+    for lines, of_length in (*best.items(), (0, every)):
+        for by, values in zip(BY, zip(*of_length, strict=True), strict=False):
+            shares = {}
+            for level in LEVELS:
+                share = wilson(sum(value >= level for value in values), len(values))
+                shares[str(level)] = {"value": share.value, "low": share.low, "high": share.high}
+            yield {"lines": lines or "all", "by": by, "n": len(values), "at_least": shares}
+
+
+def keep(tables: Sequence[CalibrationTable]) -> None:
+    """Write the shipped tables again, with these in place of those of the same language and size."""
+    shipped = shipped_calibration(DEFAULT)
+    assert shipped is not None
+    new = {(table.language, table.documents): table for table in (*shipped.tables, *tables)}
+    every = tuple(sorted(new.values(), key=lambda table: (str(table.language), table.documents)))
+    calibration = IndexCalibration(shipped.profile, every, shipped.encoder_digest, shipped.provenance)
+    calibration.save(Path(str(files("assay.provenance") / "calibrations" / "default.json")))
+
+
+if __name__ == "__main__":
+    main()

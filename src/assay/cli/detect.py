@@ -25,7 +25,7 @@ def detect_command(
             help="Human code to compare with, of `assay authorship calibrate`. Without it there is no verdict.",
         ),
     ] = None,
-    by: Annotated[Literal["file", "function"], typer.Option(help="CodeUnit of code.")] = "file",
+    by: Annotated[Literal["file", "function"], typer.Option(help="Unit of code.")] = "file",
     lines: Annotated[str | None, typer.Option(metavar="FIRST-LAST", help="Lines of one file.")] = None,
     patch: Annotated[
         bool, typer.Option("--patch", help="The input is a unified diff; added lines are scored.")

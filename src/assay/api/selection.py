@@ -23,6 +23,9 @@ from assay.types import LogProbScorer, TokenScorer
 Tier = Literal["gray", "black"]
 """Access to a model: its token probabilities, or only the text that it generates."""
 
+MOST_VARIANTS = 1000
+"""Rewritings of one sample: each costs a forward pass, and a function has only so many names."""
+
 
 @dataclass(frozen=True, slots=True)
 class ScoreSelection:
@@ -63,6 +66,10 @@ class ScoreSelection:
         names = [listed, *(f"{s.name}:n={n}" if s.defaults["n"] != n else s.name for s in compared)]
         explicit = {spec.strip() for spec in listed.split(",")}
         for request in requests(",".join(names)):
+            if request.variants > MOST_VARIANTS:
+                raise ScoreError(
+                    f"score {request.name}: received {request.variants:,} variants, expected at most {MOST_VARIANTS:,}"
+                )
             needed = tier(request.definition)
             if request.name in explicit and needed != self.access:
                 raise ScoreError(f"score {request.name} needs --access {needed}, received --access {self.access}")

@@ -15,6 +15,9 @@ from assay.types import MEMBER, NONMEMBER, Sample
 RepeatedIds = Literal["refuse", "number"]
 """Treatment of an id that occurs more than once."""
 
+LONGEST_TEXT = 2**22
+"""Characters of a text: far more than any function, file or task has; a longer one is a data file in a column."""
+
 _LONE_SURROGATE = re.compile(r"[\ud800-\udfff]")
 
 
@@ -53,12 +56,13 @@ class Dataset:
         texts whose ids do not matter.
 
         Raises:
-            DataError: no sample at all, or an id that occurs twice.
+            DataError: no sample at all, a text that is too long, or an id that occurs twice.
         """
         # the samples may still be reading their source, which adds to the notes: samples first
         read = tuple(samples)
         if not read:
             raise DataError(f"{source}: no samples for {name}, expected at least one")
+        _check_lengths(read, source)
         kept = tuple(map(_encodable, read))
         numbered = _numbered(kept) if repeated == "number" else kept
         _check_ids(numbered, source)
@@ -96,6 +100,15 @@ def _encodable(sample: Sample) -> Sample:
     if not _LONE_SURROGATE.search(sample.id + sample.text):
         return sample
     return replace(sample, id=_LONE_SURROGATE.sub("\ufffd", sample.id), text=_LONE_SURROGATE.sub("\ufffd", sample.text))
+
+
+def _check_lengths(samples: tuple[Sample, ...], source: str) -> None:
+    longest = max(samples, key=lambda sample: len(sample.text))
+    if len(longest.text) > LONGEST_TEXT:
+        raise DataError(
+            f"{source}: sample {longest.id!r} has {len(longest.text):,} characters; expected at most {LONGEST_TEXT:,}: "
+            "cut it, or name another text column"
+        )
 
 
 def _numbered(samples: tuple[Sample, ...]) -> tuple[Sample, ...]:

@@ -4,17 +4,24 @@ Colours are CSS variables of the page, so one picture serves light and dark mode
 phone: on a wide screen several stand side by side, and text is readable everywhere.
 """
 
+from __future__ import annotations
+
 import json
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-import altair as alt
+import lazy_loader
 import numpy as np
 
 from assay.reports.report import Measured
 from assay.types import Float64Array
+
+if TYPE_CHECKING:
+    import altair as alt
+else:  # a plotting library that cannot be imported costs the figures and not the report
+    alt = lazy_loader.load("altair")
 
 WIDTH, HEIGHT = 400, 320
 MOST_SERIES = 4

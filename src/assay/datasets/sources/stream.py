@@ -12,6 +12,8 @@ from typing import Any, cast
 from assay.errors import DataError
 
 GZIP = b"\x1f\x8b"
+LARGEST_UNPACKED = 2**30
+"""Bytes that a compressed file may unpack to: a small file can hold far more than the memory."""
 
 
 @contextmanager
@@ -26,7 +28,7 @@ def opened(path: Path) -> Iterator[io.BufferedReader]:
         with path.open("rb") as raw:
             if raw.peek(2)[:2] == GZIP:
                 # a GzipFile lacks some of what a raw stream declares, but nothing that is used here
-                with io.BufferedReader(cast("Any", gzip.GzipFile(fileobj=raw))) as unpacked:
+                with io.BufferedReader(Unpacked(cast("Any", gzip.GzipFile(fileobj=raw)), path)) as unpacked:
                     yield unpacked
             else:
                 yield raw
@@ -34,6 +36,39 @@ def opened(path: Path) -> Iterator[io.BufferedReader]:
         raise DataError(f"{path}: broken or truncated gzip file ({fault}), expected a complete one") from fault
     except OSError as fault:
         raise file_error(path, fault) from fault
+
+
+class Unpacked(io.RawIOBase):
+    """The content of a compressed file, which is refused once it is larger than `LARGEST_UNPACKED`.
+
+    Args:
+        stream: that unpacks.
+        path: of the file, for the message.
+    """
+
+    def __init__(self, stream: io.BufferedIOBase, path: Path) -> None:
+        self._stream = stream
+        self._path = path
+        self._bytes = 0
+
+    def readable(self) -> bool:
+        """Return True: the stream can be read."""
+        return True
+
+    def readinto(self, buffer: Any) -> int:  # noqa: ANN401  whatever holds bytes
+        """Read bytes into a buffer; return their number.
+
+        Raises:
+            DataError: the file unpacks to too many.
+        """
+        count = self._stream.readinto(buffer)
+        self._bytes += count
+        if self._bytes > LARGEST_UNPACKED:
+            raise DataError(
+                f"{self._path}: unpacks to more than {LARGEST_UNPACKED:,} bytes; expected less from a compressed file: "
+                "unpack it to read it"
+            )
+        return count
 
 
 def file_error(path: Path, fault: OSError) -> DataError:

@@ -1,0 +1,57 @@
+"""Limits of input: what a file unpacks to, how long a text is, how many rewritings a sample gets."""
+
+import gzip
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from assay.api import ScoreSelection
+from assay.datasets import Dataset, read_dataset
+from assay.datasets.dataset import LONGEST_TEXT
+from assay.datasets.sources import stream
+from assay.errors import DataError, ScoreError
+from assay.types import Sample
+
+
+def test_a_small_file_that_unpacks_to_very_much_is_refused(tmp_path, monkeypatch):
+    monkeypatch.setattr(stream, "LARGEST_UNPACKED", 100_000)
+    path = tmp_path / "bomb.jsonl.gz"
+    path.write_bytes(gzip.compress(b'{"text": "' + b"a" * 10_000_000 + b'"}\n'))
+    assert path.stat().st_size < 20_000
+    with pytest.raises(DataError, match="unpacks to more than 100,000 bytes"):
+        read_dataset(path)
+
+
+def test_a_file_below_the_limit_is_read_whole(tmp_path):
+    path = tmp_path / "texts.jsonl.gz"
+    path.write_bytes(gzip.compress(b'{"text": "x = 1"}\n' * 3))
+    assert len(read_dataset(path)) == 3
+
+
+def test_a_text_of_megabytes_is_refused_by_name():
+    with pytest.raises(DataError, match=r"sample 'big' has 4,194,305 characters"):
+        Dataset.of("d", [Sample("a", "x"), Sample("big", "x" * (LONGEST_TEXT + 1))], source="s")
+
+
+@pytest.mark.parametrize("selection", [ScoreSelection(variants=1_000_000), ScoreSelection("sr_gray:n=5000")])
+def test_a_million_variants_are_refused_before_anything_runs(selection):
+    with pytest.raises(ScoreError, match="expected at most 1,000"):
+        selection.specification()
+
+
+def test_a_plotting_library_that_cannot_be_imported_costs_the_figures_alone():
+    code = (
+        "import sys; sys.modules['altair'] = None; "
+        "from assay.reports import Figure, Report, Curve, render_html, roc_chart; "
+        "import numpy as np; "
+        "chart = lambda: roc_chart([Curve('a', np.array([0.0, 1.0]), np.array([0.0, 1.0]))], x='x', y='y'); "
+        "print(render_html(Report(title='t', statement='s', figures=(Figure('f', 'f', 'd', chart),))))"
+    )
+    environment = os.environ | {"PYTHONPATH": str(Path(__file__).resolve().parents[2] / "src")}
+    command = [sys.executable, "-c", code]
+    done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr[-1500:]
+    assert "This figure could not be drawn" in done.stdout

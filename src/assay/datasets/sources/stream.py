@@ -28,7 +28,7 @@ def opened(path: Path) -> Iterator[io.BufferedReader]:
         with path.open("rb") as raw:
             if raw.peek(2)[:2] == GZIP:
                 # a GzipFile lacks some of what a raw stream declares, but nothing that is used here
-                with io.BufferedReader(Unpacked(cast("Any", gzip.GzipFile(fileobj=raw)), path)) as unpacked:
+                with io.BufferedReader(cast("Any", Unpacked(gzip.GzipFile(fileobj=raw), path))) as unpacked:
                     yield unpacked
             else:
                 yield raw

@@ -11,6 +11,7 @@ from .bootstrap import paired_difference as paired_difference
 from .calibration import ADVISED_UNSEEN as ADVISED_UNSEEN
 from .calibration import MINIMUM_UNSEEN as MINIMUM_UNSEEN
 from .calibration import FlagRate as FlagRate
+from .calibration import UnseenTail as UnseenTail
 from .calibration import benjamini_hochberg as benjamini_hochberg
 from .calibration import check_unseen as check_unseen
 from .calibration import conformal_p_values as conformal_p_values
@@ -41,6 +42,9 @@ from .near_duplicates import shingles as shingles
 from .permutation_test import MINIMUM_GROUPS as MINIMUM_GROUPS
 from .permutation_test import SetTest as SetTest
 from .permutation_test import set_test as set_test
+from .power import DetectableLeak as DetectableLeak
+from .power import detectable_leak as detectable_leak
+from .power import seen_share_bound as seen_share_bound
 from .ranking import auprc as auprc
 from .ranking import auroc as auroc
 from .ranking import roc_curve as roc_curve

@@ -12,16 +12,17 @@ Storey's estimate of the null share (Marandon, Lei, Mary and Roquain 2024).
 
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
+from typing import Self
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy.special import betainc, betaln, gammaln, ndtri
+from scipy.special import betainc, betaincinv, betaln, gammaln, ndtri
 
 from assay.errors import AssayError, DataError
-from assay.evaluation.arrays import scorable
+from assay.evaluation.arrays import group_codes, scorable
 from assay.evaluation.estimate import Estimate, unknown
-from assay.evaluation.interval import LEVEL, wilson_ends
-from assay.evaluation.shares import grouped_share
+from assay.evaluation.interval import LEVEL, Uncertainty, wilson_ends
+from assay.evaluation.shares import design_effect, grouped_share
 from assay.types import Float64Array
 
 MINIMUM_UNSEEN = 20
@@ -29,6 +30,9 @@ MINIMUM_UNSEEN = 20
 
 ADVISED_UNSEEN = 100
 """Below this the false-positive rate at a nominal 5 % deviates by more than 2 % (one standard deviation)."""
+
+QUADRATURE = 64
+"""Thresholds at which the flagged share is read, at equal steps of probability."""
 
 
 def conformal_p_values(scores: ArrayLike, unseen_scores: ArrayLike) -> Float64Array:
@@ -108,6 +112,48 @@ def benjamini_hochberg(p_values: ArrayLike, *, adaptive: bool = False) -> Float6
 
 
 @dataclass(frozen=True, slots=True)
+class UnseenTail:
+    """The unseen texts, as far as a share of flagged samples depends on their draw.
+
+    Attributes:
+        texts: m, those with a score.
+        groups: number of their groups; texts of one group are not independent.
+        inflation: design effect (Kish 1965) of the share of unseen texts that reach the threshold: its variance by
+            group over that of independent texts, at least 1; NaN if there are fewer than two groups.
+    """
+
+    texts: int
+    groups: int
+    inflation: float
+
+    @classmethod
+    def independent(cls, texts: int) -> Self:
+        """Return the tail of so many independent texts."""
+        return cls(texts, texts, 1.0)
+
+    @classmethod
+    def of(cls, unseen_scores: ArrayLike, groups: Sequence[Hashable] | None, alpha: float = 0.05) -> Self:
+        """Return the tail of the unseen texts that calibrate a test at `alpha`; NaN scores are left out.
+
+        Args:
+            unseen_scores: [m or more].
+            groups: of them; None is a group of its own, None for all means all are.
+            alpha: the nominal level.
+
+        Raises:
+            DataError: lengths differ, or a score is infinite.
+        """
+        scores = scorable(unseen_scores, "unseen scores")
+        scored = ~np.isnan(scores)
+        codes = group_codes([None] * len(scores) if groups is None else groups, len(scores))[scored]
+        if not len(codes):
+            return cls(0, 0, np.nan)
+        codes, values = np.unique(codes, return_inverse=True)[1], scores[scored]
+        k = max(1, exceeding(alpha, len(values)))
+        return cls(len(values), int(codes.max()) + 1, design_effect(values >= np.sort(values)[-k], codes))
+
+
+@dataclass(frozen=True, slots=True)
 class FlagRate:
     """Samples of a benchmark that a test flags, and the rate that it would flag if nothing had leaked.
 
@@ -116,13 +162,14 @@ class FlagRate:
         samples: samples with a p-value.
         unscorable: samples without one.
         alpha: the nominal level.
-        rate: flagged / samples with its interval. The interval covers the drawing of samples, by group; it does
-            not cover the drawing of the unseen set; `p_value` does.
+        rate: flagged / samples with its interval. It covers the draw of the samples and, with m, that of the unseen
+            texts, both by group.
         chance: the rate expected if nothing leaked: floor(alpha (m + 1)) / (m + 1) with m unseen samples,
             alpha itself if m is None.
-        p_value: of a rate at least this high if nothing leaked. With m it is exact for scores without
-            ties: the number of flags has a beta-binomial distribution, because all samples are compared with the
-            same unseen set.
+        p_value: of a rate at least this high if nothing leaked. With m the number of flags has a beta-binomial
+            distribution, because all samples are compared with the same unseen set; exact for independent texts and
+            scores without ties. Where texts have groups, both numbers of texts are divided by their design effect.
+            NaN if either side has fewer than two groups.
     """
 
     flagged: int
@@ -139,16 +186,20 @@ def flag_rate(
     alpha: float = 0.05,
     *,
     groups: Sequence[Hashable] | None = None,
-    unseen: int | None = None,
+    unseen: UnseenTail | int | None = None,
     level: float = LEVEL,
 ) -> FlagRate:
     """Return the share of samples flagged at `alpha`, its interval, and its chance level.
+
+    The threshold is drawn with the unseen texts: the rate T at which it flags text never seen is Beta(k, m + 1 - k),
+    with k and m divided by the design effect. What the benchmark would flag at another T is read from its own p-values.
+    The variance of that is added to the variance between the groups of the benchmark.
 
     Args:
         p_values: [n], NaN where unscorable.
         alpha: flag where p <= alpha.
         groups: [n], samples of one group are not independent; None: every sample is a group of its own.
-        unseen: m, the size of the calibration set of conformal p-values.
+        unseen: the calibration set of conformal p-values; a number stands for independent texts.
         level: of the interval.
 
     Raises:
@@ -157,13 +208,31 @@ def flag_rate(
     values = _p_values(p_values)
     if not 0 <= alpha <= 1:
         raise DataError(f"a level alpha of {alpha}; expected a number from 0 to 1")
+    tail = UnseenTail.independent(unseen) if isinstance(unseen, int) else unseen
     tested = ~np.isnan(values)
     hits = values[tested] <= alpha
     flagged, samples = int(hits.sum()), len(hits)
-    chance, p_value = _at_chance(flagged, samples, alpha, unseen)
-    kept = None if groups is None else [group for group, counts in zip(groups, tested, strict=True) if counts]
-    rate = grouped_share(hits, kept, level=level)
+    codes = group_codes(
+        [None] * samples if groups is None else [g for g, counts in zip(groups, tested, strict=True) if counts], samples
+    )
+    chance, p_value = _at_chance(flagged, samples, alpha, tail, design_effect(hits, codes))
+    extra = None if tail is None or not samples else _threshold_uncertainty(values[tested], alpha, tail)
+    rate = grouped_share(hits, codes.tolist(), level=level, also=extra)
     return FlagRate(flagged, samples, len(values) - samples, alpha, rate, chance, p_value)
+
+
+def _threshold_uncertainty(p_values: Float64Array, alpha: float, tail: UnseenTail) -> tuple[Uncertainty, int]:
+    """Return the uncertainty of the flagged share that comes from the draw of the unseen texts, and their groups."""
+    freedom = float(max(tail.groups - 1, 1))
+    k = exceeding(alpha, tail.texts)
+    if k in (0, tail.texts + 1) or np.isnan(tail.inflation):
+        return Uncertainty(0.0, freedom), tail.groups
+    shares = (np.arange(QUADRATURE) + 0.5) / QUADRATURE
+    rates = betaincinv(k / tail.inflation, (tail.texts + 1 - k) / tail.inflation, shares)
+    levels = np.arange(tail.texts + 2) / (tail.texts + 1)
+    reached = np.searchsorted(np.sort(p_values), levels * (1 + 1e-12), side="right") / len(p_values)
+    shift = np.interp(rates, levels, reached) - np.mean(p_values <= alpha)
+    return Uncertainty(float(np.sqrt((shift**2).mean())), freedom), tail.groups
 
 
 def wilson(successes: int, trials: int, *, level: float = LEVEL) -> Estimate:
@@ -174,23 +243,36 @@ def wilson(successes: int, trials: int, *, level: float = LEVEL) -> Estimate:
     return Estimate(successes / trials, low, high, level)
 
 
-def _at_chance(flagged: int, samples: int, alpha: float, unseen: int | None) -> tuple[float, float]:
-    """Return the chance level and P(at least this many flags) if nothing leaked."""
-    if unseen is None:
-        upper = float(betainc(flagged, samples - flagged + 1, alpha)) if flagged else 1.0
-        return alpha, upper
-    # p <= alpha means above the k-th highest unseen score; P(above it) has the distribution Beta(k, m + 1 - k), so the
-    # number of flags is beta-binomial; the sum below is its upper tail in logarithms
-    k = int(np.floor(alpha * (unseen + 1) * (1 + 1e-12)))
-    chance = k / (unseen + 1)
-    if flagged == 0:
-        return chance, 1.0
-    if k in (0, unseen + 1):
-        return chance, float(k > 0)
-    counts = np.arange(flagged, samples + 1)
-    log_choose = gammaln(samples + 1) - gammaln(counts + 1) - gammaln(samples - counts + 1)
-    log_probabilities = log_choose + betaln(counts + k, samples - counts + unseen + 1 - k) - betaln(k, unseen + 1 - k)
-    return chance, min(1.0, float(np.exp(log_probabilities).sum()))
+def _at_chance(
+    flagged: int, samples: int, alpha: float, tail: UnseenTail | None, inflation: float
+) -> tuple[float, float]:
+    """Return the chance level and P(at least this many flags) if nothing leaked; `inflation` is the benchmark's."""
+    if np.isnan(inflation) or (tail is not None and np.isnan(tail.inflation)):
+        return (alpha if tail is None else exceeding(alpha, tail.texts) / (tail.texts + 1)), np.nan
+    flags, trials = int(flagged / inflation + 1e-9), round(samples / inflation)
+    if tail is None:
+        return alpha, float(betainc(flags, trials - flags + 1, alpha)) if flags else 1.0
+    k = exceeding(alpha, tail.texts)
+    chance = k / (tail.texts + 1)
+    if k in (0, tail.texts + 1):
+        return chance, float(k > 0 or not flagged)
+    below = (tail.texts + 1 - k) / tail.inflation
+    return chance, beta_binomial_tail(flags, trials, k / tail.inflation, below)
+
+
+def beta_binomial_tail(count: int, trials: int, above: float, below: float) -> float:
+    """Return P(at least `count` of `trials`) where the rate of a trial is drawn from Beta(above, below)."""
+    if count <= 0:
+        return 1.0
+    counts = np.arange(count, trials + 1)
+    log_choose = gammaln(trials + 1) - gammaln(counts + 1) - gammaln(trials - counts + 1)
+    log_probabilities = log_choose + betaln(counts + above, trials - counts + below) - betaln(above, below)
+    return min(1.0, float(np.exp(log_probabilities).sum()))
+
+
+def exceeding(alpha: float, unseen: int) -> int:
+    """Return k: a sample is flagged if fewer than k unseen texts reach its score, so P(flag) is Beta(k, m + 1 - k)."""
+    return int(np.floor(alpha * (unseen + 1) * (1 + 1e-12)))
 
 
 def _p_values(p_values: ArrayLike) -> Float64Array:

@@ -6,14 +6,20 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy.special import ndtri
 
-from assay.evaluation.arrays import group_codes, labels
+from assay.evaluation.arrays import Indices, group_codes, labels
 from assay.evaluation.bootstrap import standard_errors
 from assay.evaluation.estimate import Estimate, unknown
 from assay.evaluation.interval import CORRELATION, LEVEL, RATE, Support, Uncertainty, interval, wilson_ends
-from assay.types import Float64Array
+from assay.types import BooleanArray, Float64Array
 
 
-def grouped_share(hits: ArrayLike, groups: Sequence[Hashable] | None = None, *, level: float = LEVEL) -> Estimate:
+def grouped_share(
+    hits: ArrayLike,
+    groups: Sequence[Hashable] | None = None,
+    *,
+    level: float = LEVEL,
+    also: tuple[Uncertainty, int] | None = None,
+) -> Estimate:
     """Return the share of true values with Wilson's interval.
 
     If every sample is a group of its own, the trials are independent and only the share is estimated: the interval is
@@ -24,6 +30,7 @@ def grouped_share(hits: ArrayLike, groups: Sequence[Hashable] | None = None, *, 
         hits: [n], booleans.
         groups: [n], samples of one group are not independent; None is a group of its own, None for all means all are.
         level: of the interval.
+        also: a second, independent source of uncertainty of the share, and the number of groups behind it.
 
     Raises:
         DataError: lengths differ, or values other than true and false.
@@ -33,9 +40,13 @@ def grouped_share(hits: ArrayLike, groups: Sequence[Hashable] | None = None, *, 
         return unknown(level)
     codes = group_codes([None] * len(truths) if groups is None else groups, len(truths))
     count, value = int(codes.max()) + 1, float(truths.mean())
-    support = Support((count,), len(truths))
     influence = np.bincount(codes, truths - value) / len(truths)
-    estimate = interval(value, _uncertainty(influence), support, within=RATE, level=level)
+    observed = _uncertainty(influence)
+    if also is not None:
+        support = Support((count, also[1]), len(truths))
+        return interval(value, also[0].plus(observed), support, within=RATE, level=level)
+    support = Support((count,), len(truths))
+    estimate = interval(value, observed, support, within=RATE, level=level)
     if count < len(truths) or not estimate.has_interval:
         return estimate
     low, high = wilson_ends(value, len(truths), float(ndtri((1 + level) / 2)))
@@ -103,3 +114,25 @@ def _uncertainty(influence: Float64Array) -> Uncertainty:
         (influence**2).sum(keepdims=True), influence[:, None], (np.arange(len(influence)),), size=np.inf
     )
     return Uncertainty(float(errors[0]), float(freedom[0]))
+
+
+def design_effect(hits: BooleanArray, codes: Indices) -> float:
+    """Return the variance of a share by group over that of independent samples (Kish 1965), at least 1.
+
+    It is 1 if every sample is a group of its own or all samples agree, and NaN for a single group of several samples.
+
+    Args:
+        hits: [n].
+        codes: [n], the group of each sample, from 0.
+    """
+    samples = len(hits)
+    count = int(codes.max()) + 1 if samples else 0
+    share = float(hits.mean()) if samples else 0.0
+    if count == samples:
+        return 1.0
+    if count == 1:
+        return np.nan
+    if share in (0.0, 1.0):
+        return 1.0
+    influence = np.bincount(codes, hits - share) / samples
+    return max(1.0, float((influence**2).sum() * count / (count - 1) / (share * (1 - share) / samples)))

@@ -1,0 +1,111 @@
+"""The leak that a calibrated audit would have detected, and the least leak that its flags prove.
+
+Both follow from the realised scores alone; no model is run. A leak of a share s is modelled as moving s of the samples
+into the region that only 1 in 20 unseen texts reaches (for alpha = .05), where they are flagged. The other samples are
+flagged as unseen text is, with the threshold drawn anew. What really leaked may move less far, so a smaller leak is not
+detected and a larger one may be missed: this is the best case.
+"""
+
+from collections.abc import Hashable, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from assay.evaluation.arrays import group_codes, scorable
+from assay.evaluation.calibration import FlagRate, UnseenTail, beta_binomial_tail, conformal_p_values, exceeding
+from assay.evaluation.shares import design_effect
+
+POWER = 0.8
+SIGNIFICANT = 0.05
+
+
+@dataclass(frozen=True, slots=True)
+class DetectableLeak:
+    """The smallest leak that a test of the flagged share detects.
+
+    Attributes:
+        share: of the benchmark; NaN where not even a leak of every sample that can be flagged would be detected.
+        power: probability of detection at that share.
+        samples: of the benchmark, with a score.
+        tied: samples that share the most common value, if there are several: the score is at its floor or its ceiling
+            there, and counts as unable to show a leak.
+        tied_value: that value; NaN without ties.
+    """
+
+    share: float
+    power: float
+    samples: int
+    tied: int
+    tied_value: float
+
+
+def detectable_leak(
+    scores: ArrayLike,
+    unseen_scores: ArrayLike,
+    tail: UnseenTail,
+    *,
+    alpha: float = 0.05,
+    groups: Sequence[Hashable] | None = None,
+    power: float = POWER,
+) -> DetectableLeak:
+    """Return the smallest share of a benchmark whose leak `flag_rate` detects at `SIGNIFICANT` with a given power.
+
+    Args:
+        scores: [n] of the benchmark, NaN where unscorable.
+        unseen_scores: [m or more].
+        tail: of the unseen texts at `alpha`.
+        alpha: level at which single samples are flagged.
+        groups: [n].
+        power: to reach.
+
+    Raises:
+        AssayError: too few unseen texts, see `conformal_p_values`.
+    """
+    values, unseen = scorable(scores), scorable(unseen_scores, "unseen scores")
+    codes = group_codes([None] * len(values) if groups is None else groups, len(values))[~np.isnan(values)]
+    values, unseen = values[~np.isnan(values)], unseen[~np.isnan(unseen)]
+    if not len(values):
+        return DetectableLeak(np.nan, power, 0, 0, np.nan)
+    distinct, counts = np.unique(values, return_counts=True)
+    most = int(counts.max())
+    tied, tied_value = (most, float(distinct[counts.argmax()])) if most > 1 else (0, np.nan)
+    codes = np.unique(codes, return_inverse=True)[1]
+    inflation = design_effect(conformal_p_values(values, unseen) <= alpha, codes)
+    nothing = DetectableLeak(np.nan, power, len(values), tied, tied_value)
+    k = exceeding(alpha, tail.texts)
+    if np.isnan(inflation) or np.isnan(tail.inflation) or not 0 < k <= tail.texts:
+        return nothing
+    trials = max(1, round(len(values) / inflation))
+    nominal = k / tail.inflation, (tail.texts + 1 - k) / tail.inflation
+    critical = next((c for c in range(1, trials + 1) if beta_binomial_tail(c, trials, *nominal) <= SIGNIFICANT), None)
+    if critical is None:
+        return nothing
+    # with ties at the threshold fewer unseen texts lie above it than k - 1
+    above = int((unseen > np.sort(unseen)[-k]).sum())
+    law = (above + 1) / tail.inflation, (tail.texts - above) / tail.inflation
+    for moved in range(int((len(values) - tied) / inflation) + 1):
+        if beta_binomial_tail(critical - moved, trials - moved, *law) >= power:
+            return replace(nothing, share=moved / trials)
+    return nothing
+
+
+def seen_share_bound(rates: Sequence[FlagRate]) -> float:
+    """Return a lower confidence bound of the share of samples that are not like unseen text.
+
+    Of unseen samples a share c is flagged, of all others at most every one: F ≤ λ + (1 - λ) c. So with the lower end L
+    of the interval of F, λ ≥ (L - c) / (1 - c). The largest bound over several levels is returned; with two levels and
+    intervals of 95 %, whose lower ends are exceeded in 2.5 % of cases each, it holds in 95 % of cases.
+
+    Args:
+        rates: of the same samples, at different levels.
+
+    Returns:
+        0 where nothing is proved; NaN without intervals.
+    """
+    bounds = [
+        (rate.rate.low - rate.chance) / (1 - rate.chance)
+        for rate in rates
+        if rate.rate.has_interval and rate.chance < 1
+    ]
+    return max(0.0, *bounds) if bounds else np.nan

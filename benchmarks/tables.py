@@ -627,6 +627,24 @@ def interval_figures(file: File) -> str:
     return _coverage(file, "confirmation", "figure", None)
 
 
+def flagged_share(file: File) -> str:
+    """How often each rule fires on clean benchmarks, and how often intervals and bounds hold, by setting."""
+    rows = [
+        [
+            f"{row['unseen']:,} in {row['packages']} groups" if row["packages"] else f"{row['unseen']:,}",
+            f"{row['samples']:,} in {row['groups']} groups" if row["groups"] else f"{row['samples']:,}",
+            f"{row['leaked']:.0%}",
+            *(f"{row[name]:.1%}" for name in ("p_value", "low", "p_value_independent", "covered", "bound")),
+            f"{row['width']:.3f}",
+        ]
+        for row in file["results"]
+    ]
+    heads = ["unseen texts", "samples", "leaked", "`flagged.p<0.05`", "`flagged.low>0.05`", "p without groups"]
+    heads += ["interval holds", "bound too high", "width"]
+    note = f"\n{file['results'][0]['studies']:,} studies a row."
+    return table(heads, rows) + note
+
+
 def _coverage(file: File, part: str, by: str, figure: str | None) -> str:
     rows = [one for one in file["results"] if one["part"] == part and figure in (None, one["figure"])]
     groups = sorted({one["groups"] for one in rows})
@@ -787,6 +805,7 @@ TABLES: Mapping[str, tuple[str, Callable[[File], str]]] = {
     "set-power": ("detector_ideas", set_power),
     "interval-methods": ("interval_coverage", interval_methods),
     "interval-figures": ("interval_coverage", interval_figures),
+    "flagged-share": ("flagged_share", flagged_share),
     "variants": ("variants", variants),
     "index_build": ("index_build", index_build),
     "points": ("points", points),

@@ -69,12 +69,26 @@ def test_json_on_standard_output_is_the_summary(assay, texts, golden):
     assert json.loads(done.out)["schema"] == 1
 
 
-def test_a_rule_that_fires_is_exit_code_1_and_one_that_does_not_is_0(assay, texts, unseen, golden):
-    base = ("audit", golden / "model", texts, "--scores", "loss", "--unseen", unseen)
-    fired = assay(*base, "--fail-on", "coverage>0.5", "--fail-on", "discoveries>999")
+def test_a_rule_ends_with_1_if_it_fires_with_0_if_not_and_with_3_if_it_cannot_be_decided(assay, texts, unseen, golden):
+    base = ("audit", golden / "model", texts, "--scores", "mid_pit", "--unseen", unseen)
+    fired = assay(*base, "--fail-on", "coverage>0.5", "--fail-on", "discoveries>999", "--json")
     assert fired.code == 1
-    assert fired.err.splitlines()[-1] == "assay: finding: coverage>0.5"
-    assert assay(*base, "--fail-on", "discoveries>999").code == 0
+    assert "assay: finding: coverage>0.5" in fired.err.splitlines()
+    summary = json.loads(fired.out)
+    assert summary["decision"]["verdict"] == "cannot tell"
+    assert not {"discoveries", "seen_at_least"} & summary["summaries"][0]["calibration"].keys()
+    undecided = assay(*base, "--fail-on", "discoveries>999")
+    assert undecided.code == 3
+    assert f"assay: cannot tell: discoveries>999: {summary['decision']['reason']}" in undecided.err
+    assert assay(*base, "--fail-on", "discoveries>999", "--allow-confounded").code == 0
+    assert assay(*base).code == 0
+
+
+def test_a_rule_on_unseen_text_cannot_be_decided_without_any(assay, texts, golden):
+    done = assay("audit", golden / "model", texts, "--scores", "mid_pit", "--fail-on", "flagged.p<0.05")
+    assert done.code == 3
+    assert "no unseen text" in done.err
+    assert "--unseen" in done.err
 
 
 def test_a_calibration_file_decides_as_the_text_does(assay, texts, unseen, golden, tmp_path):

@@ -110,7 +110,7 @@ def test_a_wrong_option_is_refused(assay, texts, golden, arguments, words):
     [
         (["--alpha", "3"], ["alpha"]),
         (["--fail-on", "leaked"], ["FIGURE"]),
-        (["--fail-on", "flagged>0.1"], ["--unseen"]),
+        (["--fail-on", "coverage.p<0.1"], ["coverage"]),
         (["--primary", "zlib", "--scores", "loss"], ["--primary"]),
         (["--calibration", "texts.jsonl"], ["calibration"]),
         (["--unseen", "texts.jsonl", "--calibration", "c"], ["one of them"]),

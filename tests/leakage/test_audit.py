@@ -14,7 +14,7 @@ from assay.leakage import ComparisonData, DecisionSettings, UnseenScores
 from assay.models.table import TableModel
 from assay.scores import requests
 from assay.scoring import plan
-from assay.types import Sample
+from assay.types import Sample, Undecided
 
 FEW_RESAMPLES = DecisionSettings(resamples=100)
 audit = partial(leakage.audit, decision=FEW_RESAMPLES)
@@ -194,7 +194,34 @@ class TestCalibrationFile:
         for name in from_file.values:
             p_values = from_file.summary(name).calibration.p_values
             assert np.array_equal(p_values, from_text.summary(name).calibration.p_values, equal_nan=True)
-        assert any("could not be checked" in note for note in from_file.notes)
+        assert from_file.decision().verdict is from_text.decision().verdict
+        assert from_file.blind.kind in ("hashed words", "lexical shape")
+        assert not any("earlier version" in note for note in from_file.notes)
+
+    def test_of_an_earlier_version_shows_nothing_of_its_texts_and_permits_no_verdict(self, todo, tmp_path):
+        measured = UnseenScores.measure(tuple(FRESH), todo, source="other words")
+        measured.save(tmp_path / "fresh.json")
+        content = json.loads((tmp_path / "fresh.json").read_text())
+        del content["groups"], content["blind_features"]
+        (tmp_path / "fresh.json").write_text(json.dumps(content | {"format": "assay calibration 1"}))
+        old = UnseenScores.load(tmp_path / "fresh.json")
+        audited = audit(SEEN, todo, benchmark="words", comparison=ComparisonData(calibration=old))
+        assert (old.features, old.groups) == (None, None)
+        assert any("run `assay calibrate` again" in note for note in audited.notes)
+        assert audited.decision("mid_pit").reason is Undecided.NOT_MEASURED
+
+    def test_holds_no_text(self, todo, tmp_path):
+        UnseenScores.measure(tuple(FRESH), todo, source="other words").save(tmp_path / "fresh.json")
+        written = (tmp_path / "fresh.json").read_text()
+        assert not [word for sample in FRESH for word in sample.text.split() if word in written]
+
+    def test_keeps_the_groups_of_its_texts(self, todo, tmp_path):
+        grouped = tuple(replace(sample, group=f"package {i % 12}") for i, sample in enumerate(FRESH))
+        UnseenScores.measure(grouped, todo, source="other words").save(tmp_path / "fresh.json")
+        stored = UnseenScores.load(tmp_path / "fresh.json")
+        audited = audit(SEEN, todo, benchmark="words", comparison=ComparisonData(calibration=stored))
+        assert audited.summary("mid_pit").calibration.unseen_groups == 12
+        assert not any("of the calibration file have no groups" in note for note in audited.notes)
 
     def test_of_another_model_is_refused(self, todo, tmp_path):
         known = UnseenScores.measure(tuple(FRESH), todo, source="other words")

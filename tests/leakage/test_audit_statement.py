@@ -27,6 +27,10 @@ def dose(amount: float, value: float, low: float, high: float) -> DosePoint:
     return DosePoint("mid_pit", amount, 30, 0, Estimate(0, 0, 0), Estimate(value, low, high), Estimate(0.2, 0.1, 0.3))
 
 
+def blind_of(baseline: Ranking, *, separates: bool = False) -> BlindBaseline:
+    return BlindBaseline(baseline, "bag of words", separates, (baseline,))
+
+
 def audit(**results: object) -> Audit:
     summary = ScoreSummary("mid_pit", 100, 100, NOTHING, {}, **results)
     return Audit(
@@ -38,12 +42,15 @@ def audit(**results: object) -> Audit:
         reasons={"mid_pit": (None,)},
         summaries=(summary,),
         primary="mid_pit",
+        blind=blind_of(ranking(0.51, 0.45, 0.57, "bag of words")),
+        blind_compares="members and non-members" if "ranking" in results else "this benchmark and the unseen text",
     )
 
 
 def calibration(rate: float, low: float, high: float, p_value: float, discoveries: int = 14) -> Calibration:
     flags = FlagRate(10, 100, 0, 0.05, Estimate(rate, low, high), 0.05, p_value)
-    return Calibration("fresh.jsonl", 200, 0.05, np.zeros(1), np.zeros(1), flags, discoveries, 0.3)
+    q_values = np.where(np.arange(100) < discoveries, 0.01, 0.9)
+    return Calibration("fresh.jsonl", 200, 0.05, np.linspace(0.01, 1, 100), q_values, flags, 0.3)
 
 
 def plain(text: str) -> str:
@@ -73,7 +80,7 @@ def test_an_interval_below_one_half_is_not_turned_around():
     "unknown", [ranking(0.9, math.nan, math.nan), ranking(math.nan, math.nan, math.nan)], ids=["interval", "value"]
 )
 def test_without_an_interval_or_a_value_there_is_no_verdict(unknown: Ranking):
-    assert statement_of(audit(ranking=unknown)).text.startswith("No verdict")
+    assert statement_of(audit(ranking=unknown)).text.startswith("Cannot tell")
 
 
 FEW = Estimate(0.9, math.nan, math.nan, groups=(4, 5), reason="too few groups for an interval: 4 + 5")
@@ -87,7 +94,7 @@ def test_without_an_interval_no_verdict_clears_or_condemns():
     flagged = replace(held, flagged=replace(held.flagged, rate=replace(FEW, value=0.06)))
     for unclear in (audit(ranking=unbounded), audit(doses=(dosed,)), audit(calibration=flagged)):
         statement = statement_of(unclear)
-        assert statement.text.startswith("No verdict")
+        assert statement.text.startswith("Cannot tell")
         assert "too few groups for an interval: 4 + 5" in " ".join((statement.text, *statement.details))
 
 
@@ -136,7 +143,9 @@ def test_one_exposure_may_be_enough_and_all_may_be_too_few():
 
 def test_more_flags_than_chance_explains_are_familiar():
     statement = statement_of(audit(calibration=calibration(0.28, 0.22, 0.35, 0.0001)))
-    assert plain(statement.text) == "28 % of humaneval is flagged as familiar to some/model, where chance flags 5 %."
+    assert plain(statement.text) == (
+        "Contaminated: 28 % of humaneval is flagged as familiar to some/model, where 5 % is chance."
+    )
     details = plain(" ".join(statement.details))
     assert "95 % interval of 22 % to 35 %" in details
     assert "in fewer than 1 case in 1,000" in details
@@ -144,18 +153,18 @@ def test_more_flags_than_chance_explains_are_familiar():
 
 
 def test_an_interval_above_chance_is_not_enough_where_the_unseen_set_is_small():
-    """The interval leaves out how the unseen texts were drawn; the p-value does not."""
+    """The p-value decides, as it does for `--fail-on flagged.p<0.05`."""
     statement = statement_of(audit(calibration=calibration(0.14, 0.08, 0.22, 0.21)))
-    assert "no more than chance explains" in statement.text
+    assert statement.text.startswith("No evidence: 14")
 
 
-def test_fewer_flags_than_chance_are_told_as_that():
-    assert statement_of(audit(calibration=calibration(0.01, 0.0, 0.03, 0.9))).text.startswith("Only 1")
+def test_fewer_flags_than_chance_are_no_evidence():
+    assert statement_of(audit(calibration=calibration(0.01, 0.0, 0.03, 0.9))).text.startswith("No evidence: 1")
 
 
 def test_values_alone_give_no_verdict_but_advice():
     statement = statement_of(audit())
-    assert statement.text.startswith("No verdict")
+    assert statement.text.startswith("Cannot tell")
     assert "--unseen" in statement.details[-1]
 
 
@@ -168,7 +177,10 @@ def test_no_value_however_high_makes_an_uncalibrated_score_a_leak(value: float):
 
 def test_a_score_without_any_value_says_why(unscorable: Audit):
     statement = statement_of(unscorable)
-    assert statement.text == "No verdict: none of 5 samples of humaneval could be scored by Mid-PIT (mid_pit)."
+    assert (
+        statement.text
+        == "Cannot tell (not measured): none of 5 samples of humaneval could be scored by Mid-PIT (mid_pit)."
+    )
     assert statement.details[0] == "Most common reason: fewer than 2 tokens."
 
 
@@ -236,8 +248,9 @@ def test_unseen_text_of_another_kind_gives_no_verdict_however_much_is_flagged():
         blind_compares="this benchmark and the unseen text",
     )
     statement = statement_of(subject)
-    assert statement.text.startswith("No verdict: ")
-    assert "unseen text of another kind cannot calibrate" in statement.details[0]
+    assert statement.text.startswith("Cannot tell (not measured): A baseline that never sees the model separates")
+    assert "assay unseen build" in statement.details[0]
+    assert "stand out" not in " ".join((statement.text, *statement.details))
 
 
 def test_a_baseline_that_does_not_separate_is_a_note():

@@ -59,7 +59,7 @@ def test_the_score_can_be_chosen(demo: Audit):
 @pytest.mark.parametrize(
     ("runs", "figure", "score", "message"),
     [
-        (["r"], "leak", None, "expected one of flagged"),
+        (["r"], "leak", None, "expected one of verdict, flagged"),
         (["r"], "auroc", "zlob", "r: score 'zlob' was not run"),
     ],
 )

@@ -1,13 +1,15 @@
 """Rules for use in CI."""
 
+import random
+
 import pytest
 
 from assay.errors import DataError
-from assay.leakage import DecisionSettings, audit, rule
+from assay.leakage import ComparisonData, DecisionSettings, audit, rule
 from assay.models.table import TableModel
 from assay.scores import requests
 from assay.scoring import plan
-from assay.types import Sample
+from assay.types import Sample, Undecided
 
 
 @pytest.fixture(scope="module")
@@ -26,6 +28,21 @@ def few_groups():
         for i in range(6)
     ]
     return audit(samples, todo, benchmark="few", decision=DecisionSettings(resamples=20))
+
+
+@pytest.fixture(scope="module")
+def confounded_calibration():
+    """The model was trained on every sample; the unseen texts have other words."""
+    draws = random.Random("words")
+    seen, unseen = (
+        [Sample(f"{letter}{i}", " ".join(draws.choices(words, k=30))) for i in range(40)]
+        for letter, words in (("a", [f"a{i}" for i in range(50)]), ("b", [f"b{i}" for i in range(50)]))
+    )
+    vocabulary = [f"{letter}{i}" for letter in "ab" for i in range(50)]
+    model = TableModel.trained([*(sample.text for sample in seen), *vocabulary], order=3)
+    todo = plan(requests("mid_pit,loss"), {"target": model})
+    comparison = ComparisonData(unseen=unseen, unseen_source="other words")
+    return audit(seen, todo, benchmark="words", comparison=comparison, decision=DecisionSettings(resamples=50))
 
 
 @pytest.mark.parametrize(
@@ -49,25 +66,53 @@ def test_what_is_no_rule_is_refused_before_anything_runs(text):
 
 
 @pytest.mark.parametrize(
-    ("text", "message"),
+    ("text", "reason"),
     [
-        ("flagged>0.1", "needs known-unseen text"),
-        ("flagged.low>0.1", "needs known-unseen text"),
-        ("discoveries>0", "needs known-unseen text"),
-        ("auroc>0.6", "needs labels of both classes"),
-        ("zlib.coverage<1", "was not run"),
-        ("coverage.low<1", "has no interval"),
+        ("flagged>0.1", Undecided.NO_UNSEEN_TEXT),
+        ("flagged.p<0.05", Undecided.NO_UNSEEN_TEXT),
+        ("discoveries>0", Undecided.NO_UNSEEN_TEXT),
+        ("verdict", Undecided.NO_UNSEEN_TEXT),
+        ("auroc>0.6", Undecided.NOT_MEASURED),
     ],
 )
-def test_a_figure_that_was_not_measured_is_an_error_not_a_pass(bare, text, message):
-    with pytest.raises(DataError, match=message):
-        rule(text).fires(bare)
+@pytest.mark.parametrize("allow_confounded", [False, True])
+def test_a_figure_that_was_not_measured_cannot_be_decided(bare, text, reason, allow_confounded):
+    assert rule(text).obstacle(bare, allow_confounded=allow_confounded).reason is reason
+
+
+def test_a_score_that_was_not_run_is_an_error(bare):
+    with pytest.raises(DataError, match="was not run"):
+        rule("zlib.coverage<1").fires(bare)
+
+
+@pytest.mark.parametrize("text", ["coverage.low<1", "auroc.p<0.05", "discoveries.high>1"])
+def test_a_part_that_a_figure_does_not_have_is_refused_before_anything_runs(text):
+    with pytest.raises(DataError, match="has no"):
+        rule(text)
+
+
+def test_coverage_accuses_nobody_and_is_always_decided(bare):
+    assert rule("coverage<0.9").obstacle(bare) is None
 
 
 @pytest.mark.parametrize("text", ["auroc.low>0.5", "auroc.high<0.6"])
-def test_an_interval_that_few_groups_do_not_give_is_an_error_not_a_pass(few_groups, text):
-    with pytest.raises(DataError, match="too few groups for an interval: 2 \\+ 2"):
-        rule(text).fires(few_groups)
+def test_an_interval_that_few_groups_do_not_give_decides_nothing(few_groups, text):
+    for allow_confounded in (False, True):
+        obstacle = rule(text).obstacle(few_groups, allow_confounded=allow_confounded)
+        assert obstacle.reason is Undecided.TOO_FEW
+        assert "too few groups for an interval: 2 + 2" in obstacle.explanation
+
+
+@pytest.mark.parametrize("text", ["flagged.p<0.05", "verdict", "flagged.low>0.05", "discoveries>0"])
+def test_texts_of_another_kind_decide_nothing_unless_that_is_allowed(text, confounded_calibration):
+    assert rule(text).obstacle(confounded_calibration).reason is Undecided.NOT_MEASURED
+    assert rule(text).obstacle(confounded_calibration, allow_confounded=True) is None
+    assert rule(text).fires(confounded_calibration)
+
+
+def test_a_raw_likelihood_decides_nothing_unless_that_is_allowed(confounded_calibration):
+    assert rule("loss.flagged.p<0.05").obstacle(confounded_calibration).reason is Undecided.UNFIT_SCORE
+    assert rule("loss.flagged.p<0.05").obstacle(confounded_calibration, allow_confounded=True) is None
 
 
 def test_the_value_can_be_asked_for_without_an_interval(few_groups):
@@ -75,5 +120,10 @@ def test_the_value_can_be_asked_for_without_an_interval(few_groups):
 
 
 def test_the_end_of_the_interval_can_be_asked_for():
-    found = rule("mid_pit.flagged.low>0.05")
-    assert (found.score, found.figure, found.end, found.limit) == ("mid_pit", "flagged", "low", 0.05)
+    for end in ("low", "p"):
+        read = rule(f"mid_pit.flagged.{end}>0.05")
+        assert (read.score, read.figure, read.end, read.limit) == ("mid_pit", "flagged", end, 0.05)
+
+
+def test_a_verdict_can_be_asked_for_by_score():
+    assert (rule("mid_pit.verdict").score, rule("verdict").figure) == ("mid_pit", "verdict")

@@ -89,4 +89,4 @@ def test_weights_need_a_control(target):
 
 def test_a_score_that_the_control_lacks_has_no_share(control):
     measured = control_scores(Control(control), SEEN, FRESH)
-    assert measured.flags("reference", 0.05, range(len(SEEN))) is None
+    assert measured.flags("reference", 0.05, (range(len(SEEN)), range(len(FRESH)))) is None

@@ -151,7 +151,6 @@ def calibration_of(values: np.ndarray, unseen: np.ndarray, source: str, doses: l
         p_values=p,
         q_values=q,
         flagged=flag_rate(p, 0.05, unseen=m),
-        discoveries=int((q <= 0.05).sum()),
         threshold=float(np.nextafter(np.sort(unseen[~np.isnan(unseen)])[-int(0.05 * (m + 1))], np.inf)),
         false_positives=rate(amounts == 0) if doses else None,
         true_positives=rate(amounts > 0) if doses else None,

@@ -128,7 +128,11 @@ def no_type(**_: object) -> None:
 
 
 def main() -> None:
-    """Run the command line: exit code 0, 1 (a --fail-on rule fired), 2 (bad input, one line), 130 (Ctrl-C)."""
+    """Run the command line.
+
+    Exit codes: 0, 1 (a --fail-on rule fired), 2 (bad input, one line), 3 (a --fail-on rule cannot be decided), 130
+    (Ctrl-C).
+    """
     try:
         forget_options()
         command = command_line()

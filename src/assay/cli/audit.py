@@ -36,6 +36,14 @@ def audit_command(
     unseen_text: Annotated[
         str | None, typer.Option(metavar="COLUMN", help="Column of texts in --unseen.", rich_help_panel=SCORES)
     ] = None,
+    unseen_group: Annotated[
+        str | None,
+        typer.Option(
+            metavar="COLUMN",
+            help="Column of groups in --unseen: texts of one project or file are not independent.",
+            rich_help_panel=SCORES,
+        ),
+    ] = None,
     calibration: Annotated[
         Path | None,
         typer.Option(metavar="FILE", help="Instead of --unseen: a file of `assay calibrate`.", rich_help_panel=SCORES),
@@ -77,10 +85,19 @@ def audit_command(
         list[str] | None,
         typer.Option(
             metavar="RULE",
-            help="Exit with 1 if this rule holds, for example flagged.low>0.05; repeat the option for several.",
+            help="Exit with 1 if this rule holds, for example flagged.p<0.05, and with 3 if the audit cannot decide "
+            "it; repeat the option for several.",
             rich_help_panel=OUTPUT,
         ),
     ] = None,
+    allow_confounded: Annotated[
+        bool,
+        typer.Option(
+            "--allow-confounded",
+            help="Judge --fail-on by the numbers even where the result may have another cause than training.",
+            rich_help_panel=OUTPUT,
+        ),
+    ] = False,
     out: Annotated[
         Path | None,
         typer.Option(metavar="DIR", help="Run folder (assay-runs/MODEL-BENCHMARK).", rich_help_panel=OUTPUT),
@@ -97,8 +114,8 @@ def audit_command(
 ) -> None:
     """Audit a model for a benchmark: every score from one forward pass a sample, and a report.
 
-    Without labels and without --unseen the report shows distributions and gives no verdict. Known-unseen text of the
-    same kind turns every score into calibrated p- and q-values.
+    The verdict is contaminated, no evidence, or cannot tell with a reason. It needs --unseen text of the same kind that
+    the model has certainly not seen; without it the report describes the values.
 
     **Example**: `assay audit builtin:small humaneval --data HumanEval.jsonl.gz --unseen fresh_functions.jsonl`
     """
@@ -112,7 +129,7 @@ def audit_command(
     result = audit(
         model,
         partial(data.load, benchmark),
-        unseen=unseen and partial(load, unseen, text=unseen_text, repeated="number"),
+        unseen=unseen and partial(load, unseen, text=unseen_text, group=unseen_group, repeated="number"),
         calibration=calibration,
         labelled=labelled and partial(load, labelled, text=data.text, label=data.label or "label", group=data.group),
         **asdict(chosen),
@@ -129,11 +146,17 @@ def audit_command(
         redact=redact,
     )
     present_run(folder, chosen_format(as_json=as_json), summary=True)
-    fired = [rule.text for rule in rules if rule.fires(result)]
-    for text in fired:
-        echo(f"assay: finding: {text}", err=True)
+    obstacles = {rule: rule.obstacle(result, allow_confounded=allow_confounded) for rule in rules}
+    fired = [rule for rule, obstacle in obstacles.items() if obstacle is None and rule.fires(result)]
+    for finding in fired:
+        echo(f"assay: finding: {finding.text}", err=True)
+    for open_rule, obstacle in obstacles.items():
+        if obstacle is not None:
+            echo(f"assay: cannot tell: {open_rule.text}: {obstacle.reason}. {obstacle.explanation}", err=True)
     if fired:
         raise typer.Exit(1)
+    if any(obstacles.values()):
+        raise typer.Exit(3)
 
 
 def slug(name: str) -> str:

@@ -12,8 +12,10 @@ def compare_command(
     runs: Annotated[list[Path], typer.Argument(metavar="RUN …", help="Run folders that audit, demo or dataset wrote.")],
     *,
     figure: Annotated[
-        Literal["flagged", "discoveries", "auroc", "coverage"],
-        typer.Option(help="Figure in the cells; all but coverage need --unseen text or labels in the runs."),
+        Literal["verdict", "flagged", "discoveries", "auroc", "coverage"],
+        typer.Option(
+            help="Figure in the cells; flagged, discoveries and auroc need --unseen text or labels in the runs."
+        ),
     ] = "flagged",
     score: Annotated[
         str | None, typer.Option(metavar="SCORE", help="Score to compare by (each run's headline score).")

@@ -5,6 +5,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
+from assay.datasets.grouping import inferred_groups
 from assay.datasets.sources import Note, SourceRow
 from assay.errors import DataError
 from assay.languages import language_named
@@ -80,6 +81,13 @@ def samples_from(
     if mapping.id is None:
         ids = usual_column(ID_COLUMNS, columns)
     group = _named(mapping.group, columns, source, "group") or usual_column(GROUP_COLUMNS, columns)
+    inferred = None if group else inferred_groups(table, columns, ids)
+    if inferred:
+        column, groups = inferred
+        named_groups = len({name for name in groups if name is not None})
+        note(f"groups were taken from the column {column!r} ({named_groups} groups); another can be named as the group")
+    else:
+        groups = [_word(None if group is None else nested_value(row, group)) for row in table]
     language_column, language = _language(mapping.language, columns)
     labels = _labels(table, columns, mapping, source, note)
     used = (
@@ -97,12 +105,16 @@ def samples_from(
             text=text,
             language=language_named(str(named)) if named else None,
             label=labels[number],
-            group=None if group is None or nested_value(row, group) is None else str(nested_value(row, group)),
+            group=groups[number],
             metadata={column: value for column, value in row.items() if column not in used},
         )
     if missing:
         records = "1 record has" if missing == 1 else f"{missing} records have"
         note(f"{records} no {' + '.join(map(repr, texts))}: kept with an empty text")
+
+
+def _word(value: object) -> str | None:
+    return None if value is None else str(value)
 
 
 def shortened(values: Iterable[object]) -> str:

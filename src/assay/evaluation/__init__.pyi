@@ -1,6 +1,8 @@
+from .arrays import group_codes as group_codes
 from .blind import CHANCE as CHANCE
 from .blind import SEPARATING_AUROC as SEPARATING_AUROC
 from .blind import BlindBaseline as BlindBaseline
+from .blind import BlindFeatures as BlindFeatures
 from .blind import blind_baseline as blind_baseline
 from .blind import blind_scores as blind_scores
 from .bootstrap import RESAMPLES as RESAMPLES
@@ -15,6 +17,7 @@ from .calibration import UnseenTail as UnseenTail
 from .calibration import benjamini_hochberg as benjamini_hochberg
 from .calibration import check_unseen as check_unseen
 from .calibration import conformal_p_values as conformal_p_values
+from .calibration import exceeding as exceeding
 from .calibration import flag_rate as flag_rate
 from .calibration import null_share as null_share
 from .calibration import unseen_note as unseen_note
@@ -68,3 +71,4 @@ from .thresholds import threshold_at_fpr as threshold_at_fpr
 from .weighting import DensityRatio as DensityRatio
 from .weighting import density_ratio as density_ratio
 from .weighting import weighted_p_values as weighted_p_values
+from .weighting import weighted_tail as weighted_tail

@@ -8,13 +8,19 @@ LLMs are rushing nowhere"). Two classifiers look at the text only, and the stron
 - "bag of words": TF-IDF of words (1 and 2) and of characters (3) under logistic regression;
 - "lexical shape": length, lines, compression ratio, shares of character classes, under logistic regression.
 
+Where the texts themselves are not at hand, as in a calibration file, their stored `BlindFeatures` take the place of the
+first: counts of hashed words.
+
 Every score is out of fold: the classifier that scores a sample was fitted without the samples of its group. The
 vocabulary and the document frequencies are counted once over all texts, which uses no label.
 """
 
-from collections.abc import Hashable, Sequence
+import re
+import zlib
+from collections import Counter
+from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -27,7 +33,11 @@ from assay.evaluation.ranking_result import Ranking, rank_all, rank_score
 from assay.evaluation.shape import lexical_shape
 from assay.types import BooleanArray, Float64Array
 
+if TYPE_CHECKING:
+    from scipy.sparse import csr_matrix
+
 BAG_OF_WORDS = "bag of words"
+HASHED_WORDS = "hashed words"
 LEXICAL_SHAPE = "lexical shape"
 
 SEPARATING_AUROC = 0.6
@@ -58,6 +68,9 @@ LONGEST_HEAD = 20_000
 WORD_PATTERN = r"[^\W\d]\w*|\d+|[^\w\s]"
 """Identifiers, numbers, and single signs: code is made of all three."""
 
+BUCKETS = 4096
+"""Buckets of hashed words: many words share one, so that a word cannot be read from its bucket."""
+
 CLIPPED_AT = 4.0
 """Standard deviations at which a feature is clipped, so that one unusual text does not dominate a fit."""
 
@@ -86,8 +99,43 @@ class BlindBaseline:
     reason: str | None = None
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class BlindFeatures:
+    """Properties of texts that a blind baseline may use, without the texts: their order of words is not kept.
+
+    Attributes:
+        shape: float64 [n, 23], see `lexical_shape`.
+        words: of each text, bucket → number of its words that are hashed into it.
+    """
+
+    shape: Float64Array
+    words: tuple[Mapping[int, int], ...]
+
+    @classmethod
+    def of(cls, texts: Sequence[str]) -> Self:
+        """Return the features of texts."""
+        pattern = re.compile(WORD_PATTERN)
+        shape = np.array([lexical_shape(text) for text in texts]).reshape(len(texts), -1)
+        words = tuple(
+            dict(sorted(Counter(_bucket(word) for word in pattern.findall(text[:LONGEST_HEAD])).items()))
+            for text in texts
+        )
+        return cls(shape, words)
+
+    def __len__(self) -> int:
+        return len(self.words)
+
+    def joined(self, other: "BlindFeatures") -> "BlindFeatures":
+        """Return the features of these texts, then of others."""
+        return BlindFeatures(np.concatenate([self.shape, other.shape]), (*self.words, *other.words))
+
+
+def _bucket(word: str) -> int:
+    return zlib.crc32(word.encode("utf-8", "surrogatepass")) % BUCKETS
+
+
 def blind_baseline(
-    texts: Sequence[str],
+    texts: Sequence[str] | BlindFeatures,
     positive: ArrayLike,
     groups: Sequence[Hashable],
     *,
@@ -96,7 +144,7 @@ def blind_baseline(
     resamples: int = RESAMPLES,
     level: float = LEVEL,
 ) -> BlindBaseline:
-    """Return cross-validated blind baselines of labelled texts.
+    """Return cross-validated blind baselines of labelled texts, or of the features that are left of them.
 
     Args:
         texts: [n].
@@ -129,7 +177,7 @@ def blind_baseline(
 
 
 def blind_scores(
-    texts: Sequence[str],
+    texts: Sequence[str] | BlindFeatures,
     positive: ArrayLike,
     groups: Sequence[Hashable],
     *,
@@ -153,10 +201,12 @@ def blind_scores(
     folds_of_samples = _folds(truths, group, folds, seed)
     if any(len(np.unique(truths[fitted])) == 1 for fitted, _ in folds_of_samples):
         return "the groups cannot be divided into folds with both classes to fit on"
-    return {
-        BAG_OF_WORDS: _bag_of_words(texts, truths, folds_of_samples),
-        LEXICAL_SHAPE: _shape(texts, truths, folds_of_samples),
-    }
+    if isinstance(texts, BlindFeatures):
+        shape, words = texts.shape, {HASHED_WORDS: _logistic(_hashed_words(texts), truths, folds_of_samples)}
+    else:
+        shape = np.array([lexical_shape(text) for text in texts])
+        words = {BAG_OF_WORDS: _logistic(_bag_of_words(texts), truths, folds_of_samples)}
+    return words | {LEXICAL_SHAPE: _shape(shape, truths, folds_of_samples)}
 
 
 def _too_few(truths: BooleanArray, group: Indices) -> str | None:
@@ -179,10 +229,10 @@ def _folds(truths: BooleanArray, group: Indices, folds: int, seed: int) -> list[
     return [fold for fold in splitter.split(np.zeros(len(truths)), truths, group) if len(fold[1])]
 
 
-def _bag_of_words(texts: Sequence[str], truths: BooleanArray, folds: Sequence[Fold]) -> Float64Array:
+def _bag_of_words(texts: Sequence[str]) -> "csr_matrix | None":
+    """Return TF-IDF of words and characters; None where no n-gram occurs in two texts."""
     from scipy.sparse import hstack  # noqa: PLC0415  as above
     from sklearn.feature_extraction.text import TfidfVectorizer  # noqa: PLC0415  as above
-    from sklearn.linear_model import LogisticRegression  # noqa: PLC0415  as above
 
     heads = [text[:LONGEST_HEAD] for text in texts]
     grams = (
@@ -196,21 +246,37 @@ def _bag_of_words(texts: Sequence[str], truths: BooleanArray, folds: Sequence[Fo
             bags.append(bag.fit_transform(heads))
         except ValueError:  # scikit-learn raises it if no n-gram occurs in two texts
             continue
-    if not bags:
-        return np.zeros(len(texts))
-    features = hstack(bags).tocsr()
-    scores = np.zeros(len(texts))
+    return hstack(bags).tocsr() if bags else None
+
+
+def _hashed_words(features: BlindFeatures) -> "csr_matrix":
+    """Return TF-IDF of the hashed words."""
+    from scipy.sparse import csr_matrix  # noqa: PLC0415  as above
+    from sklearn.feature_extraction.text import TfidfTransformer  # noqa: PLC0415  as above
+
+    rows = np.repeat(np.arange(len(features)), [len(words) for words in features.words])
+    buckets = [bucket for words in features.words for bucket in words]
+    counts = [float(count) for words in features.words for count in words.values()]
+    bags = csr_matrix((counts, (rows, buckets)), shape=(len(features), BUCKETS))
+    return TfidfTransformer(sublinear_tf=True).fit_transform(bags)
+
+
+def _logistic(features: "csr_matrix | None", truths: BooleanArray, folds: Sequence[Fold]) -> Float64Array:
+    from sklearn.linear_model import LogisticRegression  # noqa: PLC0415  as above
+
+    scores = np.zeros(len(truths))
+    if features is None:
+        return scores
     for fitted, scored in folds:
         model = LogisticRegression(**LOGISTIC).fit(features[fitted], truths[fitted])
         scores[scored] = model.decision_function(features[scored])
     return scores
 
 
-def _shape(texts: Sequence[str], truths: BooleanArray, folds: Sequence[Fold]) -> Float64Array:
+def _shape(features: Float64Array, truths: BooleanArray, folds: Sequence[Fold]) -> Float64Array:
     from sklearn.linear_model import LogisticRegression  # noqa: PLC0415  as above
 
-    features = np.array([lexical_shape(text) for text in texts])
-    scores = np.zeros(len(texts))
+    scores = np.zeros(len(features))
     for fitted, scored in folds:
         centre, spread = features[fitted].mean(0), features[fitted].std(0)
         standard = np.clip((features - centre) / np.where(spread > 0, spread, 1), -CLIPPED_AT, CLIPPED_AT)

@@ -229,7 +229,7 @@ def _threshold_uncertainty(p_values: Float64Array, alpha: float, tail: UnseenTai
         return Uncertainty(0.0, freedom), tail.groups
     shares = (np.arange(QUADRATURE) + 0.5) / QUADRATURE
     rates = betaincinv(k / tail.inflation, (tail.texts + 1 - k) / tail.inflation, shares)
-    levels = np.arange(tail.texts + 2) / (tail.texts + 1)
+    levels = np.arange(1, tail.texts + 2) / (tail.texts + 1)  # below the first the share stays as it is there
     reached = np.searchsorted(np.sort(p_values), levels * (1 + 1e-12), side="right") / len(p_values)
     shift = np.interp(rates, levels, reached) - np.mean(p_values <= alpha)
     return Uncertainty(float(np.sqrt((shift**2).mean())), freedom), tail.groups

@@ -10,7 +10,7 @@ the weights do not repair.
 """
 
 from collections.abc import Hashable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -18,7 +18,7 @@ from numpy.typing import ArrayLike, NDArray
 from assay.errors import AssayError, DataError
 from assay.evaluation.arrays import group_codes, scorable
 from assay.evaluation.bootstrap import SEED
-from assay.evaluation.calibration import MINIMUM_UNSEEN
+from assay.evaluation.calibration import MINIMUM_UNSEEN, UnseenTail
 from assay.types import Float64Array
 
 CLIPPED_AT = 4.0
@@ -79,6 +79,24 @@ def weighted_p_values(scores: ArrayLike, unseen_scores: ArrayLike, ratio: Densit
     at_least = below[-1] - below[np.searchsorted(ranked, values, side="left")]
     p_values = np.minimum((own + at_least) / (own + below[-1]), 1.0)
     return np.where(np.isnan(values), np.nan, p_values)
+
+
+def weighted_tail(
+    unseen_scores: ArrayLike, groups: Sequence[Hashable] | None, alpha: float, ratio: DensityRatio | None
+) -> UnseenTail:
+    """Return the tail of unseen texts, counted by their effective number where they have weights.
+
+    Args:
+        unseen_scores: [m], NaN where unscorable.
+        groups: [m]; None for independent texts.
+        alpha: the nominal level.
+        ratio: their weights; None for equal ones.
+    """
+    scores = np.asarray(unseen_scores, np.float64)
+    if ratio is None:
+        return UnseenTail.of(scores, groups, alpha)
+    tail = UnseenTail.of(np.where(np.isnan(ratio.unseen), np.nan, scores), groups, alpha)
+    return replace(tail, texts=min(tail.texts, int(ratio.effective_unseen)))
 
 
 def density_ratio(

@@ -50,6 +50,7 @@ from .results import Audit as Audit
 from .results import Calibration as Calibration
 from .results import Distribution as Distribution
 from .results import NegativeControl as NegativeControl
+from .results import PartResult as PartResult
 from .results import SampleTokens as SampleTokens
 from .results import ScoreSummary as ScoreSummary
 from .run_folder import read_run as read_run

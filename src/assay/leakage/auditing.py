@@ -1,7 +1,7 @@
 """The audit: scores of every sample, compared with labels, doses and known-unseen text where there are any."""
 
 import math
-from collections.abc import Hashable, Iterable, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Literal, TypedDict
 
@@ -12,25 +12,30 @@ from assay.errors import DataError
 from assay.evaluation import (
     RESAMPLES,
     BlindBaseline,
+    BlindFeatures,
     DensityRatio,
     FlagRate,
     Ranking,
+    UnseenTail,
     benjamini_hochberg,
     blind_baseline,
     conformal_p_values,
+    detectable_leak,
     dose_correlation,
     dose_response,
+    exceeding,
     flag_rate,
     grouped_share,
-    null_share,
     rank_all,
     set_test,
     unseen_note,
     weighted_p_values,
+    weighted_tail,
 )
 from assay.leakage.calibration_file import UnseenScores
 from assay.leakage.heat_map import TokenKeeper
 from assay.leakage.negative_control import Control, ControlScores, control_scores
+from assay.leakage.parts import PartGroups, PartKeeper, by_part, has_parts, observers
 from assay.leakage.results import Audit, Calibration, Distribution, ScoreSummary
 from assay.scores import Fitted, ScoreRequest, flagged
 from assay.scoring import Plan, Progress, ScoreTable, score_samples
@@ -49,6 +54,8 @@ LEARNED = (
     "scores use no labels."
 )
 QUANTILES = (0.05, 0.25, 0.5, 0.75, 0.95)
+HALF = 0.5
+"""Second level at which samples are flagged, for the lower bound of the seen share: Storey's usual threshold."""
 
 
 class Draws(TypedDict):
@@ -146,7 +153,13 @@ def audit(
     audited = tuple(samples)
     fresh, overlap = without(comparison.unseen, audited)
     keeper = TokenKeeper(audited)
-    table = score_samples([*audited, *fresh], plan, progress=progress, observe=keeper)
+    request = next((entry for entry in plan.requests if entry.name == primary), None)
+    in_question = bool(fresh) and all(sample.label not in LABELLED for sample in audited)
+    parts = None
+    if in_question and request is not None and has_parts(request):
+        parts = PartKeeper([*audited, *fresh], request, plan.frequencies)
+    observe = keeper if parts is None else observers(keeper, parts)
+    table = score_samples([*audited, *fresh], plan, progress=progress, observe=observe)
     table = with_learned(table, learned, [*audited, *fresh])
     names += learned
     values = {name: table.values[name][: len(audited)] for name in names}
@@ -156,7 +169,7 @@ def audit(
         references = {name: calibration.values[name] for name in names if name in calibration.values}
     else:
         references = {}
-    source = calibration.source if calibration else comparison.unseen_source
+    side = unseen_side(comparison, fresh)
     control = None
     if comparison.control is not None and fresh:
         control = control_scores(comparison.control, audited, fresh, progress=progress)
@@ -168,17 +181,17 @@ def audit(
             )
         ratio = control.weights([*groups_of(audited), *groups_of(fresh)], seed=decision.seed)
     calibrated = {
-        name: calibration_of(values[name], references[name], audited, decision.alpha, source, ratio=ratio)
+        name: calibration_of(values[name], references[name], audited, side, decision.alpha, ratio=ratio)
         for name in references
     }
     if control is not None:
-        calibrated = with_control(calibrated, control, audited, ratio)
+        calibrated = with_control(calibrated, control, audited, side, ratio)
     whole = None
-    if fresh and all(sample.label not in LABELLED for sample in audited):
+    if in_question:
         groups = [[sample.group for sample in side] for side in (audited, fresh)]
         whole = set_test(values[primary], references[primary], *groups, seed=decision.seed)
         calibrated[primary] = replace(calibrated[primary], whole=whole)
-    blind, compares = blind_check(audited, fresh, draws)
+    blind, compares = blind_check(audited, fresh, calibration, draws)
     return Audit(
         kind=kind,
         model=plan.name,
@@ -191,6 +204,11 @@ def audit(
         blind=blind,
         blind_compares=compares,
         tokens=keeper.shown(values[primary]),
+        parts=(
+            by_part(parts.values, PartGroups(groups_of(audited), groups_of(fresh)), decision.alpha)
+            if parts and ratio is None
+            else ()
+        ),
         notes=(
             *notes,
             *one_class_note(audited),
@@ -201,6 +219,7 @@ def audit(
             *overlap,
             *((control.note,) if control and control.note else ()),
             *calibration_notes(len(references[primary]) if references else 0, calibration),
+            *(group_notes(audited, fresh, calibration) if references else ()),
         ),
     )
 
@@ -215,10 +234,11 @@ def with_control(
     calibrated: Mapping[str, Calibration],
     control: ControlScores,
     samples: Sequence[Sample],
+    side: UnseenSide,
     ratio: DensityRatio | None,
 ) -> dict[str, Calibration]:
     """Return the calibrations with what the control flags by the same score."""
-    groups = groups_of(samples)
+    groups = groups_of(samples), side.groups
     return {
         name: replace(calibration, control=control.flags(name, calibration.alpha, groups, ratio))
         for name, calibration in calibrated.items()
@@ -249,11 +269,26 @@ def without(unseen: Sequence[Sample], audited: Sequence[Sample]) -> tuple[tuple[
 def calibration_notes(unseen: int, calibration: UnseenScores | None) -> list[str]:
     """Return the limits of the calibration: a small set, or a file without its text."""
     notes = [unseen_note(unseen)] if unseen else []
-    if calibration:
+    if calibration and calibration.features is None:
         notes.append(
-            "Calibrated from a file of scores: whether its text is of the benchmark's kind could not be checked here."
+            "The calibration file is of an earlier version and holds no properties of its texts, so nothing shows "
+            "whether they are like the benchmark: run `assay calibrate` again."
         )
     return [note for note in notes if note]
+
+
+def group_notes(audited: Sequence[Sample], fresh: Sequence[Sample], calibration: UnseenScores | None) -> Iterator[str]:
+    """Yield a note on each set of texts without groups."""
+    consequence = (
+        "have no groups, so each counts as independent. Where some are siblings, of one project, file or task, "
+        "intervals are then too narrow, and the blind baseline may separate the texts by their siblings"
+    )
+    if all(sample.group is None for sample in audited):
+        yield f"The samples {consequence}: name their column with --group."
+    if fresh and all(sample.group is None for sample in fresh):
+        yield f"The unseen texts {consequence}: name their column with --unseen-group."
+    if calibration is not None and calibration.groups is None:
+        yield f"The unseen texts of the calibration file {consequence}: name their column in `assay calibrate --group`."
 
 
 def one_class_note(samples: Sequence[Sample]) -> list[str]:
@@ -359,22 +394,40 @@ def doses_of(samples: Sequence[Sample]) -> NDArray[np.float64] | None:
     return np.array(doses, np.float64)
 
 
-def blind_check(audited: Sequence[Sample], fresh: Sequence[Sample], draws: Draws) -> tuple[BlindBaseline | None, str]:
+def blind_check(
+    audited: Sequence[Sample], fresh: Sequence[Sample], calibration: UnseenScores | None, draws: Draws
+) -> tuple[BlindBaseline | None, str]:
     """Measure whether the two sets of texts that are compared can be separated without the model.
 
-    Members and nonmembers where both are labelled; else the benchmark and the unseen text that calibrates it, since
-    a calibration set of another kind calibrates nothing.
+    Members and nonmembers where both are labelled, or samples of a dose and those of none; else the benchmark and the
+    unseen text that calibrates it, since a calibration set of another kind calibrates nothing.
     """
     labelled = [sample for sample in audited if sample.label in (MEMBER, NONMEMBER)]
     if len({sample.label for sample in labelled}) == 2:  # noqa: PLR2004  two classes
-        chosen, positive = labelled, [sample.label == MEMBER for sample in labelled]
-        compares = "members and non-members"
-    elif fresh:
-        chosen, positive = [*audited, *fresh], [True] * len(audited) + [False] * len(fresh)
-        compares = "this benchmark and the unseen text"
-    else:
-        return None, ""
-    return blind_baseline([s.text for s in chosen], positive, groups_of(chosen), **draws), compares
+        positive = [sample.label == MEMBER for sample in labelled]
+        texts = [sample.text for sample in labelled]
+        return blind_baseline(texts, positive, groups_of(labelled), **draws), "members and non-members"
+    doses = doses_of(audited)
+    if doses is not None:
+        texts = [sample.text for sample in audited]
+        return blind_baseline(texts, doses > 0, groups_of(audited), **draws), "seen and never-seen samples"
+    compares = "this benchmark and the unseen text"
+    if fresh:
+        chosen = [*audited, *fresh]
+        positive = [True] * len(audited) + [False] * len(fresh)
+        return blind_baseline([s.text for s in chosen], positive, groups_of(chosen), **draws), compares
+    if calibration is not None and calibration.features is not None:
+        features = BlindFeatures.of([sample.text for sample in audited]).joined(calibration.features)
+        groups = [*groups_of(audited), *file_groups(calibration)]
+        positive = [True] * len(audited) + [False] * calibration.texts
+        return blind_baseline(features, positive, groups, **draws), compares
+    return None, compares if calibration is not None else ""
+
+
+def file_groups(calibration: UnseenScores) -> list[Hashable]:
+    """Return the groups of the texts of a calibration file; a text without one is its own."""
+    codes = range(calibration.texts) if calibration.groups is None else calibration.groups
+    return [("unseen", code) for code in codes]
 
 
 def summaries(
@@ -433,43 +486,61 @@ def score_notes(name: str, table: ScoreTable, ranking: Ranking | None) -> tuple[
     return (*counted, *(ranking.notes if ranking else ()))
 
 
+@dataclass(frozen=True, slots=True)
+class UnseenSide:
+    """The unseen texts of a calibration.
+
+    Attributes:
+        source: in words.
+        groups: of every text, scorable or not.
+    """
+
+    source: str
+    groups: Sequence[Hashable]
+
+
+def unseen_side(comparison: ComparisonData, fresh: Sequence[Sample]) -> UnseenSide:
+    """Return the unseen texts that calibrate: those of the comparison that are left, or those of its file."""
+    if comparison.calibration is None:
+        return UnseenSide(comparison.unseen_source, groups_of(fresh))
+    return UnseenSide(comparison.calibration.source, file_groups(comparison.calibration))
+
+
 def calibration_of(
     column: Float64Array,
     unseen: Float64Array,
     samples: Sequence[Sample],
+    side: UnseenSide,
     alpha: float,
-    source: str,
     *,
     ratio: DensityRatio | None = None,
 ) -> Calibration:
     """Return split-conformal p- and q-values of one score, weighted or not, and the flag rates that follow."""
     p_values = conformal_p_values(column, unseen) if ratio is None else weighted_p_values(column, unseen, ratio)
     references = np.sort(unseen[~np.isnan(unseen)])
-    q_values = benjamini_hochberg(p_values)
-    size = len(references) if ratio is None else int(ratio.effective_unseen)
-    exceeding = int(
-        np.floor(alpha * (len(references) + 1) * (1 + 1e-12))
-    )  # flagged: fewer than this many unseen reach it
+    tail = weighted_tail(unseen, side.groups, alpha, ratio)
+    exceeded_by = exceeding(alpha, len(references))  # flagged: fewer than this many unseen reach it
     doses, groups = doses_of(samples), groups_of(samples)
 
-    def rate(chosen: NDArray[np.bool_]) -> FlagRate:
+    def rate(chosen: NDArray[np.bool_], level: float = alpha, at: UnseenTail = tail) -> FlagRate:
         chosen_groups = [group for group, included in zip(groups, chosen, strict=True) if included]
-        return flag_rate(p_values[chosen], alpha, groups=chosen_groups, unseen=size)
+        return flag_rate(p_values[chosen], level, groups=chosen_groups, unseen=at)
 
+    every = np.ones(len(samples), bool)
     labels = np.array([sample.label or "" for sample in samples])
     by_label = {label: rate(labels == label) for label in (MEMBER, NONMEMBER) if (labels == label).any()}
     return Calibration(
-        source=source,
+        source=side.source,
         unseen=len(references),
         alpha=alpha,
         p_values=p_values,
-        q_values=q_values,
-        flagged=rate(np.ones(len(samples), bool)),
-        discoveries=int(np.sum(q_values <= alpha)),
-        threshold=float(np.nextafter(references[-exceeding], np.inf)) if exceeding and ratio is None else np.nan,
+        q_values=benjamini_hochberg(p_values),
+        flagged=rate(every),
+        threshold=float(np.nextafter(references[-exceeded_by], np.inf)) if exceeded_by and ratio is None else np.nan,
         false_positives=by_label.get(NONMEMBER),
         true_positives=by_label.get(MEMBER),
         by_dose={} if doses is None else {int(dose): rate(doses == dose) for dose in np.unique(doses)},
-        member_share=1 - null_share(p_values) if len(p_values[~np.isnan(p_values)]) else 0.0,
-        adaptive_discoveries=int(np.sum(benjamini_hochberg(p_values, adaptive=True) <= alpha)),
+        flagged_at_half=rate(every, HALF, weighted_tail(unseen, side.groups, HALF, ratio)),
+        unseen_groups=tail.groups,
+        detectable=detectable_leak(column, unseen, tail, alpha=alpha, groups=groups),
     )

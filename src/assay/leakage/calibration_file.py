@@ -1,4 +1,8 @@
-"""Scores of known-unseen text in a file: measured once, used by many audits, shared without the text."""
+"""Scores of known-unseen text in a file: measured once, used by many audits, shared without the text.
+
+The file also holds what a blind baseline may see of the texts (`BlindFeatures`), so that an audit can check whether
+they are like the benchmark.
+"""
 
 import json
 from collections.abc import Mapping
@@ -10,11 +14,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from assay.errors import DataError
+from assay.evaluation import BlindFeatures, group_codes
 from assay.files import write_json
+from assay.reports import decode, encode
 from assay.scoring import Deterministic, Plan, Progress, score_samples
 from assay.types import Sample
 
-FORMAT = "assay calibration 1"
+FORMAT = "assay calibration 2"
+OLD_FORMAT = "assay calibration 1"
+"""Without groups and blind features, so that nothing can show whether its texts are like a benchmark."""
 VARIANTS = "variants"
 
 
@@ -26,12 +34,16 @@ class UnseenScores:
         source: the text, in words.
         model: the model's name, and `digests` those of the model in every role that the scores need.
         values: score name → float64 [unseen texts]; NaN where unscorable.
+        groups: number of each text's group; None where the texts have none.
+        features: what a blind baseline may see of the texts; None in a file of before these were kept.
     """
 
     source: str
     model: str
     digests: Mapping[str, str]
     values: Mapping[str, NDArray[np.float64]]
+    groups: tuple[int, ...] | None = None
+    features: BlindFeatures | None = None
 
     @property
     def texts(self) -> int:
@@ -42,7 +54,10 @@ class UnseenScores:
     def measure(cls, samples: tuple[Sample, ...], plan: Plan, *, source: str, progress: Progress | None = None) -> Self:
         """Score known-unseen text."""
         table = score_samples(samples, plan, progress=progress)
-        return cls(source, plan.name, digests(plan), table.values)
+        groups = [sample.group for sample in samples]
+        codes = None if not any(groups) else tuple(group_codes(groups, len(groups)).tolist())
+        features = BlindFeatures.of([sample.text for sample in samples])
+        return cls(source, plan.name, digests(plan), table.values, codes, features)
 
     def check(self, plan: Plan, path: Path) -> None:
         """Check that these scores are of the plan's models, and cover its scores.
@@ -78,6 +93,8 @@ class UnseenScores:
             "model": self.model,
             "digests": dict(self.digests),
             "values": values,
+            "groups": self.groups,
+            "blind_features": self.features and encode(self.features),
         }
         write_json(path, content)
 
@@ -90,14 +107,26 @@ class UnseenScores:
         """
         try:
             content = json.loads(path.read_text("utf-8"))
-            values = {name: np.array(column, np.float64) for name, column in content["values"].items()}
-            if content["format"] != FORMAT:
+            if content["format"] not in (FORMAT, OLD_FORMAT):
                 raise DataError(f"{path}: format {content['format']!r}, expected {FORMAT!r}")
-            return cls(content["source"], content["model"], content["digests"], values)
+            values = {name: np.array(column, np.float64) for name, column in content["values"].items()}
+            groups, features = content.get("groups"), content.get("blind_features")
+            loaded = cls(
+                source=content["source"],
+                model=content["model"],
+                digests=content["digests"],
+                values=values,
+                groups=None if groups is None else tuple(map(int, groups)),
+                features=None if features is None else decode(BlindFeatures, features),
+            )
         except OSError as error:
             raise DataError(f"{path}: cannot be read ({error.strerror})") from error
         except (ValueError, KeyError, TypeError, AttributeError) as error:
             raise DataError(f"{path} is not a calibration file: expected one that `assay calibrate` wrote") from error
+        columns = (*values.values(), loaded.groups, loaded.features)
+        if len({len(column) for column in columns if column is not None}) > 1:
+            raise DataError(f"{path} is not a calibration file: its columns differ in length")
+        return loaded
 
 
 def digests(plan: Plan) -> dict[str, str]:

@@ -6,16 +6,18 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from assay.errors import DataError
-from assay.evaluation import Estimate
-from assay.leakage.description.blind import confounding_warning
-from assay.leakage.fail_on import FIGURES
+from assay.evaluation import Estimate, FlagRate
+from assay.leakage.deciding import decision_of
+from assay.leakage.fail_on import FIGURES, VERDICT
 from assay.leakage.results import Audit, ScoreSummary
 from assay.reports import Cell, Column, ColumnKind, Missing, Report, Row, Table, cell_text, encode, listed, percent
+from assay.types import Decision, Verdict
 
-CONFOUNDED = "\u2009†"
-"""Printed after a figure whose texts differ without the model."""
+UNDECIDED = "\u2009†"
+"""Printed after a figure of a run whose verdict is "cannot tell"."""
 
 TITLES: Mapping[str, tuple[str, ColumnKind]] = {
+    VERDICT: ("Verdict on the benchmark", "text"),
     "flagged": ("Share of samples flagged against unseen text", "share"),
     "discoveries": ("Samples that stand out, corrected for testing all of them", "count"),
     "auroc": ("AUROC of members against non-members", "area"),
@@ -34,17 +36,17 @@ class ComparedRun:
         value: the figure, an estimate where it has an interval; None where the run cannot have it.
         chance: the level of chance; None where there is no such level.
         samples: scorable ones.
-        confounded: True where the blind baseline separates what is compared.
+        decision: the verdict of the run, by this score.
     """
 
     run: str
     model: str
     benchmark: str
     score: str
-    value: Estimate | float | None
+    value: Estimate | float | str | None
     chance: float | None
     samples: int
-    confounded: bool
+    decision: Decision
 
 
 def compare(audits: Mapping[str, Audit], figure: str, score: str | None = None) -> tuple[ComparedRun, ...]:
@@ -52,29 +54,29 @@ def compare(audits: Mapping[str, Audit], figure: str, score: str | None = None) 
 
     Args:
         audits: folder of a run → the run.
-        figure: "flagged", "discoveries", "auroc" or "coverage".
+        figure: "verdict", "flagged", "discoveries", "auroc" or "coverage".
         score: by name; None takes the headline score of each run.
 
     Raises:
         DataError: no such figure, or a run without that score.
     """
-    if figure not in FIGURES:
-        raise DataError(f"figure {figure!r}: expected one of {', '.join(FIGURES)}")
+    if figure not in TITLES:
+        raise DataError(f"figure {figure!r}: expected one of {', '.join(TITLES)}")
     runs: dict[str, ComparedRun] = {}
     for run, audit in audits.items():
         name = score or audit.primary
         if name not in audit.values:
             raise DataError(f"{run}: score {name!r} was not run; expected one of {', '.join(audit.values)}")
-        summary = audit.summary(name)
+        summary, decision = audit.summary(name), decision_of(audit, name)
         runs[run] = ComparedRun(
             run=run,
             model=audit.model,
             benchmark=audit.benchmark,
             score=name,
-            value=FIGURES[figure][0](summary),
+            value=_value(summary, figure, decision),
             chance=_chance(summary, figure),
             samples=summary.scored,
-            confounded=confounding_warning(audit) is not None,
+            decision=decision,
         )
     return tuple(runs.values())
 
@@ -114,14 +116,29 @@ def _row_names(runs: Sequence[ComparedRun]) -> dict[str, str]:
     return {run.run: f"{run.model}, {run.run}" if run.model in repeated else run.model for run in runs}
 
 
+def _value(summary: ScoreSummary, figure: str, decision: Decision) -> Estimate | float | str | None:
+    """Return a figure of a run; without a verdict no discoveries are counted."""
+    if figure == VERDICT:
+        return f"{decision.verdict} ({decision.reason})" if decision.reason else str(decision.verdict)
+    if figure == "discoveries" and decision.verdict is Verdict.CANNOT_TELL:
+        return None
+    measured = FIGURES[figure].of(summary)
+    return measured.rate if isinstance(measured, FlagRate) else measured
+
+
 def _cell(run: ComparedRun | None, figure: str) -> Cell:
     if run is None:
         return Missing("there is no such run")
     if run.value is None:
-        return Missing(f"the run has none; {figure} needs {FIGURES[figure][1]}")
-    if run.confounded and figure != "coverage":
-        return cell_text(run.value, TITLES[figure][1]) + CONFOUNDED
+        needs = f"{FIGURES[figure].needs}{' and a verdict' if figure == 'discoveries' else ''}"
+        return Missing(f"the run has none; {figure} needs {needs}")
+    if _is_undecided(run, figure):
+        return cell_text(run.value, TITLES[figure][1]) + UNDECIDED
     return run.value
+
+
+def _is_undecided(run: ComparedRun, figure: str) -> bool:
+    return figure in ("flagged", "auroc") and run.decision.verdict is Verdict.CANNOT_TELL and run.value is not None
 
 
 def _chance(summary: ScoreSummary, figure: str) -> float | None:
@@ -141,8 +158,9 @@ def _caption(runs: Sequence[ComparedRun], figure: str) -> list[str]:
         sentences.append(f"Chance flags {listed(list(dict.fromkeys(map(percent, chances))))}.")
     if chances and figure == "auroc":
         sentences.append("Chance is .5.")
-    if any(run.confounded for run in runs) and figure != "coverage":
-        sentences.append("†: the texts alone separate what is compared, so this says little of training.")
+    reasons = sorted({str(run.decision.reason) for run in runs if _is_undecided(run, figure)})
+    if reasons:
+        sentences.append(f"†: no verdict follows from this figure ({listed(reasons)}).")
     return sentences
 
 

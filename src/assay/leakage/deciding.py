@@ -4,7 +4,7 @@ A result is a verdict only if nothing stands in its way. The obstacles, in the o
 
 1. there is no text that the model has certainly not seen, so nothing to compare with;
 2. the score is not declared to carry a verdict (raw likelihoods measure first how predictable a text is);
-3. there are too few groups, or no value;
+3. there are no values, too few groups, or so many ties that no leak would have been detected;
 4. the texts that are compared may differ for a reason other than training. A blind baseline shows that they are alike,
    or a negative control shows that the score does not react to their difference (equivalence, not a test that fails to
    reject). A control that reacts overrules a baseline that sees no difference.
@@ -12,11 +12,12 @@ A result is a verdict only if nothing stands in its way. The obstacles, in the o
 Without an obstacle the verdict is "contaminated" if the result is significant at `LEVEL`, else "no evidence".
 """
 
+import math
 from collections.abc import Iterable
 from dataclasses import dataclass
 
 from assay.errors import ScoreError
-from assay.evaluation import CHANCE, SEPARATING_AUROC, BlindBaseline
+from assay.evaluation import CHANCE, SEPARATING_AUROC, BlindBaseline, Estimate
 from assay.leakage.results import Audit, Calibration, NegativeControl, ScoreSummary
 from assay.reports import area_with_interval, in_cases, number_of, percent, percent_interval
 from assay.scores import flagged, request
@@ -33,7 +34,7 @@ class Obstacle:
     Attributes:
         reason: by category.
         explanation: one sentence with the figures.
-        is_confound: the texts that are compared may differ; `--allow-confounded` ignores these obstacles alone.
+        is_confound: the result may have another cause than training; `--allow-confounded` ignores these obstacles.
     """
 
     reason: Undecided
@@ -61,14 +62,14 @@ def decision_of(audit: Audit, score: str | None = None, *, allow_confounded: boo
     Args:
         audit: what was measured.
         score: by name; None for the score of the headline.
-        allow_confounded: decide although the texts that are compared may differ.
+        allow_confounded: decide although the result may have another cause than training.
     """
     summary = audit.summary(score or audit.primary)
     obstacles = [o for o in obstacles_to(audit, summary) if not (allow_confounded and o.is_confound)]
-    if summary.ranking is not None:
-        area = summary.ranking.auroc
+    area = separation_of(summary)
+    if area is not None:
         finding = (
-            f"By {summary.score}, members of {audit.benchmark} rank above non-members with AUROC "
+            f"By {summary.score}, seen samples of {audit.benchmark} rank above samples never seen with AUROC "
             f"{area_with_interval(area)}, where chance is .5."
         )
         return decide(finding, obstacles, significant=area.low > CHANCE)
@@ -77,6 +78,13 @@ def decision_of(audit: Audit, score: str | None = None, *, allow_confounded: boo
     return decide(
         finding_of(audit, summary.calibration), obstacles, significant=summary.calibration.flagged.p_value <= LEVEL
     )
+
+
+def separation_of(summary: ScoreSummary) -> Estimate | None:
+    """Return how well a score separates seen from never-seen samples, of the largest dose where labels are missing."""
+    if summary.ranking is not None:
+        return summary.ranking.auroc
+    return max(summary.doses, key=lambda point: point.dose).auroc if summary.doses else None
 
 
 def finding_of(audit: Audit, calibration: Calibration) -> str:
@@ -94,13 +102,14 @@ def obstacles_to(audit: Audit, summary: ScoreSummary) -> list[Obstacle]:
     unscored = _without_values(audit, summary)
     if unscored is not None:
         return [unscored]
-    calibration = summary.calibration
-    if summary.ranking is not None:
-        obstacles = [_few_groups(summary.ranking.auroc.reason), comparability(audit.blind, audit.blind_compares)]
+    calibration, separation = summary.calibration, separation_of(summary)
+    if separation is not None:
+        obstacles = [_few_groups(separation.reason), comparability(audit.blind, audit.blind_compares)]
     elif calibration is not None:
         obstacles = [
             unfit_score(summary.score),
             _few_groups(calibration.flagged.rate.reason),
+            _without_power(calibration),
             comparability(audit.blind, audit.blind_compares, calibration.control),
         ]
     else:
@@ -121,6 +130,7 @@ def unfit_score(score: str) -> Obstacle | None:
         Undecided.UNFIT_SCORE,
         f"{score} is not declared to carry a verdict: it measures first of all how predictable a text is, so a "
         "benchmark that is easier than the unseen text would look seen.",
+        is_confound=True,
     )
 
 
@@ -157,7 +167,7 @@ def _not_flat(control: NegativeControl) -> Obstacle:
 def _blind_obstacle(blind: BlindBaseline | None, compares: str) -> Obstacle | None:
     """Return why a blind baseline does not show that texts are alike; None if it does."""
     if blind is None or blind.ranking is None:
-        reason = blind.reason if blind is not None and blind.reason else "there is no blind baseline"
+        reason = blind.reason if blind is not None and blind.reason else "there is no blind baseline of them"
         return Obstacle(
             Undecided.NOT_MEASURED,
             f"Whether {compares} differ in their very text was not measured: {reason}.",
@@ -189,6 +199,19 @@ def _without_values(audit: Audit, summary: ScoreSummary) -> Obstacle | None:
     return Obstacle(
         Undecided.NOT_MEASURED, f"None of {samples} of {audit.benchmark} could be scored by {summary.score}."
     )
+
+
+def _without_power(calibration: Calibration) -> Obstacle | None:
+    """Return an obstacle if nothing stands out and no leak, however large, would have."""
+    detectable = calibration.detectable
+    if detectable is None or not math.isnan(detectable.share) or calibration.flagged.p_value <= LEVEL:
+        return None
+    ties = (
+        f"{number_of(detectable.tied, 'sample')} of {detectable.samples:,} share one value"
+        if detectable.tied
+        else f"{number_of(detectable.samples, 'sample')} and {number_of(calibration.unseen, 'unseen text')} are too few"
+    )
+    return Obstacle(Undecided.TOO_FEW, f"This audit could have detected nothing: {ties}.")
 
 
 def _few_groups(reason: str | None) -> Obstacle | None:

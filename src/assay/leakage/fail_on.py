@@ -1,8 +1,8 @@
-"""Rules for use in CI: `flagged.low>0.05`, `SCORE.discoveries>0`, `coverage<0.9`.
+"""Rules for use in CI: `flagged.p<0.05`, `verdict`, `SCORE.discoveries>0`, `coverage<0.9`.
 
-A rule is [SCORE.]FIGURE[.low|.high] then > or < and a number. Without a score it is about that of the headline.
-`low` and `high` are the ends of the figure's interval: `flagged.low>0.05` holds only where the whole interval is above
-.05. Where the data give no interval, such a rule is an error and never passes.
+A rule is [SCORE.]FIGURE[.low|.high|.p] then > or < and a number. Without a score it is about that of the headline.
+`low` and `high` are the ends of the figure's interval, `p` is the p-value of the flagged share. `verdict` alone holds
+where the verdict is "contaminated". A rule that the data cannot decide has an obstacle, and never passes.
 """
 
 import math
@@ -13,14 +13,17 @@ from dataclasses import dataclass
 from types import MappingProxyType
 
 from assay.errors import DataError
-from assay.evaluation import Estimate
+from assay.evaluation import Estimate, FlagRate
+from assay.leakage.deciding import Obstacle, decision_of, obstacles_to
 from assay.leakage.results import Audit, ScoreSummary
+from assay.types import Undecided, Verdict
 
 SIGNS: Mapping[str, Callable[[float, float], bool]] = MappingProxyType({"<": operator.lt, ">": operator.gt})
+VERDICT = "verdict"
 
 
-def _flagged(summary: ScoreSummary) -> Estimate | None:
-    return summary.calibration.flagged.rate if summary.calibration else None
+def _flagged(summary: ScoreSummary) -> FlagRate | None:
+    return summary.calibration.flagged if summary.calibration else None
 
 
 def _discoveries(summary: ScoreSummary) -> float | None:
@@ -35,57 +38,112 @@ def _coverage(summary: ScoreSummary) -> float:
     return summary.scored / summary.total
 
 
-FIGURES: Mapping[str, tuple[Callable[[ScoreSummary], Estimate | float | None], str]] = MappingProxyType(
+@dataclass(frozen=True, slots=True)
+class AuditFigure:
+    """A figure of an audit that rules and comparisons use.
+
+    Attributes:
+        of: returns it; None where the run cannot have it.
+        needs: input that it takes; "" for none.
+        ends: parts of it that a rule may name.
+        lacking: category of the obstacle where it is missing; None for a figure that describes and accuses nobody.
+    """
+
+    of: Callable[[ScoreSummary], FlagRate | Estimate | float | None]
+    needs: str
+    ends: tuple[str, ...]
+    lacking: Undecided | None
+
+
+UNSEEN = "known-unseen text (--unseen)"
+FIGURES: Mapping[str, AuditFigure] = MappingProxyType(
     {
-        "flagged": (_flagged, "known-unseen text (--unseen)"),
-        "discoveries": (_discoveries, "known-unseen text (--unseen)"),
-        "auroc": (_auroc, "labels of both classes"),
-        "coverage": (_coverage, ""),
+        "flagged": AuditFigure(_flagged, UNSEEN, ("low", "high", "p"), Undecided.NO_UNSEEN_TEXT),
+        "discoveries": AuditFigure(_discoveries, UNSEEN, (), Undecided.NO_UNSEEN_TEXT),
+        "auroc": AuditFigure(_auroc, "labels of both classes", ("low", "high"), Undecided.NOT_MEASURED),
+        "coverage": AuditFigure(_coverage, "", (), None),
     }
 )
 PATTERN = re.compile(
-    rf"\s*(?:(?P<score>\S+)\.)?(?P<figure>{'|'.join(FIGURES)})(?:\.(?P<end>low|high))?"
+    rf"\s*(?:(?P<score>\S+)\.)?(?P<figure>{'|'.join(FIGURES)})(?:\.(?P<end>low|high|p))?"
     r"\s*(?P<sign>[<>])\s*(?P<limit>\S+)\s*"
 )
+VERDICT_PATTERN = re.compile(rf"\s*(?:(?P<score>\S+)\.)?{VERDICT}\s*")
 
 
 @dataclass(frozen=True, slots=True)
 class Rule:
-    """One condition under which a run counts as a finding."""
+    """A condition under which a run counts as a finding.
+
+    Attributes:
+        text: as the user wrote it.
+        score: by name; None for that of the headline.
+        figure: a name of `FIGURES`, or "verdict".
+        end: part of the figure: "low", "high" or "p"; None for its value.
+        sign: "<" or ">"; "" for a verdict.
+        limit: the number; NaN for a verdict.
+    """
 
     text: str
     score: str | None
     figure: str
-    end: str | None
-    sign: str
-    limit: float
+    end: str | None = None
+    sign: str = ""
+    limit: float = math.nan
 
-    def fires(self, audit: Audit) -> bool:
-        """Return True if the condition holds.
+    def obstacle(self, audit: Audit, *, allow_confounded: bool = False) -> Obstacle | None:
+        """Return why the audit cannot decide this rule; None where it can.
+
+        Args:
+            audit: what was measured.
+            allow_confounded: decide although the result may have another cause than training.
 
         Raises:
-            DataError: the audit lacks what the figure is made of.
+            DataError: the rule names a score that was not run.
         """
+        summary = self._summary(audit)
+        if self.figure != VERDICT:
+            figure = FIGURES[self.figure]
+            if figure.lacking is None:
+                return None
+            if figure.of(summary) is None:
+                return Obstacle(figure.lacking, f"{self.figure} needs {figure.needs}; this run has none.")
+            if math.isnan(self.value(audit)):
+                return Obstacle(Undecided.TOO_FEW, f"{self.figure} cannot be judged: {self._reason(summary)}.")
+        obstacles = (o for o in obstacles_to(audit, summary) if not (allow_confounded and o.is_confound))
+        return next(obstacles, None)
+
+    def fires(self, audit: Audit) -> bool:
+        """Return True if the condition holds, by the numbers alone.
+
+        Raises:
+            DataError: the audit lacks what the figure is made of; `obstacle` says so beforehand.
+        """
+        if self.figure == VERDICT:
+            self._summary(audit)
+            return decision_of(audit, self.score, allow_confounded=True).verdict is Verdict.CONTAMINATED
         return SIGNS[self.sign](self.value(audit), self.limit)
 
     def value(self, audit: Audit) -> float:
-        """Return the figure of the rule; raises as `fires`."""
+        """Return the figure of the rule; NaN where it has no value. Raises as `fires`."""
+        figure = FIGURES[self.figure]
+        measured = figure.of(self._summary(audit))
+        if measured is None:
+            raise DataError(f"--fail-on {self.text!r}: {self.figure} needs {figure.needs}; this run has none")
+        if isinstance(measured, FlagRate):
+            return measured.p_value if self.end == "p" else float(getattr(measured.rate, self.end or "value"))
+        return float(getattr(measured, self.end or "value")) if isinstance(measured, Estimate) else float(measured)
+
+    def _summary(self, audit: Audit) -> ScoreSummary:
         score = self.score or audit.primary
         if score not in audit.values:
             raise DataError(f"--fail-on {self.text!r}: score {score!r} was not run; expected {', '.join(audit.values)}")
-        figure, needs = FIGURES[self.figure]
-        measured = figure(audit.summary(score))
-        if measured is None:
-            raise DataError(f"--fail-on {self.text!r}: {self.figure} needs {needs}; this run has none")
-        if not isinstance(measured, Estimate):
-            if self.end:
-                raise DataError(f"--fail-on {self.text!r}: {self.figure} has no interval, so no .{self.end}")
-            return float(measured)
-        value = float(getattr(measured, self.end or "value"))
-        if math.isnan(value):
-            reason = measured.reason or "not measured on this data"
-            raise DataError(f"--fail-on {self.text!r}: {self.figure} cannot be judged: {reason}")
-        return value
+        return audit.summary(score)
+
+    def _reason(self, summary: ScoreSummary) -> str:
+        measured = FIGURES[self.figure].of(summary)
+        estimate = measured.rate if isinstance(measured, FlagRate) else measured
+        return (estimate.reason if isinstance(estimate, Estimate) else None) or "not measured on this data"
 
 
 def rule(text: str) -> Rule:
@@ -94,11 +152,20 @@ def rule(text: str) -> Rule:
     Raises:
         DataError: it is not a rule.
     """
+    verdict = VERDICT_PATTERN.fullmatch(text)
+    if verdict is not None:
+        return Rule(text.strip(), verdict["score"], VERDICT)
     match = PATTERN.fullmatch(text)
     if match is None:
-        raise DataError(f"--fail-on {text!r}: expected [SCORE.]FIGURE>NUMBER with FIGURE one of {', '.join(FIGURES)}")
+        raise DataError(
+            f"--fail-on {text!r}: expected {VERDICT}, or [SCORE.]FIGURE>NUMBER with FIGURE one of {', '.join(FIGURES)}"
+        )
+    figure, end = match["figure"], match["end"]
+    if end and end not in FIGURES[figure].ends:
+        ends = ", ".join(f"{figure}.{name}" for name in FIGURES[figure].ends) or f"{figure} alone"
+        raise DataError(f"--fail-on {text!r}: {figure} has no .{end}; expected {ends}")
     try:
         limit = float(match["limit"])
     except ValueError:
         raise DataError(f"--fail-on {text!r}: {match['limit']!r} is not a number") from None
-    return Rule(text.strip(), match["score"], match["figure"], match["end"], match["sign"], limit)
+    return Rule(text.strip(), match["score"], figure, end, match["sign"], limit)

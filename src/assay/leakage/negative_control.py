@@ -18,6 +18,7 @@ from assay.evaluation import (
     density_ratio,
     flag_rate,
     weighted_p_values,
+    weighted_tail,
 )
 from assay.leakage.results import NegativeControl
 from assay.scoring import Plan, Progress, score_samples
@@ -77,14 +78,18 @@ class ControlScores:
         return density_ratio(features, unseen, groups, seed=seed)
 
     def flags(
-        self, score: str, alpha: float, groups: Sequence[Hashable], ratio: DensityRatio | None = None
+        self,
+        score: str,
+        alpha: float,
+        groups: tuple[Sequence[Hashable], Sequence[Hashable]],
+        ratio: DensityRatio | None = None,
     ) -> NegativeControl | None:
         """Return what the control flags by a score; None where it has no value for too many texts.
 
         Args:
             score: its name.
             alpha: nominal false-positive rate.
-            groups: of the samples.
+            groups: of the samples and of the unseen texts.
             ratio: weights of the texts; None for equal ones.
         """
         if score not in self.samples:
@@ -93,11 +98,9 @@ class ControlScores:
         scored = ~np.isnan(unseen) if ratio is None else ~np.isnan(unseen) & ~np.isnan(ratio.unseen)
         if scored.sum() < MINIMUM_UNSEEN or np.isnan(values).all():
             return None
-        if ratio is None:
-            p_values, size = conformal_p_values(values, unseen), int(scored.sum())
-        else:
-            p_values, size = weighted_p_values(values, unseen, ratio), int(ratio.effective_unseen)
-        return NegativeControl(self.model, flag_rate(p_values, alpha, groups=groups, unseen=size))
+        p_values = conformal_p_values(values, unseen) if ratio is None else weighted_p_values(values, unseen, ratio)
+        tail = weighted_tail(unseen, groups[1], alpha, ratio)
+        return NegativeControl(self.model, flag_rate(p_values, alpha, groups=groups[0], unseen=tail))
 
 
 def control_scores(

@@ -1,5 +1,6 @@
 """Results of an audit: plain values, no behaviour. The report draws them, the run folder stores them."""
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Literal
@@ -8,7 +9,17 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from assay.evaluation import BlindBaseline, DosePoint, Estimate, FlagRate, Ranking, SetTest
+from assay.evaluation import (
+    BlindBaseline,
+    DetectableLeak,
+    DosePoint,
+    Estimate,
+    FlagRate,
+    Ranking,
+    SetTest,
+    benjamini_hochberg,
+    seen_share_bound,
+)
 from assay.reports import Report, TabularResult
 from assay.types import Decision, Float32Array, Int32Array, Sample
 
@@ -63,14 +74,14 @@ class Calibration:
         p_values: float64 [samples], (1 + number of unseen scores ≥ s) / (m + 1), or weighted; NaN where unscorable.
         q_values: float64 [samples], Benjamini-Hochberg over the benchmark; NaN where unscorable.
         flagged: samples with p ≤ alpha, with interval, chance level and the p-value of so many.
-        discoveries: number of samples with q ≤ alpha.
         threshold: the least value that is flagged at alpha; NaN where m is too small to flag anything, and where
             p-values are weighted, so that there is none for all samples.
         false_positives: the same rate over samples labelled nonmember; None without labels.
         true_positives: the same rate over samples labelled member; None without labels.
         by_dose: dose → the same rate over samples of that dose; empty where doses are unknown.
-        member_share: 1 - Storey's estimate of the share of unseen samples; None in runs of before it was kept.
-        adaptive_discoveries: number of samples with adaptive q ≤ alpha, which takes that share into account.
+        flagged_at_half: samples with p ≤ .5, likewise; None in runs of before it was kept.
+        unseen_groups: number of groups of the unseen texts; as many as texts where the groups are not known.
+        detectable: the smallest leak that this audit would have detected; None in runs of before it was kept.
         whole: the benchmark as a whole, for the primary score alone; None where the groups of the unseen text are not
             known, or where labels say that only a part of the benchmark is in question.
         control: the same for a model that never saw the benchmark; None where no such model was run.
@@ -82,15 +93,45 @@ class Calibration:
     p_values: NDArray[np.float64]
     q_values: NDArray[np.float64]
     flagged: FlagRate
-    discoveries: int
     threshold: float
     false_positives: FlagRate | None = None
     true_positives: FlagRate | None = None
     by_dose: Mapping[int, FlagRate] = field(default_factory=dict)
-    member_share: float | None = None
-    adaptive_discoveries: int | None = None
+    flagged_at_half: FlagRate | None = None
+    unseen_groups: int = 0
+    detectable: DetectableLeak | None = None
     whole: SetTest | None = None
     control: NegativeControl | None = None
+
+    @property
+    def seen_at_least(self) -> float:
+        """Lower confidence bound (95 %) of the share of samples that are not like unseen text; NaN if there is none."""
+        return math.nan if self.flagged_at_half is None else seen_share_bound([self.flagged, self.flagged_at_half])
+
+    @property
+    def discoveries(self) -> int:
+        """Number of samples with q ≤ alpha."""
+        return int(np.sum(self.q_values <= self.alpha))
+
+    @property
+    def adaptive_discoveries(self) -> int:
+        """The same with q-values that take Storey's estimate of the share of unseen samples into account."""
+        return int(np.sum(benjamini_hochberg(self.p_values, adaptive=True) <= self.alpha))
+
+
+@dataclass(frozen=True, slots=True)
+class PartResult:
+    """One part of the tasks of a benchmark, compared with the same part of the unseen texts.
+
+    Attributes:
+        part: "prompt", "solution" or "tests".
+        flagged: tasks whose part has p ≤ alpha by the score of the headline.
+        unseen: number of unseen texts whose part has a value.
+    """
+
+    part: str
+    flagged: FlagRate
+    unseen: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -145,6 +186,7 @@ class Audit(TabularResult):
         blind_compares: "members and non-members" or "this benchmark and the unseen text"; "" without a baseline.
         tokens: the samples that the heat map can show.
         notes: coverage, encodings, matched digests … one sentence each.
+        parts: results by part of a task; empty where benchmark or unseen texts have no parts.
     """
 
     kind: Literal["audit", "demo"]
@@ -159,6 +201,7 @@ class Audit(TabularResult):
     blind_compares: str = ""
     tokens: tuple[SampleTokens, ...] = ()
     notes: tuple[str, ...] = ()
+    parts: tuple[PartResult, ...] = ()
 
     def to_arrow(self) -> pa.Table:
         """Return one row per sample: `id`, `label`, `group`, each score, and `NAME_p`, `NAME_q` of calibrated scores.

@@ -5,7 +5,8 @@
     scores.parquet      one row per sample and score: sample_id, score, value (null where unscorable), reason
     decisions.parquet   one row per sample and calibrated score: positive (p ≤ alpha), value, threshold, p and q
     tokens.parquet      one row per sample of the heat map, with a list per statistic
-    summary.json        all summaries: rankings with curves, dose points, calibration, blind baseline (schema 1)
+    summary.json        all summaries: rankings with curves, dose points, calibration, blind baseline (schema 1), and
+                        the verdict that follows from them
 
 Reading gives back exactly the values that were written.
 """
@@ -23,9 +24,10 @@ from numpy.typing import NDArray
 
 from assay.errors import DataError
 from assay.files import atomic_path, write_json
+from assay.leakage.deciding import decision_of
 from assay.leakage.results import Audit, SampleTokens, ScoreSummary
 from assay.reports import decode, encode
-from assay.types import Sample, SampleDecision
+from assay.types import Sample, SampleDecision, Verdict
 
 SCHEMA = 1
 MANIFEST = "manifest.json"
@@ -73,6 +75,8 @@ _TOKENS = pa.schema(
 )
 _IN_TABLES = ("samples", "values", "reasons", "tokens")
 _CALIBRATED = ("p_values", "q_values")
+_DECIDED = ("discoveries", "adaptive_discoveries", "seen_at_least")
+"""Figures of a calibration that accuse: they follow from the others, and are given only where there is a verdict."""
 
 
 def write_run(folder: str | Path, audit: Audit, manifest: Mapping[str, object]) -> Path:
@@ -108,7 +112,12 @@ def summary_of(audit: Audit) -> dict[str, Any]:
     for entry in summary["summaries"]:
         for name in _CALIBRATED if entry["calibration"] else ():
             del entry["calibration"][name]
-    return summary
+        decision = decision_of(audit, entry["score"])
+        entry["decision"] = encode(decision)
+        calibration = audit.summary(entry["score"]).calibration
+        if calibration is not None and decision.verdict is not Verdict.CANNOT_TELL:
+            entry["calibration"] |= {name: encode(getattr(calibration, name)) for name in _DECIDED}
+    return summary | {"decision": encode(decision_of(audit))}
 
 
 def read_run(folder: str | Path) -> tuple[Audit, dict[str, Any]]:

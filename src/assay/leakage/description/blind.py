@@ -1,6 +1,6 @@
 """The blind baseline in words: how well the texts separate without the model, beside every membership result."""
 
-from assay.evaluation import CHANCE, SEPARATING_AUROC, Ranking
+from assay.evaluation import CHANCE, SEPARATING_AUROC, Estimate, Ranking
 from assay.leakage.results import Audit
 from assay.reports import area_with_interval, decimal
 
@@ -17,10 +17,16 @@ def baseline_separates_labels(audit: Audit) -> bool:
     return "non-members" in audit.blind_compares
 
 
+def has_flat_control(audit: Audit) -> bool:
+    """Return True if the headline score does not react to a difference of the texts: a negative control shows it."""
+    calibration = audit.summary(audit.primary).calibration
+    return calibration is not None and calibration.control is not None and calibration.control.is_flat
+
+
 def confounding_warning(audit: Audit) -> str | None:
     """Return why the numbers may not be about the model; None where nothing points to that."""
     measured = measured_baseline(audit)
-    if measured is None or audit.blind is None or not audit.blind.separates:
+    if measured is None or audit.blind is None or not audit.blind.separates or has_flat_control(audit):
         return None
     kind, baseline = measured
     ranking = audit.summary(audit.primary).ranking
@@ -43,9 +49,16 @@ def baseline_note(audit: Audit) -> str | None:
         reason = audit.blind.reason if audit.blind else None
         return f"No blind baseline: {reason}." if reason else None
     kind, baseline = measured
-    subject = f"A baseline that never sees the model ({kind})"
-    area = baseline.auroc
+    return _without_warning(audit, f"A baseline that never sees the model ({kind})", baseline.auroc)
+
+
+def _without_warning(audit: Audit, subject: str, area: Estimate) -> str:
     reached = f"AUROC {area_with_interval(area)}, where chance is .5."
+    if audit.blind is not None and audit.blind.separates:
+        return (
+            f"{subject} separates {audit.blind_compares}: {reached} The negative control shows that the score does not "
+            "react to that difference."
+        )
     if area.value >= SEPARATING_AUROC:
         return (
             f"{subject} may separate {audit.blind_compares}: {reached} The data are too few to be sure, so a "

@@ -5,6 +5,7 @@ from dataclasses import replace
 from types import MappingProxyType
 
 from assay.evaluation import Estimate
+from assay.leakage.deciding import LEVEL, decision_of
 from assay.leakage.description.blind import baseline_note, confounding_warning
 from assay.leakage.description.figures import figures
 from assay.leakage.description.methods import NOTATION, evaluation_methods, score_methods, titled
@@ -21,10 +22,11 @@ from assay.reports import (
     percent,
     percent_interval,
 )
-from assay.types import NONMEMBER
+from assay.types import NONMEMBER, Decision, Verdict
 
 DOSE = "dose"
-P_AND_Q = "p: how often unseen text scores as high; q: the same, corrected for looking at all samples."
+P = "p: how often unseen text scores as high"
+Q = "q: the same, corrected for looking at all samples"
 
 
 def describe(audit: Audit, manifest: Mapping[str, object] = MappingProxyType({})) -> Report:
@@ -59,11 +61,12 @@ def describe(audit: Audit, manifest: Mapping[str, object] = MappingProxyType({})
 
 def facts(audit: Audit) -> tuple[Fact, ...]:
     """Return the main figures of the primary score and its coverage, each with its interval or its chance level."""
-    summary = audit.summary(audit.primary)
+    summary, decision = audit.summary(audit.primary), decision_of(audit)
     missing = summary.total - summary.scored
     return (
+        _verdict_fact(decision),
         *_ranking_facts(audit, summary),
-        *_calibration_facts(summary),
+        *_calibration_facts(summary, decision),
         Fact("Samples scored", f"{summary.scored:,}", f"{missing:,} could not be" if missing else "all of them"),
     )
 
@@ -89,7 +92,11 @@ def _ranking_facts(audit: Audit, summary: ScoreSummary) -> list[Fact]:
     ]
 
 
-def _calibration_facts(summary: ScoreSummary) -> list[Fact]:
+def _verdict_fact(decision: Decision) -> Fact:
+    return Fact("Verdict", decision.verdict, decision.reason or f"p-value up to {LEVEL:g} counts as evidence")
+
+
+def _calibration_facts(summary: ScoreSummary, decision: Decision) -> list[Fact]:
     calibration = summary.calibration
     if calibration is None:
         return []
@@ -98,6 +105,7 @@ def _calibration_facts(summary: ScoreSummary) -> list[Fact]:
         name = "Never-seen samples flagged" if summary.doses else "Non-members flagged"
         return [Fact(name, percent(rate.value), f"{_interval(rate, percent_interval(rate))}; chance {percent(chance)}")]
     flagged = calibration.flagged
+    stand_out = Fact("Stand out one by one", f"{calibration.discoveries:,}", f"q ≤ {calibration.alpha:g}")
     return [
         Fact(
             "Samples flagged",
@@ -105,7 +113,7 @@ def _calibration_facts(summary: ScoreSummary) -> list[Fact]:
             f"{_interval(flagged.rate, percent_interval(flagged.rate))}; chance {percent(flagged.chance)}",
         ),
         *_control_facts(calibration),
-        Fact("Stand out one by one", f"{calibration.discoveries:,}", f"q ≤ {calibration.alpha:g}"),
+        *([] if decision.verdict is Verdict.CANNOT_TELL else [stand_out]),
         Fact("Unseen texts", f"{calibration.unseen:,}", calibration.source),
     ]
 
@@ -138,9 +146,11 @@ def sample_list(audit: Audit) -> SampleList:
     first, *others = [_score_column(audit, name) for name in sorted(audit.values, key=lambda n: n != audit.primary)]
     calibration = audit.summary(audit.primary).calibration
     columns = [first]
+    decided = decision_of(audit).verdict is not Verdict.CANNOT_TELL
     if calibration is not None:
         columns.append(SampleColumn("p-value", calibration.p_values, "p_value"))
-        columns.append(SampleColumn("q-value", calibration.q_values, "p_value"))
+        if decided:
+            columns.append(SampleColumn("q-value", calibration.q_values, "p_value"))
     samples = audit.samples
     properties = [
         SampleColumn("Label", [sample.label for sample in samples], "text"),
@@ -154,7 +164,7 @@ def sample_list(audit: Audit) -> SampleList:
         columns=(*columns, *others),
         tokens={rows[tokens.sample_id]: tokens for tokens in audit.tokens if tokens.sample_id in rows},
         compared_with=NONMEMBER if any(sample.label == NONMEMBER for sample in samples) else None,
-        summary=P_AND_Q if calibration is not None else "",
+        summary="" if calibration is None else f"{P}; {Q}." if decided else f"{P}.",
     )
 
 

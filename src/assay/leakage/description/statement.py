@@ -1,19 +1,21 @@
 """The statement of an audit in plain words, with its uncertainty.
 
-The words never go further than the numbers: a score without labels or calibration gives no verdict, whatever its
-value, and where a baseline that never sees the model does as well, that is said first.
+The headline is the verdict of `assay.leakage.deciding`, with its figures. The words never go further than the numbers:
+where the verdict is "cannot tell", no sample is counted as seen.
 """
 
 import math
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from assay.evaluation import CHANCE, MINIMUM_GROUPS, DosePoint, Estimate, Ranking, SetTest
+from assay.leakage.deciding import decision_of
 from assay.leakage.description.blind import confounding_warning
 from assay.leakage.description.methods import titled
 from assay.leakage.results import Audit, Calibration, ScoreSummary
-from assay.reports import in_cases, listed, number_of, percent, percent_interval
+from assay.reports import four_digits, in_cases, listed, number_of, percent, percent_interval
+from assay.types import Decision, Undecided, Verdict
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,17 +33,17 @@ class Statement:
 
 def statement_of(audit: Audit) -> Statement:
     """Return the statement that the primary score supports, and no more."""
-    summary = audit.summary(audit.primary)
+    summary, decision = audit.summary(audit.primary), decision_of(audit)
     if not summary.scored:
         return _nothing_scored(audit, summary)
     if summary.doses:
-        statement = _by_dose(audit, summary)
+        statement = _by_dose(audit, summary, decision)
     elif summary.ranking is not None:
-        statement = _labelled(audit, summary.ranking)
+        statement = _labelled(audit, summary.ranking, decision)
     elif summary.calibration is not None:
-        statement = _calibrated(audit, summary.calibration)
+        statement = _calibrated(audit, summary.calibration, decision)
     else:
-        statement = _uncalibrated(audit)
+        statement = _uncalibrated(audit, decision)
     details = list(statement.details)
     at_threshold = _at_threshold(summary.calibration) if summary.calibration else None
     if at_threshold:
@@ -54,6 +56,11 @@ def statement_of(audit: Audit) -> Statement:
             f"{titled(audit.primary)} and count in no figure; the table lists each with its reason."
         )
     return Statement(statement.text, tuple(details))
+
+
+def undecided(decision: Decision) -> str:
+    """Return the headline of a verdict that cannot be given."""
+    return f"Cannot tell ({decision.reason}): {decision.explanation}"
 
 
 def sufficient_dose(points: Sequence[DosePoint]) -> float | None:
@@ -83,24 +90,25 @@ def in_pairs(estimate: Estimate) -> str:
 def _nothing_scored(audit: Audit, summary: ScoreSummary) -> Statement:
     reason, _ = Counter(summary.unscorable).most_common(1)[0] if summary.unscorable else ("no samples", 0)
     return Statement(
-        f"No verdict: none of {number_of(summary.total, 'sample')} of {audit.benchmark} could be scored by "
-        f"{titled(audit.primary)}.",
+        f"Cannot tell ({Undecided.NOT_MEASURED}): none of {number_of(summary.total, 'sample')} of {audit.benchmark} "
+        f"could be scored by {titled(audit.primary)}.",
         (f"Most common reason: {reason}.",),
     )
 
 
-def _by_dose(audit: Audit, summary: ScoreSummary) -> Statement:
+def _by_dose(audit: Audit, summary: ScoreSummary, decision: Decision) -> Statement:
     points = sorted(summary.doses, key=lambda p: p.dose)
     first, last = sufficient_dose(points), points[-1]
     never = "distinguished from texts that it never saw"
-    if not last.auroc.has_interval:
-        statement = f"No verdict: too few groups of samples to bound what {titled(audit.primary)} achieves."
+    if decision.verdict is Verdict.CANNOT_TELL or not last.auroc.has_interval:
+        statement = undecided(decision) if decision.reason else _without_bounds(audit)
     elif first is None:
         statement = f"Not even texts that {audit.model} saw {_times(last.dose)} can be {never} better than by chance."
     elif first == points[0].dose:
         statement = f"Texts that {audit.model} saw even {_times(first)} can be {never}, better than by chance."
     else:
         statement = f"Texts that {audit.model} saw {_times(first)} or more can be {never}, better than by chance."
+    statement += _flagged_at_least_dose(summary.calibration)
     before = [p for p in points if first is None or p.dose < first]
     named = [p for p in points if p.dose == first] + ([last] if last.dose != first else [])
     details = [
@@ -125,6 +133,21 @@ def _by_dose(audit: Audit, summary: ScoreSummary) -> Statement:
     return Statement(statement, tuple(details))
 
 
+def _flagged_at_least_dose(calibration: Calibration | None) -> str:
+    """Return the flagged share at the smallest dose beside chance: how little of a small leak a threshold shows."""
+    doses = [dose for dose in calibration.by_dose if dose] if calibration else []
+    if calibration is None or not doses:
+        return ""
+    rate = calibration.by_dose[min(doses)]
+    return f" Seen {_times(min(doses))}: {percent(rate.rate.value)} flagged where {percent(rate.chance)} is chance."
+
+
+def _without_bounds(audit: Audit) -> str:
+    return (
+        f"Cannot tell ({Undecided.TOO_FEW}): too few groups of samples to bound what {titled(audit.primary)} achieves."
+    )
+
+
 def _times(dose: float) -> str:
     names = {1.0: "once", 2.0: "twice"}
     return names.get(dose, f"{dose:g} times")
@@ -134,12 +157,13 @@ def _pairs_again(estimate: Estimate) -> str:
     return f"in {percent(estimate.value)} ({percent_interval(estimate)})"
 
 
-def _labelled(audit: Audit, ranking: Ranking) -> Statement:
+def _labelled(audit: Audit, ranking: Ranking, decision: Decision) -> Statement:
     area = ranking.auroc
     if math.isnan(area.value):
         return Statement(
-            f"No verdict: {titled(audit.primary)} gave values for {number_of(ranking.positives, 'member')} and "
-            f"{number_of(ranking.negatives, 'non-member')}, and both are needed.",
+            f"Cannot tell ({Undecided.NOT_MEASURED}): {titled(audit.primary)} gave values for "
+            f"{number_of(ranking.positives, 'member')} and {number_of(ranking.negatives, 'non-member')}, and both are "
+            "needed.",
         )
     details = [
         f"By {titled(audit.primary)}, a random member scores higher than a random non-member {in_pairs(area)}.",
@@ -148,7 +172,9 @@ def _labelled(audit: Audit, ranking: Ranking) -> Statement:
         details.append(area.warning)
     members = f"members of {audit.benchmark}"
     if not area.has_interval:
-        statement = f"No verdict: too few groups of samples to bound what {titled(audit.primary)} achieves."
+        statement = _without_bounds(audit)
+    elif decision.verdict is Verdict.CANNOT_TELL:
+        statement = undecided(decision)
     elif area.low > CHANCE:
         statement = f"The {members} can be distinguished from non-members, better than by chance."
     elif area.high < CHANCE:
@@ -160,36 +186,81 @@ def _labelled(audit: Audit, ranking: Ranking) -> Statement:
     return Statement(statement, tuple(details))
 
 
-def _calibrated(audit: Audit, calibration: Calibration) -> Statement:
+def _calibrated(audit: Audit, calibration: Calibration, decision: Decision) -> Statement:
     flags = calibration.flagged
     rate = flags.rate
     share = f"{percent(rate.value)} of {audit.benchmark} is flagged as familiar to {audit.model}"
-    surprising = flags.p_value <= 1 - rate.level
-    if confounding_warning(audit):
-        statement = (
-            f"No verdict: {audit.benchmark} and the unseen text that should calibrate it are of different kinds."
-        )
-        difference = (
-            f"By the numbers alone, {share}, where chance flags {percent(flags.chance)}; but unseen text of another "
-            "kind cannot calibrate a score. `assay unseen build REPOSITORY… --like BENCHMARK` makes text of the "
-            "benchmark's own form; --variants 10 and --reference BASE compare within the benchmark."
-        )
-        return Statement(statement, (difference, *_calibration_details(calibration)))
-    if not rate.has_interval:
-        statement = f"No verdict: {share}, and there are {rate.reason} of that share."
-    elif surprising and rate.low > flags.chance:
-        statement = f"{share}, where chance flags {percent(flags.chance)}."
-    elif rate.high < flags.chance:
-        statement = f"Only {share}, where chance flags {percent(flags.chance)}."
-    else:
-        statement = f"{share}, no more than chance explains ({percent(flags.chance)})."
+    chance = f"where {percent(flags.chance)} is chance"
+    source = (
+        f"Calibrated on {number_of(calibration.unseen, 'unseen text')} from {calibration.source}. This holds as far as "
+        "benchmark and unseen text are alike in everything but exposure: same language, same kind, same period."
+    )
+    if decision.verdict is Verdict.CANNOT_TELL:
+        numbers = f"By the numbers alone, {share}, {chance}; no verdict follows from that{_remedy(decision)}"
+        return Statement(undecided(decision), (*_ties(audit, calibration), numbers, *_control(calibration), source))
     bounds = f"a {percent(rate.level)} interval of {percent_interval(rate)}" if rate.has_interval else "no interval"
     flagged = (
         f"Flagged: {titled(audit.primary)} as high as in the top {percent(flags.chance)} of unseen text. The share "
         f"has {bounds}; had nothing leaked, a share this high would come up {in_cases(flags.p_value)}."
     )
     whole = () if calibration.whole is None else (_as_a_whole(calibration.whole),)
-    return Statement(statement, (flagged, *whole, *_calibration_details(calibration)))
+    details = (*_ties(audit, calibration), flagged, *_power(calibration), *_control(calibration), *whole)
+    headline = f"{decision.verdict.capitalize()}: {share}, {chance}."
+    return Statement(headline, (*details, *_seen_samples(calibration), source))
+
+
+REMEDIES: Mapping[Undecided, str] = {
+    Undecided.CONTROL_NOT_FLAT: "give --unseen text that is more like the benchmark",
+    Undecided.NOT_MEASURED: "`assay unseen build REPOSITORY… --like BENCHMARK` makes text of the benchmark's own form, "
+    "and --control MODEL measures whether the score reacts to the difference",
+    Undecided.TOO_FEW: "give more unseen texts, of more groups",
+    Undecided.UNFIT_SCORE: "choose a score that may carry one with --primary (`assay score --list`)",
+}
+
+
+def _remedy(decision: Decision) -> str:
+    remedy = REMEDIES.get(decision.reason) if decision.reason else None
+    return f": {remedy}." if remedy else "."
+
+
+def _ties(audit: Audit, calibration: Calibration) -> tuple[str, ...]:
+    """Return a sentence where most samples share one value, so that the score says nothing of them."""
+    leak = calibration.detectable
+    if leak is None or 2 * leak.tied <= leak.samples:
+        return ()
+    nothing = " So the test could detect nothing." if math.isnan(leak.share) else ""
+    sentence = (
+        f"{leak.tied:,} of {number_of(leak.samples, 'sample')} tie at one value of {audit.primary} "
+        f"({four_digits(leak.tied_value)}), and on these it cannot show a leak.{nothing}"
+    )
+    return (sentence,)
+
+
+def _power(calibration: Calibration) -> tuple[str, ...]:
+    """Return the smallest leak that this audit would have detected."""
+    leak = calibration.detectable
+    if leak is None or math.isnan(leak.share):
+        return ()
+    sentence = (
+        f"Power: a leak of {percent(leak.share)} of the samples would be detected with {percent(leak.power)} "
+        f"probability, if it lifts them to where {percent(calibration.flagged.chance)} of the unseen texts are. A leak "
+        "that lifts them less has to be larger."
+    )
+    return (sentence,)
+
+
+def _control(calibration: Calibration) -> tuple[str, ...]:
+    """Return what the negative control flags, beside the audit."""
+    control = calibration.control
+    if control is None:
+        return ()
+    flags = control.flagged
+    sentence = (
+        f"Negative control: {control.model}, which never saw the benchmark, flags {percent(flags.rate.value)} of it "
+        f"({percent_interval(flags.rate)}), where {percent(flags.chance)} is chance: "
+        f"{'flat' if control.is_flat else 'not shown to be flat'}."
+    )
+    return (sentence,)
 
 
 UNGROUPED = (
@@ -212,26 +283,17 @@ def _as_a_whole(whole: SetTest) -> str:
     )
 
 
-def _calibration_details(calibration: Calibration) -> tuple[str, ...]:
+def _seen_samples(calibration: Calibration) -> tuple[str, ...]:
+    """Return how many samples stand out, and the least share that must differ from unseen text."""
     alone = (
         f"Samples that stand out one by one, corrected for testing all of them (Benjamini-Hochberg, "
-        f"q ≤ {calibration.alpha:g}): {calibration.discoveries:,}"
-    ) + _adaptive(calibration)
-    source = (
-        f"Calibrated on {number_of(calibration.unseen, 'unseen text')} from {calibration.source}. This holds as far as "
-        "benchmark and unseen text are alike in everything but exposure: same language, same kind, same period."
+        f"q ≤ {calibration.alpha:g}): {calibration.discoveries:,}. With Storey's less strict correction the number is "
+        f"{calibration.adaptive_discoveries:,}."
     )
-    return alone, source
-
-
-def _adaptive(calibration: Calibration) -> str:
-    """Return the end of the sentence that counts the samples which stand out."""
-    if calibration.adaptive_discoveries is None or calibration.member_share is None:
-        return "."
-    return (
-        f". A less strict correction uses the estimate that {percent(calibration.member_share)} of the samples were "
-        f"seen (Storey); the number is then {calibration.adaptive_discoveries:,}."
-    )
+    bound = calibration.seen_at_least
+    if not bound > 0:
+        return (alone,)
+    return (alone, f"At least {percent(bound)} of the samples score unlike unseen text ({percent(0.95)} confidence).")
 
 
 def _at_threshold(calibration: Calibration) -> str | None:
@@ -257,7 +319,7 @@ def _at_threshold(calibration: Calibration) -> str | None:
     )
 
 
-def _uncalibrated(audit: Audit) -> Statement:
+def _uncalibrated(audit: Audit, decision: Decision) -> Statement:
     values = (
         f"The distributions below describe {audit.benchmark}; by themselves they cannot say whether it leaked, "
         "however high the scores are."
@@ -267,6 +329,4 @@ def _uncalibrated(audit: Audit) -> Statement:
         "after its training ended, say): then this line gives a calibrated rate beside the one expected by chance. "
         "`assay unseen build REPOSITORY… --like BENCHMARK --after DATE` makes it."
     )
-    return Statement(
-        f"No verdict: nothing here says what {audit.model} scores on text that it has not seen.", (values, advice)
-    )
+    return Statement(undecided(decision), (values, advice))

@@ -5,9 +5,11 @@ from collections.abc import Mapping, Sequence
 from typing import Literal
 
 from assay.evaluation import Estimate, FlagRate, Ranking
+from assay.leakage.deciding import decision_of
 from assay.leakage.description.blind import baseline_separates_labels, measured_baseline
 from assay.leakage.results import Audit, Calibration, ScoreSummary
 from assay.reports import Cell, Column, Missing, Row, Table, percent
+from assay.types import Verdict
 
 SCORES, EXPOSURES, DISTRIBUTIONS = "Scores", "Exposures", "Distributions"
 """Sections of the page, shared with figures."""
@@ -24,7 +26,8 @@ RowKind = Literal["plain", "primary", "baseline"]
 def tables(audit: Audit) -> tuple[Table, ...]:
     """Return every table that the audit's data allow."""
     scores = score_table(audit)
-    rest = (dose_table(audit), flag_table(audit), distribution_table(audit) if scores is None else None)
+    values = distribution_table(audit) if scores is None else None
+    rest = (dose_table(audit), flag_table(audit), values, part_table(audit))
     return tuple(table for table in (scores, *rest) if table is not None)
 
 
@@ -107,14 +110,11 @@ def flag_table(audit: Audit) -> Table | None:
     caption = [
         f"Each score's threshold comes from {first.unseen:,} other texts that the model has not seen: {first.source}.",
         f"Flagged: scores like the top {percent(first.alpha)} of it; chance flags {percent(first.flagged.chance)}.",
-        f"In brackets: {percent(first.flagged.rate.level)} intervals, which take these texts as fixed.",
+        f"In brackets: {percent(first.flagged.rate.level)} intervals, other draws of those texts included.",
     ]
     if first.false_positives:
         columns.insert(1, Column("p", "p_value"))
-        caption.append(
-            "p: how often at least as many never-seen samples would be flagged if the calibration holds, other draws "
-            "of those texts included."
-        )
+        caption.append("p: how often at least as many never-seen samples would be flagged if the calibration holds.")
     return Table(
         name="flagged",
         title="What a threshold set beforehand flags",
@@ -130,6 +130,7 @@ def distribution_table(audit: Audit) -> Table:
     summaries = sorted(audit.summaries, key=lambda summary: summary.score != audit.primary)
     calibration = next((s.calibration for s in summaries if s.calibration is not None), None)
     control = next((s.calibration.control for s in summaries if s.calibration and s.calibration.control), None)
+    decided = any(_is_decided(audit, summary) for summary in summaries)
     columns = [
         Column("score", "name"),
         Column("mean", "number", optional=True),
@@ -138,21 +139,21 @@ def distribution_table(audit: Audit) -> Table:
     ]
     caption = ["Values are oriented: higher = more like training data."]
     if calibration is not None:
-        columns += [
-            Column("flagged", "share", note=f"chance {percent(calibration.flagged.chance)}"),
-            *([Column("control flags", "share")] if control else []),
-            Column("stand out", "count", note=f"q\u00a0≤\u00a0{calibration.alpha:g}"),
-        ]
+        columns.append(Column("flagged", "share", note=f"chance {percent(calibration.flagged.chance)}"))
+        if control:
+            columns.append(Column("control flags", "share"))
+        if decided:
+            columns.append(Column("stand out", "count", note=f"q\u00a0≤\u00a0{calibration.alpha:g}"))
         flagged = (
             f"Flagged: share of samples that score like the top {percent(calibration.alpha)} of "
             f"{calibration.unseen:,} unseen texts ({calibration.source}), with its "
             f"{percent(calibration.flagged.rate.level)} interval."
         )
-        caption += [
-            flagged,
-            *([CONTROL_FLAGS.format(model=control.model)] if control else []),
-            "Stand out: samples left after correction for testing all of them (Benjamini-Hochberg).",
-        ]
+        caption.append(flagged)
+        if control:
+            caption.append(CONTROL_FLAGS.format(model=control.model))
+        if decided:
+            caption.append("Stand out: samples left after correction for testing all of them (Benjamini-Hochberg).")
     else:
         caption.append("Without text known to be unseen these values give no verdict.")
     return Table(
@@ -160,9 +161,46 @@ def distribution_table(audit: Audit) -> Table:
         title="Values of each score over the benchmark",
         columns=(*columns, Column("coverage", "share"), Column("n", "count")),
         rows=tuple(
-            _distribution_row(audit, summary, calibrated=calibration is not None, controlled=control is not None)
+            _distribution_row(
+                audit,
+                summary,
+                calibrated=calibration is not None,
+                controlled=control is not None,
+                decided=decided,
+            )
             for summary in summaries
         ),
+        caption=tuple(caption),
+        section=SCORES,
+    )
+
+
+def part_table(audit: Audit) -> Table | None:
+    """Return what is flagged of each part of the tasks; None where there are no parts."""
+    if not audit.parts:
+        return None
+    chance = percent(audit.parts[0].flagged.chance)
+    rows = [
+        Row((entry.part, entry.flagged.rate, entry.flagged.p_value, entry.flagged.samples, entry.unseen))
+        for entry in audit.parts
+    ]
+    caption = [
+        f"By {audit.primary}, given what stands before the part; compared with the same part of the unseen texts.",
+        f"Chance flags {chance}. p: how often as many would be flagged had nothing leaked.",
+    ]
+    if not _is_decided(audit, audit.summary(audit.primary)):
+        caption.append("No verdict follows from these figures.")
+    return Table(
+        name="parts",
+        title="Flagged by part of a task",
+        columns=(
+            Column("part", "text"),
+            Column("flagged", "share", note=f"chance {chance}"),
+            Column("p", "p_value"),
+            Column("n", "count"),
+            Column("unseen", "count"),
+        ),
+        rows=tuple(rows),
         caption=tuple(caption),
         section=SCORES,
     )
@@ -178,17 +216,24 @@ def by_area(audit: Audit) -> list[ScoreSummary]:
     return sorted(audit.summaries, key=order)
 
 
-def _distribution_row(audit: Audit, summary: ScoreSummary, *, calibrated: bool, controlled: bool) -> Row:
+def _is_decided(audit: Audit, summary: ScoreSummary) -> bool:
+    return decision_of(audit, summary.score).verdict is not Verdict.CANNOT_TELL
+
+
+def _distribution_row(
+    audit: Audit, summary: ScoreSummary, *, calibrated: bool, controlled: bool, decided: bool
+) -> Row:
     spread, calibration = summary.distribution, summary.calibration
     low, middle, high = (spread.quantiles.get(share, math.nan) for share in (0.05, 0.5, 0.95))
     cells: list[Cell] = [spread.mean, middle, f"{low:.4g} to {high:.4g}".replace("-", "−") if summary.scored else "–"]
     if calibrated:
-        missing = Missing("this score was not calibrated")
-        cells.append(calibration.flagged.rate if calibration else missing)
+        cells.append(calibration.flagged.rate if calibration else Missing("this score was not calibrated"))
         if controlled:
             control = calibration.control if calibration else None
             cells.append(control.flagged.rate if control else Missing("the control has no value of this score"))
-        cells.append(calibration.discoveries if calibration else missing)
+        if decided:
+            own = calibration is not None and _is_decided(audit, summary)
+            cells.append(calibration.discoveries if own and calibration else Missing("this score gives no verdict"))
     cells += [summary.scored / summary.total if summary.total else math.nan, summary.scored]
     return _row(audit, summary, cells)
 

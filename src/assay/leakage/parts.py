@@ -1,0 +1,146 @@
+"""Results by part of a task: often only the prompt, the solution or the tests leaked.
+
+The tokens of a part are taken from the one pass over the whole text, so a solution is scored given its prompt, and no
+model runs twice. Each part of the benchmark is compared with the same part of the unseen texts.
+"""
+
+import ast
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from assay.code import python_tree
+from assay.errors import Unscorable
+from assay.evaluation import MINIMUM_UNSEEN, UnseenTail, conformal_p_values, flag_rate
+from assay.leakage.results import PartResult
+from assay.scores import FrequencyTable, SampleInputs, ScoreRequest, View
+from assay.types import BooleanArray, Float64Array, Sample, TokenLogProbs, TokenStatistics
+
+COLUMNS: Mapping[str, tuple[str, ...]] = {
+    "prompt": ("prompt", "complete_prompt", "instruct_prompt", "question", "text"),
+    "solution": ("canonical_solution", "code", "solution"),
+    "tests": ("test_list", "test", "tests"),
+}
+"""Part → columns of the benchmark's table that hold it, in the order in which they are tried."""
+FEWEST_SAMPLES = 10
+
+Span = tuple[int, int]
+
+
+def part_spans(sample: Sample) -> Mapping[str, Span]:
+    """Return where the parts of a task stand in its text, in characters; empty where it has no parts.
+
+    A part is found by its column. What remains before a solution or behind a prompt is the other of the two. A Python
+    function without such columns is divided behind its docstring.
+    """
+    spans: dict[str, Span] = {}
+    for part, columns in COLUMNS.items():
+        for words in (_words(sample.metadata.get(column)) for column in columns):
+            start = sample.text.find(words) if words.strip() else -1
+            if start >= 0 and len(words) < len(sample.text):
+                spans[part] = start, start + len(words)
+                break
+    if "prompt" in spans and "solution" not in spans and spans["prompt"][0] == 0:
+        spans["solution"] = spans["prompt"][1], len(sample.text)
+    if "solution" in spans and "prompt" not in spans and spans["solution"][1] == len(sample.text):
+        spans["prompt"] = 0, spans["solution"][0]
+    if spans:
+        return spans
+    end = docstring_end(sample.text) if sample.language in (None, "python") else None
+    return {} if end is None else {"prompt": (0, end), "solution": (end, len(sample.text))}
+
+
+def docstring_end(code: str) -> int | None:
+    """Return where the line ends that closes the docstring of the last function, in characters; None without one."""
+    try:
+        statements = python_tree(code).body
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return None
+    last = statements[-1] if statements else None
+    if not isinstance(last, ast.FunctionDef | ast.AsyncFunctionDef) or ast.get_docstring(last, clean=False) is None:
+        return None
+    end = sum(len(line) for line in code.splitlines(keepends=True)[: last.body[0].end_lineno])
+    return end if len(last.body) > 1 and end < len(code) else None
+
+
+class PartKeeper:
+    """Observer of the engine: scores each part of each sample from the statistics of the whole text."""
+
+    def __init__(self, samples: Sequence[Sample], request: ScoreRequest, frequencies: FrequencyTable | None) -> None:
+        self._samples = samples
+        self._request = request
+        self._frequencies = frequencies
+        self.values: dict[str, Float64Array] = {}
+
+    def __call__(self, index: int, statistics: TokenLogProbs) -> None:
+        """Score the parts of one sample; log-probabilities alone do not say where their tokens stand."""
+        if not isinstance(statistics, TokenStatistics):
+            return
+        sample = self._samples[index]
+        for part, (start, end) in part_spans(sample).items():
+            inside = (statistics.offsets[:, 0] >= start) & (statistics.offsets[:, 0] < end)
+            views = {View(): restricted(statistics, inside)}
+            column = self.values.setdefault(part, np.full(len(self._samples), np.nan))
+            try:
+                column[index] = self._request(SampleInputs(sample.text[start:end], views, self._frequencies))
+            except Unscorable:
+                column[index] = math.nan
+
+
+def has_parts(request: ScoreRequest) -> bool:
+    """Return True if a score can be computed on a part of the tokens of one pass."""
+    definition = request.definition
+    return set(definition.views.values()) == {View()} and not definition.needs_variants and request.cut is None
+
+
+def restricted(statistics: TokenStatistics, inside: BooleanArray) -> TokenStatistics:
+    """Return the statistics of some of the tokens."""
+    return replace(
+        statistics,
+        **{name: getattr(statistics, name)[inside] for name in TokenStatistics.__dataclass_fields__},
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class PartGroups:
+    """Groups of the samples of a benchmark and of the unseen texts."""
+
+    samples: Sequence[object]
+    unseen: Sequence[object]
+
+
+def by_part(values: Mapping[str, Float64Array], groups: PartGroups, alpha: float) -> tuple[PartResult, ...]:
+    """Return what is flagged of each part; parts that too few texts of either side have are left out.
+
+    Args:
+        values: part → its score of each sample, then of each unseen text.
+        groups: of both.
+        alpha: nominal false-positive rate.
+    """
+    results = []
+    for part in COLUMNS:
+        if part not in values:
+            continue
+        own, unseen = np.split(values[part], [len(groups.samples)])
+        if np.sum(~np.isnan(own)) < FEWEST_SAMPLES or np.sum(~np.isnan(unseen)) < MINIMUM_UNSEEN:
+            continue
+        tail = UnseenTail.of(unseen, groups.unseen, alpha)
+        rate = flag_rate(conformal_p_values(own, unseen), alpha, groups=groups.samples, unseen=tail)
+        results.append(PartResult(part, rate, tail.texts))
+    return tuple(results)
+
+
+def observers(*each: Callable[[int, TokenLogProbs], None]) -> Callable[[int, TokenLogProbs], None]:
+    """Return an observer that calls several."""
+
+    def observe(index: int, statistics: TokenLogProbs) -> None:
+        for observer in each:
+            observer(index, statistics)
+
+    return observe
+
+
+def _words(value: object) -> str:
+    return "\n".join(map(str, value)) if isinstance(value, list | tuple) else str(value or "")

@@ -249,10 +249,16 @@ def test_one_seed_keeps_its_own_interval_and_none_has_none():
     assert over_seeds([None]) is None
 
 
-def test_seeds_that_agree_exactly_do_not_make_certain():
-    """None of forty in each of three seeds is not none of all."""
-    seeds = [Estimate(0.0, 0.0, high) for high in (0.088, 0.09, 0.08)]
-    assert over_seeds(seeds, share=True) == Estimate(0.0, 0.0, 0.09)
+@pytest.mark.parametrize("last", [1.0, 0.9999])
+def test_seeds_that_agree_do_not_make_certain(last):
+    """A perfect AUROC in each of three seeds has the uncertainty of a perfect AUROC, as has one that is nearly so."""
+    mean = over_seeds([Estimate(1.0, 0.958, 1.0), Estimate(1.0, 0.96, 1.0), Estimate(last, 0.959, 1.0)], share=True)
+    assert (mean.low, mean.high) == (pytest.approx(0.959), 1.0)
+
+
+def test_seeds_that_agree_without_intervals_have_none():
+    seeds = [Estimate(1.0, math.nan, math.nan, reason="too few groups")] * 2
+    assert over_seeds(seeds).reason == "too few groups"
 
 
 def test_conformal_rates_over_splits_hold_their_level():

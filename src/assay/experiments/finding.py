@@ -100,7 +100,8 @@ class Finding:
 def over_seeds(estimates: Sequence[Estimate | None], *, share: bool = False) -> Estimate | None:
     """Return the mean over seeds with Student's 95 % interval; of a single seed its own estimate.
 
-    Seeds that agree exactly have no spread to estimate an interval from: theirs is then the union of their own.
+    Every seed judges a sample of texts, so the interval over seeds is not narrower than the mean of their own: seeds
+    that happen to agree do not make a value certain.
 
     Args:
         estimates: one for each seed; None and NaN are left out.
@@ -113,15 +114,15 @@ def over_seeds(estimates: Sequence[Estimate | None], *, share: bool = False) -> 
     if len(measured) < 2:  # noqa: PLR2004  a spread needs two
         return measured[0] if measured else None
     values = np.array([estimate.value for estimate in measured])
-    if np.ptp(values) == 0:
-        without = [estimate.reason for estimate in measured if not estimate.has_interval]
-        if without:
-            return Estimate(measured[0].value, math.nan, math.nan, reason=without[0])
-        low, high = min(estimate.low for estimate in measured), max(estimate.high for estimate in measured)
-        return Estimate(measured[0].value, low, high)
-    half = float(student.ppf(0.975, len(values) - 1) * values.std(ddof=1) / np.sqrt(len(values)))
     mean = float(values.mean())
+    without = [estimate.reason for estimate in measured if not estimate.has_interval]
+    if np.ptp(values) == 0 and without:
+        return Estimate(mean, math.nan, math.nan, reason=without[0])
+    half = float(student.ppf(0.975, len(values) - 1) * values.std(ddof=1) / np.sqrt(len(values)))
     low, high = mean - half, mean + half
+    if not without:
+        low = min(low, float(np.mean([estimate.low for estimate in measured])))
+        high = max(high, float(np.mean([estimate.high for estimate in measured])))
     return Estimate(mean, max(0.0, low), min(1.0, high)) if share else Estimate(mean, low, high)
 
 
@@ -130,6 +131,6 @@ def seeds_note(seeds: Sequence[int]) -> str:
     if len(seeds) == 1:
         return f"One seed ({seeds[0]}); in brackets 95 % intervals and the groups behind them."
     return (
-        f"Mean over {len(seeds)} seeds (split, order of training); in brackets Student's 95 % interval over them, or, "
-        "where all seeds agree exactly, the union of their own intervals."
+        f"Mean over {len(seeds)} seeds (split, order of training); in brackets Student's 95 % interval over them, at "
+        "least as wide as the mean of their own intervals."
     )

@@ -69,8 +69,13 @@ def test_json_on_standard_output_is_the_summary(assay, texts, golden):
     assert json.loads(done.out)["schema"] == 1
 
 
-def test_a_rule_ends_with_1_if_it_fires_with_0_if_not_and_with_3_if_it_cannot_be_decided(assay, texts, unseen, golden):
-    base = ("audit", golden / "model", texts, "--scores", "mid_pit", "--unseen", unseen)
+def test_a_rule_ends_with_1_if_it_fires_with_0_if_not_and_with_3_if_it_cannot_be_decided(
+    assay, unseen, golden, tmp_path
+):
+    rows = [{"text": f"class C{i}:\n    limit = {i}\n"} for i in range(30)]
+    (tmp_path / "classes.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    base = ("audit", golden / "model", "classes.jsonl", "--scores", "mid_pit", "--unseen", unseen, "--force")
+    base += ("--out", "run")
     fired = assay(*base, "--fail-on", "coverage>0.5", "--fail-on", "discoveries>999", "--json")
     assert fired.code == 1
     assert "assay: finding: coverage>0.5" in fired.err.splitlines()

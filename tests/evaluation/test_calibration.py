@@ -8,9 +8,9 @@ from scipy import stats
 
 from assay.errors import AssayError
 from assay.evaluation import (
+    UnseenTail,
     benjamini_hochberg,
     conformal_p_values,
-    UnseenTail,
     flag_rate,
     null_share,
     unseen_note,

@@ -26,16 +26,16 @@ COLUMNS: Mapping[str, tuple[str, ...]] = {
 """Part → columns of the benchmark's table that hold it, in the order in which they are tried."""
 FEWEST_SAMPLES = 10
 
-Bounds = tuple[int, int]
+PartBounds = tuple[int, int]
 
 
-def part_spans(sample: Sample) -> Mapping[str, Bounds]:
+def part_spans(sample: Sample) -> Mapping[str, PartBounds]:
     """Return where the parts of a task stand in its text, in characters; empty where it has no parts.
 
     A part is found by its column. What remains before a solution or behind a prompt is the other of the two. A Python
     function without such columns is divided behind its docstring.
     """
-    spans: dict[str, Bounds] = {}
+    spans: dict[str, PartBounds] = {}
     for part, columns in COLUMNS.items():
         for words in (_words(sample.metadata.get(column)) for column in columns):
             start = sample.text.find(words) if words.strip() else -1

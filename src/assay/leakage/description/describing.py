@@ -64,7 +64,7 @@ def facts(audit: Audit) -> tuple[Fact, ...]:
     summary, decision = audit.summary(audit.primary), decision_of(audit)
     missing = summary.total - summary.scored
     return (
-        _verdict_fact(decision),
+        *([] if summary.doses else [_verdict_fact(decision)]),
         *_ranking_facts(audit, summary),
         *_calibration_facts(summary, decision),
         Fact("Samples scored", f"{summary.scored:,}", f"{missing:,} could not be" if missing else "all of them"),

@@ -1,12 +1,16 @@
 """One verdict: what decides it, and what stands in its way."""
 
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
 
-from assay.evaluation import BlindBaseline, Estimate, FlagRate, Ranking
+from assay.evaluation import BlindBaseline, DetectableLeak, Estimate, FlagRate, Ranking
 from assay.leakage import Audit, Calibration, Distribution, NegativeControl, ScoreSummary
+from assay.leakage.description.describing import facts
+from assay.leakage.description.statement import statement_of
+from assay.leakage.run_folder import summary_of
 from assay.types import Sample, Undecided, Verdict
 
 HIGH = Estimate(0.2, 0.15, 0.27)
@@ -43,7 +47,7 @@ def audit(
     unseen: bool = True,
 ) -> Audit:
     zeros = np.zeros(1)
-    calibration = Calibration("fresh", 200, 0.05, zeros, zeros, flags(rate, p_value), 3, 0.3, control=control)
+    calibration = Calibration("fresh", 200, 0.05, zeros, zeros, flags(rate, p_value), 0.3, control=control)
     nothing = Distribution(math.nan, math.nan, {})
     summary = ScoreSummary(score, 100, 100, nothing, {}, calibration=calibration if unseen else None)
     return Audit(
@@ -109,3 +113,51 @@ def test_a_control_without_an_interval_is_not_flat():
 
 def test_a_narrower_margin_asks_more_of_a_control():
     assert not NegativeControl("builtin:small", FLAT.flagged, margin=0.02).is_flat
+
+
+LEAK = DetectableLeak(0.07, 0.8, 100, 0, math.nan)
+
+
+def with_leak(case: Audit, leak: DetectableLeak) -> Audit:
+    (summary,) = case.summaries
+    assert summary.calibration is not None
+    calibration = replace(summary.calibration, detectable=leak, q_values=np.full(1, 0.01))
+    return replace(case, summaries=(replace(summary, calibration=calibration),))
+
+
+def test_the_main_figures_begin_with_the_verdict_and_state_the_detectable_leak():
+    names = [fact.name for fact in facts(with_leak(audit(), LEAK))]
+    assert names == [
+        "Verdict",
+        "Samples flagged",
+        "Stand out one by one",
+        "Detectable leak",
+        "Unseen texts",
+        "Samples scored",
+    ]
+
+
+def test_without_a_verdict_nothing_is_counted_that_accuses():
+    open_case = with_leak(audit(baseline=DIFFERENT), LEAK)
+    assert "Stand out one by one" not in [fact.name for fact in facts(open_case)]
+    assert (
+        not {"discoveries", "adaptive_discoveries", "seen_at_least"}
+        & summary_of(open_case)["summaries"][0]["calibration"].keys()
+    )
+    words = " ".join(statement_of(open_case).details)
+    assert "stand out" not in words
+    assert "At least" not in words
+    assert summary_of(open_case)["decision"]["verdict"] == "cannot tell"
+
+
+def test_with_a_verdict_the_summary_counts_discoveries():
+    entry = summary_of(with_leak(audit(), LEAK))["summaries"][0]
+    assert (entry["decision"]["verdict"], entry["calibration"]["discoveries"]) == ("contaminated", 1)
+
+
+def test_an_audit_that_could_have_detected_nothing_says_so_first_and_clears_nobody():
+    ties = DetectableLeak(math.nan, 0.8, 164, 155, 0.0)
+    case = with_leak(audit(0.6), ties)
+    assert case.decision().reason is Undecided.TOO_FEW
+    assert "155 samples of 164 share one value" in case.decision().explanation
+    assert statement_of(case).details[0].startswith("155 of 164 samples tie at one value of mid_pit (0)")

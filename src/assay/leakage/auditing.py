@@ -84,6 +84,19 @@ class ComparisonData:
     control: Control | None = None
 
 
+@dataclass(frozen=True, slots=True)
+class UnseenSide:
+    """The unseen texts of a calibration.
+
+    Attributes:
+        source: in words.
+        groups: of every text, scorable or not.
+    """
+
+    source: str
+    groups: Sequence[Hashable]
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DecisionSettings:
     """Settings of decisions and intervals.
@@ -484,19 +497,6 @@ def score_notes(name: str, table: ScoreTable, ranking: Ranking | None) -> tuple[
     """Return the events that the score counted, and the notes of its ranking."""
     counted = [f"{total} {words}." for (score, words), total in table.counts.items() if score == name and total]
     return (*counted, *(ranking.notes if ranking else ()))
-
-
-@dataclass(frozen=True, slots=True)
-class UnseenSide:
-    """The unseen texts of a calibration.
-
-    Attributes:
-        source: in words.
-        groups: of every text, scorable or not.
-    """
-
-    source: str
-    groups: Sequence[Hashable]
 
 
 def unseen_side(comparison: ComparisonData, fresh: Sequence[Sample]) -> UnseenSide:

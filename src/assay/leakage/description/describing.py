@@ -1,5 +1,6 @@
 """The audit as a report."""
 
+import math
 from collections.abc import Mapping
 from dataclasses import replace
 from types import MappingProxyType
@@ -21,6 +22,7 @@ from assay.reports import (
     area_with_interval,
     percent,
     percent_interval,
+    short_p_value,
 )
 from assay.types import NONMEMBER, Decision, Verdict
 
@@ -64,7 +66,7 @@ def facts(audit: Audit) -> tuple[Fact, ...]:
     summary, decision = audit.summary(audit.primary), decision_of(audit)
     missing = summary.total - summary.scored
     return (
-        *([] if summary.doses else [_verdict_fact(decision)]),
+        *([] if summary.doses else [_verdict_fact(summary, decision)]),
         *_ranking_facts(audit, summary),
         *_calibration_facts(summary, decision),
         Fact("Samples scored", f"{summary.scored:,}", f"{missing:,} could not be" if missing else "all of them"),
@@ -92,8 +94,11 @@ def _ranking_facts(audit: Audit, summary: ScoreSummary) -> list[Fact]:
     ]
 
 
-def _verdict_fact(decision: Decision) -> Fact:
-    return Fact("Verdict", decision.verdict, decision.reason or f"p-value up to {LEVEL:g} counts as evidence")
+def _verdict_fact(summary: ScoreSummary, decision: Decision) -> Fact:
+    note = decision.reason or f"evidence: p ≤ {LEVEL:g}"
+    if decision.reason is None and summary.calibration is not None and summary.ranking is None:
+        note = f"p {short_p_value(summary.calibration.flagged.p_value)}; {note}"
+    return Fact("Verdict", decision.verdict, note)
 
 
 def _calibration_facts(summary: ScoreSummary, decision: Decision) -> list[Fact]:
@@ -113,9 +118,16 @@ def _calibration_facts(summary: ScoreSummary, decision: Decision) -> list[Fact]:
             f"{_interval(flagged.rate, percent_interval(flagged.rate))}; chance {percent(flagged.chance)}",
         ),
         *_control_facts(calibration),
-        *([] if decision.verdict is Verdict.CANNOT_TELL else [stand_out]),
+        *([] if decision.verdict is Verdict.CANNOT_TELL else [stand_out, *_power_facts(calibration)]),
         Fact("Unseen texts", f"{calibration.unseen:,}", calibration.source),
     ]
+
+
+def _power_facts(calibration: Calibration) -> list[Fact]:
+    leak = calibration.detectable
+    if leak is None or math.isnan(leak.share):
+        return []
+    return [Fact("Detectable leak", percent(leak.share), f"of the samples, with {percent(leak.power)} probability")]
 
 
 def _control_facts(calibration: Calibration) -> list[Fact]:

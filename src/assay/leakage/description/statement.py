@@ -243,7 +243,7 @@ def _power(calibration: Calibration) -> tuple[str, ...]:
         return ()
     sentence = (
         f"Power: a leak of {percent(leak.share)} of the samples would be detected with {percent(leak.power)} "
-        f"probability, if it lifts them to where {percent(calibration.flagged.chance)} of the unseen texts are. A leak "
+        f"probability, if it lifts them above all but {percent(calibration.flagged.chance)} of the unseen texts. One "
         "that lifts them less has to be larger."
     )
     return (sentence,)

@@ -220,9 +220,7 @@ def _is_decided(audit: Audit, summary: ScoreSummary) -> bool:
     return decision_of(audit, summary.score).verdict is not Verdict.CANNOT_TELL
 
 
-def _distribution_row(
-    audit: Audit, summary: ScoreSummary, *, calibrated: bool, controlled: bool, decided: bool
-) -> Row:
+def _distribution_row(audit: Audit, summary: ScoreSummary, *, calibrated: bool, controlled: bool, decided: bool) -> Row:
     spread, calibration = summary.distribution, summary.calibration
     low, middle, high = (spread.quantiles.get(share, math.nan) for share in (0.05, 0.5, 0.95))
     cells: list[Cell] = [spread.mean, middle, f"{low:.4g} to {high:.4g}".replace("-", "−") if summary.scored else "–"]

@@ -6,6 +6,7 @@ import typer
 
 from assay.errors import AssayError
 from builtin.build_control_command import build_control_corpus_command
+from builtin.export_control_command import export_control_command
 from builtin.train_base_command import train_base_command
 from builtin.train_control_command import train_control_command
 from builtin.train_encoder_command import train_encoder_command
@@ -14,6 +15,7 @@ app = typer.Typer(name="builtin", help="Make the built-in models again.", no_arg
 app.command("train-base")(train_base_command)
 app.command("build-control-corpus")(build_control_corpus_command)
 app.command("train-control")(train_control_command)
+app.command("export-control")(export_control_command)
 app.command("train-encoder")(train_encoder_command)
 
 

@@ -10,7 +10,7 @@ Steps:
 import hashlib
 import re
 import tomllib
-from collections import Counter, defaultdict
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path, PurePosixPath
@@ -38,6 +38,9 @@ SUFFIXES: Mapping[str, tuple[str, ...]] = {
     "go": (".go",),
     "rust": (".rs",),
 }
+_SPECIAL = ("<bos>", "<eos>", "<pad>")  # written out in a text, they would become the tokens
+_HEADER = re.compile(r"\A(?:\s*(?:/\*.*?\*/|//[^\n]*|#(?:[ !*-][^\n]*)?(?=\n)))+", re.DOTALL)
+_SPARE = 1.5  # times the characters of a language that are searched for near-duplicates: some files leave
 _DECLARATIONS = (".d.ts", ".d.mts")  # TypeScript that a compiler wrote
 # Copies of other projects, and code that a compiler or a bundler wrote: not the package's own text.
 _FOREIGN = re.compile(
@@ -167,7 +170,9 @@ def build_control_corpus(
 
     candidates, held_out = _package_texts(recipe, lists, downloads)
     protected = {name: benchmark_texts(name, path) for name, path in sorted(benchmarks.items())}
-    avoid = [text for texts in protected.values() for text in texts] + [file.text for file in held_out]
+    avoid = [text for texts in protected.values() for text in texts]
+    avoid += [without_header(file.text) for file in held_out]
+    candidates = within_cap(candidates, int(_SPARE * recipe.language_cap))
     files, near = without_near_duplicates(candidates, avoid, recipe.near_duplicate)
     files = within_cap(files, recipe.language_cap)
     absent = sorted(set(SUFFIXES) - {file.language for file in files})
@@ -190,7 +195,7 @@ def build_control_corpus(
         "files_near_a_benchmark_or_held_out_file": near,
         "files_per_language": dict(Counter(file.language for file in files)),
     }
-    return ControlCorpus(tuple(files), tuple(held_out), tokenizer, Manifest(header, _entries(files, tokenizer)))
+    return ControlCorpus(tuple(files), tuple(held_out), tokenizer, Manifest(header, manifest_entries(files, tokenizer)))
 
 
 def benchmark_texts(name: str, path: Path) -> list[str]:
@@ -223,8 +228,13 @@ def without_near_duplicates(
         The files, and the number of those that left.
     """
     index = ShingleIndex(avoid)
-    kept = [file for file in files if not index.is_near(file.text, threshold)]
+    kept = [file for file in files if not index.is_near(without_header(file.text), threshold)]
     return kept, len(files) - len(kept)
+
+
+def without_header(text: str) -> str:
+    """Return a file without the comments at its top: a licence text is not a sign of copied code."""
+    return _HEADER.sub("", text)
 
 
 def within_cap(files: Iterable[SourceText], characters: int) -> list[SourceText]:
@@ -266,7 +276,7 @@ def _handwritten(section: PackageList, package: str, downloads: Path) -> Iterato
             text = file.content.decode("utf-8").replace("\r\n", "\n")
         except UnicodeDecodeError:  # test data in another encoding
             continue
-        if is_written_by_hand(file.path, text):
+        if is_written_by_hand(file.path, text) and not any(token in text for token in _SPECIAL):
             yield SourceText(
                 section.language, section.registry, package, archive.version, str(file.path), file.licence, text
             )
@@ -284,14 +294,13 @@ def _order(seed: int, file: SourceText) -> str:
     return hashlib.sha256(f"{seed}:{file.package}:{file.path}".encode()).hexdigest()
 
 
-def _entries(files: Sequence[SourceText], tokenizer: "PreTrainedTokenizerFast") -> tuple[ManifestEntry, ...]:
-    by_language: dict[str, int] = defaultdict(int)
+def manifest_entries(files: Sequence[SourceText], tokenizer: "PreTrainedTokenizerFast") -> tuple[ManifestEntry, ...]:
+    """Return an entry of the manifest for each file, in their order."""
     entries = []
     for start in range(0, len(files), 200):
         block = files[start : start + 200]
         encodings = tokenizer.backend_tokenizer.encode_batch_fast([f.text for f in block], add_special_tokens=False)
         for file, encoding in zip(block, encodings, strict=True):
-            by_language[file.language] += len(encoding.ids)
             entries.append(
                 ManifestEntry(
                     kind=PACKAGE_FILE,

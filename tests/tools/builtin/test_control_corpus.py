@@ -12,7 +12,14 @@ import pytest
 from assay.errors import DataError
 from assay.testbed.manifest import read_manifest
 from assay.testbed.sketch import read_sketch
-from builtin.control_corpus import SUFFIXES, ControlRecipe, PackageList, build_control_corpus, read_packages
+from builtin.control_corpus import (
+    SUFFIXES,
+    ControlRecipe,
+    PackageList,
+    build_control_corpus,
+    read_packages,
+    without_header,
+)
 from builtin.control_prepared import HELD_OUT, STREAM, write_control_corpus
 from builtin.package_archives import REGISTRIES, download, source_files
 
@@ -116,6 +123,25 @@ def test_training_text_near_a_benchmark_or_a_held_out_file_is_left_out(downloads
     corpus = build_control_corpus(RECIPE, sections, downloads=downloads, benchmarks={"humaneval": benchmark})
     assert {file.path for file in corpus.files if file.language == "python"} == {"alpha/a.py", "copy/n.py"}
     assert corpus.manifest.header["benchmarks"] == {"humaneval": 1}
+
+
+@pytest.mark.parametrize(
+    ("text", "rest"),
+    [
+        ("/* A licence.\n */\n// more\n#include <a.h>\n", "\n#include <a.h>\n"),
+        ("#!/bin/python\n# A licence\n#\nimport a  # why\n", "\nimport a  # why\n"),
+        ("int a; /* no header */\n", "int a; /* no header */\n"),
+    ],
+)
+def test_comments_at_the_top_do_not_count_for_near_duplicates(text, rest):
+    assert without_header(text) == rest
+
+
+def test_a_text_with_the_name_of_a_special_token_is_left_out(downloads):
+    write_wheel(downloads, "special", {"special/s.py": code("s") + "END = '<eos>'\n"})
+    sections = [PackageList("python", "pypi", ("alpha", "special"), (), None, {}), *lists()[1:]]
+    corpus = build_control_corpus(RECIPE, sections, downloads=downloads, benchmarks={})
+    assert "special" not in {file.package for file in corpus.files}
 
 
 def test_the_written_corpus_is_whole_and_every_text_is_in_the_manifest(downloads, tmp_path):

@@ -52,6 +52,12 @@ def test_effective_unseen_is_their_number_for_equal_weights():
     assert DensityRatio(np.ones(3), np.full(40, 0.2)).effective_unseen == pytest.approx(40)
 
 
+def test_no_sample_gets_less_than_its_smallest_p_value():
+    ratio = DensityRatio(np.array([1.0, 30.0]), np.ones(29))
+    np.testing.assert_allclose(weighted_p_values([99.0, 99.0], np.arange(29.0), ratio), ratio.smallest_p_values)
+    np.testing.assert_allclose(ratio.smallest_p_values, [1 / 30, 30 / 59])
+
+
 def test_the_ratio_of_two_normal_densities_is_found():
     """N(1, 1) over N(0, 1) is exp(x - 1/2)."""
     random = np.random.default_rng(0)

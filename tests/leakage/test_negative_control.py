@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from assay import leakage
-from assay.errors import DataError
+from assay.errors import AssayError, DataError
 from assay.leakage import STANDARD_SCORES, ComparisonData, Control, DecisionSettings
 from assay.leakage.negative_control import control_scores
 from assay.models.table import TableModel
@@ -83,8 +83,41 @@ def test_weights_of_texts_of_one_kind_change_little(target, control):
 
 
 def test_weights_need_a_control(target):
-    with pytest.raises(DataError, match="give --unseen and --control MODEL"):
+    with pytest.raises(DataError, match="expected --control MODEL"):
         audit(target, None, weights="control")
+
+
+def test_weights_by_length_need_no_control_and_say_what_they_did(target):
+    result = audit(target, None, weights="length")
+    assert any(
+        note.startswith("P-values are weighted by length: the 120 unseen texts count as") for note in result.notes
+    )
+
+
+def test_unseen_text_of_another_length_is_refused_by_its_weight(target):
+    """Nothing is decided where only a few unseen texts are as long as those of the benchmark."""
+    short = [Sample(f"u{i}", text(300 + i, 5 if i % 30 else 30)) for i in range(120)]
+    with pytest.raises(AssayError, match=r"the 120 unseen texts count as .* expected at least 20"):
+        leakage.audit(
+            SEEN,
+            target,
+            benchmark="words",
+            comparison=ComparisonData(unseen=short),
+            decision=replace(FEW_RESAMPLES, weights="length"),
+        )
+
+
+def test_samples_without_unseen_text_of_their_length_are_refused(target):
+    """The unseen texts are many, but all shorter than nearly all samples."""
+    shorter = [Sample(f"u{i}", text(300 + i, 5 + i % 24)) for i in range(120)]
+    with pytest.raises(AssayError, match="only 0 % of the samples could be flagged at all"):
+        leakage.audit(
+            SEEN,
+            target,
+            benchmark="words",
+            comparison=ComparisonData(unseen=shorter),
+            decision=replace(FEW_RESAMPLES, weights="length"),
+        )
 
 
 def test_a_score_that_the_control_lacks_has_no_share(control):

@@ -92,7 +92,7 @@ def audit(
         control: negative control, a model that never saw the benchmark: the same audit of it shows whether a score
             reacts to the difference between the benchmark and the unseen text. None for `builtin:control` where it is
             installed and access is gray, "none" for no control.
-        weights: "control" weights p-values by how the texts differ under the control.
+        weights: weight p-values by how the texts differ: in "length", or in the scores of the "control".
         primary: score of the headline; None for the declared one.
         alpha: nominal false-positive rate of calibrated decisions.
         ties: whether a paper's own rule counts a sample that equals its best variant.

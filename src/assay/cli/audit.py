@@ -68,8 +68,11 @@ def audit_command(
         ),
     ] = None,
     weights: Annotated[
-        Literal["none", "control"],
-        typer.Option(help="control: weight p-values by how the texts differ under --control.", rich_help_panel=SCORES),
+        Literal["none", "length", "control"],
+        typer.Option(
+            help="Weight p-values by how the texts differ: in length, or in the scores of --control.",
+            rich_help_panel=SCORES,
+        ),
     ] = "none",
     alpha: Annotated[
         float, typer.Option(help="Nominal false-positive rate of calibrated decisions.", rich_help_panel=SCORES)

@@ -46,6 +46,11 @@ class DensityRatio:
         weights = self.unseen[~np.isnan(self.unseen)]
         return float(weights.sum() ** 2 / (weights**2).sum()) if len(weights) else 0.0
 
+    @property
+    def smallest_p_values(self) -> Float64Array:
+        """Smallest p-value that each sample can get, at the highest score: its weight over the sum of all."""
+        return self.samples / (self.samples + np.nansum(self.unseen))
+
 
 def weighted_p_values(scores: ArrayLike, unseen_scores: ArrayLike, ratio: DensityRatio) -> Float64Array:
     """Return the weighted conformal p-value (w + Σ v[unseen >= s]) / (w + Σ v) of every score s.

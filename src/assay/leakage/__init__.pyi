@@ -1,7 +1,6 @@
 from .auditing import ComparisonData as ComparisonData
 from .auditing import DecisionSettings as DecisionSettings
 from .auditing import Ties as Ties
-from .auditing import Weights as Weights
 from .auditing import audit as audit
 from .auditing import groups_of as groups_of
 from .auditing import without as without
@@ -56,3 +55,4 @@ from .results import ScoreSummary as ScoreSummary
 from .run_folder import read_run as read_run
 from .run_folder import write_run as write_run
 from .supervised import fit_all as fit_all
+from .weighting import Weights as Weights

@@ -37,12 +37,12 @@ from assay.leakage.heat_map import TokenKeeper
 from assay.leakage.negative_control import Control, ControlScores, control_scores
 from assay.leakage.parts import PartGroups, PartKeeper, by_part, has_parts, observers
 from assay.leakage.results import Audit, Calibration, Distribution, ScoreSummary
+from assay.leakage.weighting import Weights, weights_note, weights_of
 from assay.scores import Fitted, ScoreRequest, flagged
 from assay.scoring import Plan, Progress, ScoreTable, score_samples
 from assay.types import MEMBER, NONMEMBER, Float64Array, Sample
 
 Ties = Literal["strict", "inclusive"]
-Weights = Literal["none", "control"]
 LABELLED: Mapping[str, str] = {MEMBER: "members", NONMEMBER: "non-members"}
 TWO_MODELS = (
     "this score needs two models and is not to be ranked against scores of one model. It shows "
@@ -108,7 +108,7 @@ class DecisionSettings:
             equations are strict, its Algorithm 1 is inclusive.
         seed: of every resampling.
         resamples: number behind each interval.
-        weights: "control" if p-values are weighted by how the texts differ under the control.
+        weights: difference of the texts by which p-values are weighted.
 
     Raises:
         DataError: alpha outside (0, 1).
@@ -186,13 +186,8 @@ def audit(
     control = None
     if comparison.control is not None and fresh:
         control = control_scores(comparison.control, audited, fresh, progress=progress)
-    ratio = None
-    if decision.weights == "control":
-        if control is None:
-            raise DataError(
-                "weights from the control need unseen text and a control: give --unseen and --control MODEL"
-            )
-        ratio = control.weights([*groups_of(audited), *groups_of(fresh)], seed=decision.seed)
+    both = [*groups_of(audited), *groups_of(fresh)]
+    ratio = weights_of(decision.weights, audited, fresh, control, both, alpha=decision.alpha, seed=decision.seed)
     calibrated = {
         name: calibration_of(values[name], references[name], audited, side, decision.alpha, ratio=ratio)
         for name in references
@@ -231,6 +226,7 @@ def audit(
             *rule_notes(plan, audited, values, references, ties=decision.ties, fresh=fresh),
             *overlap,
             *((control.note,) if control and control.note else ()),
+            *weights_note(decision.weights, ratio),
             *calibration_notes(len(references[primary]) if references else 0, calibration),
             *(group_notes(audited, fresh, calibration) if references else ()),
         ),

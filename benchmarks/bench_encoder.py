@@ -121,7 +121,7 @@ def similarities(texts: Sequence[str], encoder: BagEncoder) -> dict[str, Similar
     whole = batched(texts)
     seen = np.bincount(parameter_indices(whole, 1).weights, minlength=1 << WEIGHT_BITS)
     rarity = np.log((1 + len(texts)) / (1 + seen)).astype(np.float32)
-    untrained = BagEncoder("untrained", "", encoder.learned * 0, rarity, rarity * 0)
+    untrained = BagEncoder("untrained", "", encoder.learned * 0, rarity, rarity * 0, encoder.scales)
     characters = TfidfVectorizer(
         analyzer="char", ngram_range=(4, 6), sublinear_tf=True, lowercase=False, dtype=np.float32
     ).fit(texts)

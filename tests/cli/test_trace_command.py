@@ -185,6 +185,10 @@ def test_a_template_is_ignored(assay, index, snippet, tmp_path):
         (["snippet.py", "--baseline", "b.json"], "expected --fail-on-licence or --allow-licence with it"),
         (["snippet.py", "--fail-on-licence", "MIT", "--baseline", "b.json"], "expected a baseline"),
         (["--diff", "snippet.py"], "expected a unified diff"),
+        (["snippet.py", "--pairs"], "received 1 source file, expected at least 2"),
+        (["snippet.py", "--csv", "a.csv"], "expected --pairs with it"),
+        (["snippet.py", "--write-clean", "a.jsonl"], "expected --benchmark with it"),
+        (["snippet.py", "--verbatim", "--sarif", "a.sarif"], "cannot be used with --verbatim"),
         (["snippet.py", "--method", "hst"], "has no vectors"),
         (["snippet.py", "--template", "absent.py"], "template absent.py: cannot be read"),
         (["snippet.py", "--sarif", "no/such/folder.sarif"], "cannot be written"),
@@ -256,6 +260,41 @@ def test_samples_of_a_benchmark_are_looked_for(assay, index, tmp_path):
     shown = assay(*options).out
     assert "in the corpus" in shown
     assert "not judged" in shown
+
+
+def test_a_benchmark_is_written_without_the_samples_that_occur(assay, index, tmp_path):
+    data = tmp_path / "bench.jsonl"
+    rows = [{"id": "copied", "text": SHARE, "level": 3}, {"id": "own", "text": OTHER, "level": 4}]
+    data.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    found = assay("trace", "--benchmark", data, "--index", index, "--write-clean", "clean.jsonl")
+    assert (found.code, "clean.jsonl: 1 sample; 1 removed" in found.err) == (0, True), found.err
+    (clean,) = [json.loads(line) for line in (tmp_path / "clean.jsonl").read_text().splitlines()]
+    assert (clean["id"], clean["text"]) == ("own", OTHER)
+    (evidence,) = [json.loads(line) for line in (tmp_path / "clean.removed.jsonl").read_text().splitlines()]
+    assert (evidence["id"], evidence["kind"], evidence["origins"][0]["path"]) == ("copied", "type 1", "shop/share.py")
+
+
+def test_passages_that_occur_word_for_word_are_listed(assay, index, snippet):
+    found = assay("trace", snippet, "--index", index, "--verbatim")
+    assert "snippet.py:4: " in found.out
+    assert "words as in shop/share.py:11-17 (share_of) in owner/shop (GPL-3.0-only): def share_of" in found.out
+    (passage,) = json.loads(assay("trace", snippet, "--index", index, "--verbatim", "--json").out)
+    assert passage["text"] == SHARE.strip()
+
+
+def test_all_pairs_of_a_folder_are_compared_without_an_index(assay, tmp_path):
+    folder = tmp_path / "class"
+    folder.mkdir()
+    for name, text in {"ada.py": SHARE + FENCE, "bob.py": renamed(SHARE + FENCE), "eve.py": OTHER}.items():
+        (folder / name).write_text(text)
+    found = assay("trace", folder, "--pairs", "--csv", "pairs.csv")
+    assert found.code == 0, found.err
+    assert "ada.py:2: 100% the same structure as" in found.out
+    assert "3 files compared: 1 pair of at least 50%, 1 cluster" in found.err
+    header, row = (tmp_path / "pairs.csv").read_text().splitlines()
+    assert header.startswith("first,second,similarity,")
+    assert row.split(",")[2] == "1.0000"
+    assert len(json.loads(assay("trace", folder, "--pairs", "--json").out)["clusters"][0]) == 2
 
 
 def test_an_index_is_calibrated_on_unrelated_code(assay, index, tmp_path):

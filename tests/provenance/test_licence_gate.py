@@ -6,7 +6,7 @@ import pytest
 
 from assay.provenance import CodeIndex, Document, Origin, SourceText, TraceSettings, judge, trace_file
 from assay.provenance.document import UNKNOWN_LICENCE
-from assay.provenance.findings import CopyLimits
+from assay.provenance.findings import CopyLimits, code_lines
 from assay.provenance.licence_rules import LicenceRules, checked_rules
 from assay.provenance.splitting import pieces
 
@@ -172,3 +172,15 @@ def test_overlapping_lines_are_merged_and_one_line_is_one_number(corpus):
     (finding,) = result.findings
     assert len(finding.lines) <= 2
     assert all(one.last < two.first for one, two in zip(finding.lines, finding.lines[1:], strict=False))
+
+
+@pytest.mark.parametrize("text", ["", "\n\n", "# a comment\n"])
+def test_a_text_without_a_token_has_no_line_with_code(text):
+    assert code_lines(text, "python") == {}
+
+
+def test_lines_with_code_are_equal_in_characters_or_in_structure():
+    lines = code_lines("a = b\n\n# c\na  =  b\nx = y\n", "python")
+    assert list(lines) == [1, 4, 5]
+    assert lines[1] == lines[4]
+    assert (lines[1][0] == lines[5][0], lines[1][1] == lines[5][1]) == (False, True)

@@ -12,6 +12,9 @@ from .authorship import fit_settings as fit_settings
 from .authorship import train_classifier as train_classifier
 from .authorship import vectors_named as vectors_named
 from .judging import judge_dataset as judge_dataset
+from .indexing import build_index as build_index
+from .indexing import fill_index as fill_index
+from .indexing import writable_index as writable_index
 from .manifest import Stopwatch as Stopwatch
 from .manifest import manifest as manifest
 from .opening import Opener as Opener
@@ -22,8 +25,6 @@ from .progress import warn as warn
 from .scores import Scores as Scores
 from .selection import ScoreSelection as ScoreSelection
 from .studying import study_bugs as study_bugs
-from .tracing import build_index as build_index
-from .tracing import fill_index as fill_index
 from .tracing import open_index as open_index
 from .tracing import query_encoder as query_encoder
 from .tracing import trace as trace

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from assay.cli.groups import grouped
-from assay.cli.options import AsJson, At, DataOptions
-from assay.cli.trace_options import GateOptions, Sarif, SearchOptions
+from assay.cli.options import AsJson, DataOptions
+from assay.cli.trace_options import GateOptions, IndexToTrace, ModeOptions, Sarif, SearchOptions
 from assay.errors import DataError
 from assay.files import write_json
 
@@ -19,8 +19,6 @@ if TYPE_CHECKING:  # these import numpy and more; --help does not wait for them
 
 NEEDS_VECTORS = {"hst": True, "vector": True, "winnowing": False}
 """Methods that search by vector, and one that does not; `union` uses vectors if there are any."""
-SOLUTION = "solution"
-"""The part of a benchmark that is code; it is traced unless --part names another."""
 CANDIDATES_OF_GATE = 1000
 """Documents by fingerprints that are judged for each text: a hundred forks under one licence must not hide another."""
 
@@ -32,7 +30,7 @@ def trace_command(
         typer.Argument(metavar="FILE|FOLDER|- …", help="Code to trace; - is standard input.", show_default=False),
     ] = None,
     *,
-    at: At,
+    at: IndexToTrace = None,
     benchmark: Annotated[
         str | None,
         typer.Option(
@@ -40,13 +38,14 @@ def trace_command(
             help="Instead of code: find samples of a benchmark in the index (--data names its file).",
         ),
     ] = None,
+    modes: ModeOptions,
     search: SearchOptions,
     gate: GateOptions,
     sarif: Sarif = None,
     as_json: AsJson = False,
     which: DataOptions,
 ) -> None:
-    """Trace code to its sources: one line for each source, with lines, licence, author and confidence.
+    """Trace code to its sources in an index: one line for each, with lines, licence, author and confidence.
 
     The functions of a file, the lines outside of them and the whole file are traced. --language names the language of
     standard input and of files without a known suffix.
@@ -54,22 +53,63 @@ def trace_command(
     **Example**: `assay trace snippet.py --index corpus.index --fail-on-licence copyleft`
     """
     from assay.api import open_index
-    from assay.provenance import checked_rules
+    from assay.cli.trace_modes import compare_pairs, print_passages, trace_whole_benchmark
 
-    rules = checked_rules(gate.fail_on_licence or (), gate.allow_licence or ())
+    rules = _rules(gate)
+    _check(code or [], at, benchmark, modes, gate)
+    needed = {"--sarif": sarif, "--fail-on-licence": rules}
+    if modes.pairs:
+        _refuse(needed, "--pairs")
+        compare_pairs(_source_files(code or [], _language(which)), search, modes.csv, as_json=as_json)
+        return
+    with open_index(at or "", vectors=False if modes.verbatim else NEEDS_VECTORS.get(search.method)) as index:
+        if benchmark is not None:
+            _refuse({**needed, "--template": search.template}, "--benchmark")
+            trace_whole_benchmark(benchmark, which, index, search, clean=modes.write_clean, as_json=as_json)
+            return
+        if modes.verbatim:
+            _refuse(needed, "--verbatim")
+            print_passages(_source_files(code or [], _language(which)), index, search.top, as_json=as_json)
+            return
+        files = _traced(code or [], index, search, diff=gate.diff, rules=rules, language=_language(which))
+    _finish(files, rules, gate, sarif=sarif, top=search.top, as_json=as_json)
+
+
+def _check(code: Sequence[Path], at: str | None, benchmark: str | None, modes: ModeOptions, gate: GateOptions) -> None:
     if (benchmark is None) == (not code and gate.diff is None):
         raise DataError("expected code to trace, or --benchmark: a file, a folder or - for standard input")
+    if at is None and not modes.pairs:
+        raise DataError("expected --index: the folder of an index, or the address of a Qdrant server")
+    if benchmark is not None and (modes.pairs or modes.verbatim):
+        raise DataError("--pairs and --verbatim are for code; received --benchmark")
+    if modes.write_clean is not None and benchmark is None:
+        raise DataError("--write-clean: expected --benchmark with it")
+    if modes.csv is not None and not modes.pairs:
+        raise DataError("--csv: expected --pairs with it")
     for name, path in {"--baseline": gate.baseline, "--write-baseline": gate.write_baseline}.items():
-        if path is not None and not rules:
+        if path is not None and not (gate.fail_on_licence or gate.allow_licence):
             raise DataError(f"{name}: expected --fail-on-licence or --allow-licence with it")
-    with open_index(at, vectors=NEEDS_VECTORS.get(search.method)) as index:
-        if benchmark is not None:
-            only_for_code = {"--sarif": sarif, "--template": search.template, "--fail-on-licence": rules or None}
-            _refuse_with_benchmark(only_for_code)
-            _benchmark(benchmark, which, index, search, as_json=as_json)
-            return
-        files = _traced(code or [], index, search, diff=gate.diff, rules=rules, language=which.language)
-    _finish(files, rules, gate, sarif=sarif, top=search.top, as_json=as_json)
+
+
+def _refuse(options: Mapping[str, object], mode: str) -> None:
+    for name, value in options.items():
+        if value is not None:
+            raise DataError(f"{name} cannot be used with {mode}: it is for code that is traced")
+
+
+def _language(which: DataOptions) -> str | None:
+    from assay.provenance import checked_language
+
+    return None if which.language is None else checked_language(which.language)
+
+
+def _rules(gate: GateOptions) -> "LicenceRules | None":
+    """Return the rules of the gate; None without any: the list of licences is slow to read."""
+    if not gate.fail_on_licence and not gate.allow_licence:
+        return None
+    from assay.provenance import checked_rules
+
+    return checked_rules(gate.fail_on_licence or (), gate.allow_licence or ())
 
 
 def _traced(
@@ -78,24 +118,23 @@ def _traced(
     search: SearchOptions,
     *,
     diff: str | None,
-    rules: "LicenceRules",
+    rules: "LicenceRules | None",
     language: str | None,
 ) -> "list[TracedFile]":
     from assay.api import progress_bar
-    from assay.provenance import TraceSettings, checked_language, default_boilerplate, trace_file, with_templates
+    from assay.provenance import TraceSettings, default_boilerplate, trace_file, with_templates
 
     templates = with_templates(default_boilerplate(), search.template) if search.template else None
     settings = TraceSettings(
         min_similarity=search.min_similarity, min_confidence=search.min_confidence, boilerplate=templates
     )
-    if rules:
+    if rules is not None:
         settings = replace(settings, candidates=CANDIDATES_OF_GATE)
 
     def is_denied(document: "StoredDocument") -> bool:
-        return any(rules.deny(origin.licence) for origin in document.origins)
+        return rules is not None and any(rules.deny(origin.licence) for origin in document.origins)
 
-    named = None if language is None else checked_language(language)
-    files, parts = _files(code, diff, named, search.by)
+    files, parts = _files(code, diff, language, search.by)
     traced = []
     with progress_bar("tracing") as report:
         for done, file in enumerate(files, 1):
@@ -106,7 +145,7 @@ def _traced(
                     method=search.method,
                     top=search.top,
                     settings=settings,
-                    also=is_denied if rules else None,
+                    also=None if rules is None else is_denied,
                     parts=parts,
                 )
             )
@@ -183,7 +222,7 @@ def _source_files(code: Sequence[Path], language: str | None) -> "list[SourceTex
 
 def _finish(
     files: "list[TracedFile]",
-    rules: "LicenceRules",
+    rules: "LicenceRules | None",
     gate: GateOptions,
     *,
     sarif: Path | None,
@@ -196,7 +235,7 @@ def _finish(
     from assay.provenance import sarif as as_sarif
 
     judgement: Judgement | None = None
-    if rules:
+    if rules is not None:
         texts = {file.file.path: file.file.text for file in files}
         baseline = read_baseline(gate.baseline) if gate.baseline is not None else frozenset()
         judgement = with_excuses(judge(files, rules), texts, baseline)
@@ -209,32 +248,3 @@ def _finish(
     print_files(files, judgement, top, as_json=as_json)
     if judgement is not None and judgement.failures:
         raise typer.Exit(1)
-
-
-def _refuse_with_benchmark(options: Mapping[str, object]) -> None:
-    for name, value in options.items():
-        if value is not None:
-            raise DataError(f"{name} cannot be used with --benchmark: it is for code that is traced")
-
-
-def _benchmark(name: str, which: DataOptions, index: "Searchable", search: SearchOptions, *, as_json: bool) -> None:
-    from assay.api import progress_bar
-    from assay.cli.present import chosen_format, show
-    from assay.datasets import benchmark as benchmark_named
-    from assay.datasets import is_benchmark
-    from assay.studies import describe_benchmark, trace_benchmark
-
-    if which.part is None and is_benchmark(name) and SOLUTION in benchmark_named(name).parts:
-        which = replace(which, part=SOLUTION)
-    dataset = which.load(name)
-    called = f"{dataset.name} ({which.part})" if which.part else dataset.name
-    with progress_bar(f"looking for {called}") as report:
-        result = trace_benchmark(
-            dataset.samples,
-            index,
-            benchmark=called,
-            method=search.method,
-            sure=search.min_confidence,
-            progress=report,
-        )
-    show(describe_benchmark(result), chosen_format(as_json=as_json))

@@ -10,6 +10,7 @@ from assay.cli.options import OUTPUT
 
 SEARCH = "Search"
 GATE = "Licence gate"
+MODES = "Other questions"
 SURE = 0.95
 
 
@@ -91,6 +92,37 @@ class GateOptions:
     ] = None
 
 
+@dataclass(frozen=True, slots=True)
+class ModeOptions:
+    """What is asked of the code, instead of its sources."""
+
+    verbatim: Annotated[
+        bool,
+        typer.Option("--verbatim", help="List the longest passages that occur word for word.", rich_help_panel=MODES),
+    ] = False
+    pairs: Annotated[
+        bool,
+        typer.Option("--pairs", help="Compare all files with one another, without an index.", rich_help_panel=MODES),
+    ] = False
+    csv: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Write the pairs of --pairs as CSV.", rich_help_panel=MODES)
+    ] = None
+    write_clean: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE",
+            help="With --benchmark: write it without the samples that occur in the index, as JSON lines.",
+            rich_help_panel=MODES,
+        ),
+    ] = None
+
+
+IndexToTrace = Annotated[
+    str | None,
+    typer.Option(
+        "--index", metavar="DIR|URL", help="Folder of the index, or address of a Qdrant server.", show_default=False
+    ),
+]
 Sarif = Annotated[
     Path | None, typer.Option(metavar="FILE", help="Write SARIF 2.1.0 to this file.", rich_help_panel=OUTPUT)
 ]

@@ -48,6 +48,9 @@ from .licence_rules import checked_rules as checked_rules
 from .licences import stated_licence as stated_licence
 from .past import commit_messages as commit_messages
 from .past import texts_before as texts_before
+from .pairs import SIMILAR as SIMILAR
+from .pairs import PairedFiles as PairedFiles
+from .pairs import all_pairs as all_pairs
 from .places import create_index as create_index
 from .places import description_at as description_at
 from .places import folder_named as folder_named
@@ -81,6 +84,7 @@ from .tracing import TraceSettings as TraceSettings
 from .tracing import rank_candidates as rank_candidates
 from .tracing import trace as trace
 from .unlabelled import language_by_evidence as language_by_evidence
+from .verbatim import verbatim_passages as verbatim_passages
 from .wording import certainty as certainty
 from .wording import confidence_text as confidence_text
 from .wording import extent as extent

@@ -113,11 +113,18 @@ def find_boilerplate(
 ) -> BoilerplateMask:
     """Return the fingerprints of a query that are boilerplate in this index."""
     form = query.channel.form
-    template = _among(query.hashes, _grams(boilerplate.templates, index.profile, language).get(form))
+    template = template_mask(query, language, index.profile, boilerplate)
     if boilerplate.common is None:
         return BoilerplateMask(template, np.zeros(len(query), np.bool_))
     most = max(boilerplate.at_least, int(boilerplate.common * len(index)))
     return BoilerplateMask(template, (index.frequencies(form, query.hashes) > most) & ~template)
+
+
+def template_mask(
+    query: Fingerprints, language: str | None, profile: Profile, boilerplate: Boilerplate
+) -> NDArray[np.bool_]:
+    """Return True for each fingerprint that lies within a template."""
+    return _among(query.hashes, _grams(boilerplate.templates, profile, language).get(query.channel.form))
 
 
 def _among(hashes: Hashes, ascending: Hashes | None) -> NDArray[np.bool_]:

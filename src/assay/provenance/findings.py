@@ -250,10 +250,11 @@ def code_lines(text: str, language: str | None) -> Mapping[int, tuple[str, bytes
     canonical = tokens(source, find_regions(source, rules), rules)
     numbers = source.places(canonical.starts)[0]
     lines = lines_of(text)
-    first = np.flatnonzero(np.diff(numbers, prepend=-1))
+    starts = np.flatnonzero(np.diff(numbers, prepend=-1))
+    stops = np.append(starts[1:], len(numbers))
     return {
-        int(numbers[start]): ("".join(lines[numbers[start] - 1].split()), units.tobytes())
-        for start, units in zip(first, np.split(canonical.units, first[1:]), strict=True)
+        int(numbers[start]): ("".join(lines[numbers[start] - 1].split()), canonical.units[start:stop].tobytes())
+        for start, stop in zip(starts.tolist(), stops.tolist(), strict=False)
     }
 
 

@@ -11,12 +11,14 @@ false alarms that admits at most: parts × the largest such p.
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 
-from assay.evaluation import benjamini_hochberg
 from assay.provenance.findings import CopyLimits, Evidence, Place, SourceFinding, TracedFile
-from assay.provenance.licence_rules import LicenceRules
+
+if TYPE_CHECKING:  # the list of licences is slow to read, and needed with rules only
+    from assay.provenance.licence_rules import LicenceRules
 
 FALSE_DISCOVERIES = 0.05
 """Rate at which false discoveries are controlled over the parts of a run."""
@@ -69,7 +71,7 @@ class Judgement:
         return tuple(denial for denial in self.denials if denial.excuse is None)
 
 
-def judge(files: Sequence[TracedFile], rules: LicenceRules, limits: CopyLimits | None = None) -> Judgement:
+def judge(files: Sequence[TracedFile], rules: "LicenceRules", limits: CopyLimits | None = None) -> Judgement:
     """Judge the findings of a run."""
     limits = limits or CopyLimits()
     p_values = [
@@ -110,6 +112,8 @@ def _least_p(file: TracedFile, at: int) -> float:
 
 def _threshold(p_values: Sequence[float]) -> float:
     """Return the largest p that the procedure rejects; below 0 where it rejects none."""
+    from assay.evaluation import benjamini_hochberg  # noqa: PLC0415  slow to import, and needed with rules only
+
     values = np.array(p_values, np.float64)
     rejected = values[benjamini_hochberg(values) <= FALSE_DISCOVERIES] if len(values) else values
     return float(rejected.max()) if len(rejected) else -1.0

@@ -9,7 +9,6 @@ from rich.console import Console
 from assay.errors import DataError, require
 from assay.files import write_text
 from assay.reports.codec import render_json
-from assay.reports.html import render_html
 from assay.reports.latex import render_latex
 from assay.reports.markdown import render_markdown
 from assay.reports.report import Report
@@ -54,6 +53,8 @@ class TabularResult:
             DataError: another suffix, or the file cannot be written.
         """
         path = Path(path)
+        from assay.reports.html import render_html  # noqa: PLC0415  slow to import, and needed for pages only
+
         renderers = {".html": render_html, ".md": render_markdown, ".tex": render_latex, ".json": render_json}
         if path.suffix not in renderers:
             raise DataError(f"{path}: expected a name that ends in {', '.join(renderers)}")

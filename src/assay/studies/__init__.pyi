@@ -21,6 +21,7 @@ from .bugs.study import BugStudy as BugStudy
 from .bugs.study import ControlSet as ControlSet
 from .bugs.study import StudySettings as StudySettings
 from .bugs.study import run_bug_study as run_bug_study
+from .cleaning import write_clean as write_clean
 from .contamination import BenchmarkTrace as BenchmarkTrace
 from .contamination import trace_benchmark as trace_benchmark
 from .describing import describe_benchmark as describe_benchmark

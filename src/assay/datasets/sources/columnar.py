@@ -7,7 +7,6 @@ from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
-import pyarrow.parquet as pq
 
 from assay.datasets.sources.json_text import SourceRow
 from assay.datasets.sources.stream import file_error, opened
@@ -25,7 +24,9 @@ def parquet_rows(path: Path) -> Iterator[SourceRow]:
     Raises:
         DataError: the file is truncated or broken.
     """
-    return _rows(path, "Parquet", lambda source: pq.ParquetFile(source).iter_batches(batch_size=_BATCH))
+    from pyarrow.parquet import ParquetFile  # noqa: PLC0415  slow to import, and few files are Parquet
+
+    return _rows(path, "Parquet", lambda source: ParquetFile(source).iter_batches(batch_size=_BATCH))
 
 
 def arrow_rows(path: Path) -> Iterator[SourceRow]:

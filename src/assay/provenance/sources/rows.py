@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import IO, Any, ClassVar, Final
 
 import pyarrow as pa
-import pyarrow.parquet as pq
 
 from assay.datasets import file_error
 from assay.errors import DataError
@@ -185,7 +184,9 @@ def json_lines(
 
 def _parquet(path: Path, columns: ColumnNames) -> Iterator[SourceFile]:
     try:
-        file = pq.ParquetFile(path)
+        from pyarrow.parquet import ParquetFile  # noqa: PLC0415  slow to import, and few corpora are tables
+
+        file = ParquetFile(path)
         names = set(file.schema_arrow.names)
         if not _column("text", names, columns):
             raise _no_text(str(path), names, columns)

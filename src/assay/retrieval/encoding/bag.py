@@ -6,7 +6,6 @@ from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.sparse import csr_array
 
 from assay.retrieval.encoding.features import HASH_BITS, Features, hashed_features
 from assay.retrieval.hashing import BASE, mixed
@@ -15,6 +14,7 @@ from assay.types import Float32Array
 WEIGHT_BITS = 18
 SIGN_BITS = 13
 TEXTS_AT_ONCE = 512
+QUERY_VALUES = 1 << 15
 CHARACTERS_AT_ONCE = 1 << 19
 
 
@@ -67,16 +67,18 @@ class BagEncoder:
     Attributes:
         name: what the user called it.
         digest: of the parameters and the version of the features.
-        learned: float32 [2^b, d].
+        learned: float32 [2^b, d], or int8 that `scales` multiply.
         sign_weights: float32 [2^18], u.
         learned_weights: float32 [2^18], w.
+        scales: float32 [2^b] of the learned rows; None where these are float32.
     """
 
     name: str
     digest: str
-    learned: Float32Array
+    learned: Float32Array | NDArray[np.int8]
     sign_weights: Float32Array
     learned_weights: Float32Array
+    scales: Float32Array | None = None
 
     @property
     def dimensions(self) -> int:
@@ -84,8 +86,16 @@ class BagEncoder:
         return int(self.learned.shape[1])
 
     @cached_property
+    def _signs(self) -> Float32Array:
+        return sign_rows(self.dimensions)
+
+    @cached_property
     def _table(self) -> Float32Array:
-        return np.concatenate([sign_rows(self.dimensions), self.learned])
+        return np.concatenate([self._signs, self._learned_rows(slice(None))])
+
+    def _learned_rows(self, at: NDArray[np.int32] | slice) -> Float32Array:
+        rows = self.learned[at].astype(np.float32)
+        return rows if self.scales is None else rows * self.scales[at][:, None]
 
     def encode(self, texts: Sequence[str]) -> Float32Array:
         """Return float32 [texts, d], rows of length 1, in the order of `texts`."""
@@ -100,6 +110,13 @@ class BagEncoder:
         at = parameter_indices(hashed_features(texts), len(self.learned).bit_length() - 1)
         columns = np.stack([at.signs, at.rows + (1 << SIGN_BITS)], axis=1).ravel()
         values = np.stack([self.sign_weights[at.weights], self.learned_weights[at.weights]], axis=1).ravel()
+        if len(texts) == 1 and len(values) <= QUERY_VALUES:
+            # the same sum in the same order, without reading the whole table and without the import of scipy
+            rows = np.empty((len(values), self.dimensions), np.float32)
+            rows[0::2], rows[1::2] = self._signs[at.signs], self._learned_rows(at.rows)
+            return np.add.reduce(values[:, None] * rows, axis=0, keepdims=True, dtype=np.float32)
+        from scipy.sparse import csr_array  # noqa: PLC0415  slow to import, and needed for batches only
+
         sums: Float32Array = (
             csr_array((values, columns, at.starts * 2), shape=(len(texts), len(self._table))) @ self._table
         )

@@ -22,6 +22,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from measuring import arguments, write
+from packages import add_option, archives
 
 from assay.evaluation.calibration import wilson
 from assay.provenance import (
@@ -70,16 +71,19 @@ def main() -> None:
     """Measure, and write the figures."""
     options, began = arguments(__doc__, _further), time.perf_counter()
     encoder = open_encoder("builtin:fragments") if options.vectors else None
-    with tempfile.TemporaryDirectory() as folder, CodeIndex.create(Path(folder) / "index", encoder=encoder) as index:
+    with (
+        archives(options) as packages,
+        tempfile.TemporaryDirectory() as folder,
+        CodeIndex.create(Path(folder) / "index", encoder=encoder) as index,
+    ):
         root = Path(sysconfig.get_paths()["stdlib"])
         index.add(documents([root / "email", root / "json"] if options.smoke else [root]))
         index.commit()
-        archives = sorted(path for path in options.packages.iterdir() if path.suffix == ".whl")
-        archives = archives[: 2 if options.smoke else None]
-        rows: list[dict[str, object]] = [innocent(archives, index)]
+        unrelated = packages[: 1 if options.smoke else None]
+        rows: list[dict[str, object]] = [innocent(unrelated, index)]
         print({name: value for name, value in rows[0].items() if name != "alarms"}, flush=True)
         originals = planted(index, 5 if options.smoke else PLANTS)
-        own = own_functions(archives)
+        own = own_functions(unrelated)
         for kind, change in KINDS.items():
             rows.append(recall(kind, change, originals, own, index))
             print(rows[-1], flush=True)
@@ -87,7 +91,7 @@ def main() -> None:
 
 
 def _further(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--packages", type=Path, required=True, help="folder of wheels that have nothing to do with it")
+    add_option(parser)
     parser.add_argument("--vectors", action="store_true", help="search by vectors of builtin:fragments too")
 
 

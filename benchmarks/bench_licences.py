@@ -28,6 +28,7 @@ from pathlib import Path, PurePosixPath
 
 from license_expression import ExpressionError, get_spdx_licensing
 from measuring import arguments, write
+from packages import add_option, archives
 
 from assay.evaluation.calibration import wilson
 from assay.provenance.licence_metadata import licence_of_manifest
@@ -57,8 +58,8 @@ class Case:
 def main() -> None:
     """Measure, and write the figures."""
     options, began = arguments(__doc__, _further), time.perf_counter()
-    packages = sorted(path for path in options.packages.rglob("*") if path.suffix in {".whl", ".tgz", ".gz", ".zip"})
-    cases = [case for path in packages[: 6 if options.smoke else None] for case in cases_of(path)]
+    with archives(options) as packages:
+        cases = [case for path in packages for case in cases_of(path)]
     readings: dict[str, list[str | None]] = {"assay": [read(case) for case in cases]}
     if options.scancode is not None:
         readings["scancode"] = scanned(cases, options.scancode)
@@ -98,7 +99,7 @@ def main() -> None:
 
 
 def _further(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--packages", type=Path, required=True, help="folder of wheels, sdists and npm archives")
+    add_option(parser)
     parser.add_argument("--scancode", help="the command `scancode`, if it is to be compared")
 
 

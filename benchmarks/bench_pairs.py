@@ -24,6 +24,7 @@ from pathlib import Path
 import numpy as np
 from bench_licence_gate import DONOR
 from measuring import arguments, write
+from packages import add_option, archives
 from sklearn.metrics import average_precision_score, roc_auc_score
 
 from assay.provenance import SourceText, all_pairs, edited, renamed
@@ -61,7 +62,8 @@ class File:
 def main() -> None:
     """Measure, and write the figures."""
     options, began = arguments(__doc__, _further), time.perf_counter()
-    files = classroom(options.packages, 8 if options.smoke else HONEST, 2 if options.smoke else COPIES)
+    with archives(options) as packages:
+        files = classroom(packages, 8 if options.smoke else HONEST, 2 if options.smoke else COPIES)
     scanners: dict[str, Callable[[Sequence[File]], np.ndarray]] = {"assay": by_assay}
     if options.copydetect is not None:
         scanners["copydetect"] = lambda files: by_copydetect(files, options.copydetect)
@@ -75,16 +77,16 @@ def main() -> None:
 
 
 def _further(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--packages", type=Path, required=True, help="folder of wheels")
+    add_option(parser)
     parser.add_argument("--copydetect", help="interpreter with copydetect, if it is to be compared")
 
 
-def classroom(packages: Path, honest: int, copies: int) -> list[File]:
+def classroom(packages: Sequence[Path], honest: int, copies: int) -> list[File]:
     """Return honest files of several packages, and copies of some."""
     draw = random.Random(SEED)  # noqa: S311  no secret
     texts = [
         (file.text, archive.name.partition("-")[0])
-        for archive in sorted(packages.glob("*.whl"))
+        for archive in packages
         for file in source_texts([str(archive)], Filters(languages=frozenset({"python"})))
         if LINES[0] <= len(code_lines(file.text, "python")) <= LINES[1]
     ]

@@ -771,6 +771,8 @@ def machine(files: Mapping[str, File]) -> str:
     """On what it was measured; scripts may have run on different machines."""
     described = set()
     for file in files.values():
+        if "machine" not in file:  # a report that a command wrote, without the frame of `measuring.write`
+            continue
         on = file["machine"]
         described.add(
             f"- {on.get('gpu', on['processor'])}, {on['cores']} cores, {on['torch_threads']} torch threads, "
@@ -778,6 +780,70 @@ def machine(files: Mapping[str, File]) -> str:
             f"{file['measured']}\n"
         )
     return "".join(sorted(described)) or UNMEASURED
+
+
+def share_with_ends(value: float, ends: Sequence[float]) -> str:
+    """A share with its 95 % interval."""
+    return f"{value:.2f} ({ends[0]:.2f}–{ends[1]:.2f})"
+
+
+def licence_gate(file: File) -> str:
+    """Denials among functions of unrelated packages."""
+    row = next(row for row in file["results"] if row["kind"] == "innocent")
+    cells = [
+        [
+            label,
+            str(row[count] if isinstance(row[count], int) else len(row[count])),
+            f"{row[name]:.2f} ({row[f'{name}_interval'][0]:.2f}–{row[f'{name}_interval'][1]:.2f})",
+        ]
+        for label, count, name in (
+            ("denials", "alarms", "alarms_per_1000"),
+            ("denials that are no copies", "false_alarms", "false_per_1000"),
+        )
+    ]
+    return table([f"{row['functions']:,} functions of {row['packages']} packages", "", "of 1,000"], cells)
+
+
+def licence_plants(file: File) -> str:
+    """Copies that the gate finds."""
+    rows = [
+        [row["kind"], f"{row['found']} of {row['planted']}", share_with_ends(row["recall"], row["interval"])]
+        for row in file["results"]
+        if row["kind"] != "innocent" and row["planted"]
+    ]
+    return table(["planted function", "found", "recall"], rows)
+
+
+def licences(file: File) -> str:
+    """Licences read by convention, beside ScanCode."""
+    rows = [
+        [
+            f"{row['convention']}, {row['files']} files",
+            row["scanner"],
+            share_with_ends(row["recall"], row["recall_interval"]),
+            share_with_ends(row["precision"], row["precision_interval"]),
+            f"{row['recall_by_family']:.2f}",
+            f"{row['precision_by_family']:.2f}",
+        ]
+        for row in file["results"][0]["conventions"]
+    ]
+    return table(["read from", "scanner", "recall", "precision", "recall, family", "precision, family"], rows)
+
+
+def pairs(file: File) -> str:
+    """Copies among all pairs of files, beside copydetect."""
+    kinds = list(file["results"][0]["found"])
+    rows = [
+        [
+            row["scanner"],
+            f"{row['auroc']:.3f}",
+            f"{row['average_precision']:.3f}",
+            f"{row['recall']:.2f}",
+            *(row["found"][kind] for kind in kinds),
+        ]
+        for row in file["results"]
+    ]
+    return table(["", "AUROC", "average precision", "recall", *kinds], rows)
 
 
 TABLES: Mapping[str, tuple[str, Callable[[File], str]]] = {
@@ -795,6 +861,10 @@ TABLES: Mapping[str, tuple[str, Callable[[File], str]]] = {
     "confidence-languages": ("confidence_languages", confidence_languages),
     "index": ("index", index),
     "scale": ("scale", scale),
+    "licences": ("licences", licences),
+    "licence-gate": ("licence_gate", licence_gate),
+    "licence-plants": ("licence_gate", licence_plants),
+    "pairs": ("pairs", pairs),
     "provenance-peers": ("provenance_peers", provenance_peers),
     "provenance-peers-cost": ("provenance_peers", provenance_peers_cost),
     "service": ("service", service),

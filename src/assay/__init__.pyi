@@ -2,13 +2,13 @@ from ._version import __version__ as __version__
 from .api.auditing import audit as audit
 from .api.auditing import calibrate as calibrate
 from .api.auditing import score as score
+from .api.indexing import build_index as build_index
 from .api.judging import judge_dataset as judge_dataset
 from .api.loading import load as load
 from .api.opening import Opener as Opener
 from .api.scores import Scores as Scores
 from .api.selection import ScoreSelection as ScoreSelection
 from .api.studying import study_bugs as study_bugs
-from .api.tracing import build_index as build_index
 from .api.tracing import open_index as open_index
 from .api.tracing import trace as trace
 from .api.unseen import build_unseen as build_unseen

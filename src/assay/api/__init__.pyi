@@ -11,10 +11,10 @@ from .authorship import detect_code as detect_code
 from .authorship import fit_settings as fit_settings
 from .authorship import train_classifier as train_classifier
 from .authorship import vectors_named as vectors_named
-from .judging import judge_dataset as judge_dataset
 from .indexing import build_index as build_index
 from .indexing import fill_index as fill_index
 from .indexing import writable_index as writable_index
+from .judging import judge_dataset as judge_dataset
 from .manifest import Stopwatch as Stopwatch
 from .manifest import manifest as manifest
 from .opening import Opener as Opener
@@ -28,5 +28,4 @@ from .studying import study_bugs as study_bugs
 from .tracing import open_index as open_index
 from .tracing import query_encoder as query_encoder
 from .tracing import trace as trace
-from .tracing import writable_index as writable_index
 from .unseen import build_unseen as build_unseen

@@ -40,9 +40,7 @@ def calibrate_authorship_command(
     undated: Annotated[
         bool, typer.Option("--undated", help="Folders without a history, which people certainly wrote.")
     ] = False,
-    by: Annotated[
-        Literal["file", "function"], typer.Option(help="Unit of code; use the same with `detect`.")
-    ] = "file",
+    by: Annotated[Literal["file", "function"], typer.Option(help="Unit of code; use the same with `detect`.")] = "file",
     output: Annotated[Path, typer.Option("-o", "--output", metavar="FILE", help="The reference to write.")],
     detector: AuthorshipDetectorOptions,
     as_json: AsJson = False,

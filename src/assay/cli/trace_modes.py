@@ -1,4 +1,4 @@
-"""What `assay trace` does besides the sources of code: a benchmark, passages word for word, all pairs of files."""
+"""Modes of `assay trace` besides the sources of code: a benchmark, passages word for word, all pairs of files."""
 
 import io
 from collections.abc import Sequence

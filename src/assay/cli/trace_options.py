@@ -94,7 +94,7 @@ class GateOptions:
 
 @dataclass(frozen=True, slots=True)
 class ModeOptions:
-    """What is asked of the code, instead of its sources."""
+    """Other questions about the code than that of its sources."""
 
     verbatim: Annotated[
         bool,

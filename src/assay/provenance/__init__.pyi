@@ -46,11 +46,11 @@ from .licence_gate import judge as judge
 from .licence_rules import LicenceRules as LicenceRules
 from .licence_rules import checked_rules as checked_rules
 from .licences import stated_licence as stated_licence
-from .past import commit_messages as commit_messages
-from .past import texts_before as texts_before
 from .pairs import SIMILAR as SIMILAR
 from .pairs import PairedFiles as PairedFiles
 from .pairs import all_pairs as all_pairs
+from .past import commit_messages as commit_messages
+from .past import texts_before as texts_before
 from .places import create_index as create_index
 from .places import description_at as description_at
 from .places import folder_named as folder_named

@@ -15,7 +15,7 @@ from assay.provenance.boilerplate import Boilerplate, boilerplate_of, template_m
 from assay.provenance.findings import LineRange, code_lines, merged_lines
 from assay.provenance.spans import spans
 from assay.provenance.texts import SourceText
-from assay.retrieval import DEFAULT, Fingerprints, Profile, fingerprint
+from assay.retrieval import DEFAULT, Fingerprints, Form, Profile, fingerprint
 from assay.types import Float64Array
 
 MOST_FILES = 0.25
@@ -25,7 +25,7 @@ FEW_FILES = 10
 SIMILAR = 0.5
 """Similarity from which two files are one cluster."""
 
-_FORM = "tokens"
+_FORM: Form = "tokens"
 
 
 @dataclass(frozen=True, slots=True)

@@ -85,15 +85,15 @@ def verbatim_passages(
     if least < 1 or top < 1:
         raise AssayError(f"received {least} words and top {top}, expected at least 1 of each")
     query = _Words.of(text)
-    found: dict[tuple[int, int], list[tuple[StoredDocument, LineRange]]] = defaultdict(list)
+    documents_by_run: dict[tuple[int, int], list[tuple[StoredDocument, LineRange]]] = defaultdict(list)
     with index.snapshot():
         fingerprints = read_query(text, language, index, NO_BOILERPLATE)
         candidates = candidates_of(fingerprints, index, "winnowing", CANDIDATES_READ)
         for document in index.documents(candidates.documents.tolist()):
             words = _Words.of(document.text)
             for start, stop, at in common_runs(query.words, words.words, least):
-                found[start, stop].append((document, words.lines(at, at + stop - start)))
-    longest = sorted(found, key=lambda run: (run[0] - run[1], run[0]))
+                documents_by_run[start, stop].append((document, words.lines(at, at + stop - start)))
+    longest = sorted(documents_by_run, key=lambda run: (run[0] - run[1], run[0]))
     chosen: list[tuple[int, int]] = []
     for start, stop in longest:
         if not any(first <= start and stop <= last for first, last in chosen):
@@ -105,7 +105,7 @@ def verbatim_passages(
             stop - start,
             text[query.spans[start][0] : query.spans[stop - 1][1]],
             query.lines(start, stop),
-            _places(found[start, stop]),
+            _places(documents_by_run[start, stop]),
         )
         for start, stop in chosen
     )

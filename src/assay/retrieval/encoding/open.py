@@ -80,7 +80,8 @@ def open_bag(folder: Path, *, name: str) -> BagEncoder:
     except (OSError, KeyError, SafetensorError) as error:
         raise ModelError(f"{path}: expected the rows, scales and weights of an encoder ({error})") from error
     digest = hashlib.sha256(f"features {FEATURES_VERSION}\n".encode() + path.read_bytes()).hexdigest()
-    return BagEncoder(name, digest, rows, *weights, scales=scales.astype(np.float32))
+    sign_weights, learned_weights = weights
+    return BagEncoder(name, digest, rows, sign_weights, learned_weights, scales.astype(np.float32))
 
 
 def _builtin(name: str) -> Path:

@@ -113,6 +113,8 @@ def test_both_sides_are_coloured_and_scroll_together(page):
     trace(page, "\n" * 60 + MEDIAN + "\n" * 60)
     until(page, "return document.querySelector('.document-side .line.hit') !== null")
     assert find(page, ".document-side .keyword").text == "def"
+    shown = find(page, ".document-side").get_attribute("innerText").splitlines()
+    assert shown[:3] == MEDIAN.splitlines()[:3]
     page.execute_script("document.querySelector('.document-side').style.maxHeight = '4rem'")
     page.execute_script("const box = document.querySelector('.query-side'); box.scrollTop += 40;")
     until(page, "return document.querySelector('.document-side').scrollTop > 0")

@@ -104,7 +104,10 @@ function showCode(box, text, language, firstLine, ranges) {
     ...lines.map((content, at) => {
       const number = firstLine + at;
       const line = element("div", "", ranges.some(([low, high]) => low <= number && number <= high) ? "line hit" : "line");
-      line.append(...(content.length ? content : [" "]));
+      // one box for all pieces: a line is a flex container, which would drop the spaces between its items
+      const whole = element("span", "");
+      whole.append(...(content.length ? content : [" "]));
+      line.append(whole);
       line.dataset.line = number;
       return line;
     }),

@@ -84,3 +84,22 @@ def test_a_chat_model_gives_no_probabilities(assay, texts, server):
     done = assay("score", f"openai-chat:m@{server.url}", texts)
     assert done.code == 2
     assert "only generates text" in done.err
+
+
+@pytest.mark.parametrize("access", ["gray", "black"])
+def test_an_audit_is_estimated_before_it_and_a_limit_stops_it_before_anything_is_sent(assay, texts, server, access):
+    scores = {"gray": "loss", "black": "ngram_generation"}[access]
+    command = ("audit", f"openai:m@{server.url}", texts, "--scores", scores, "--access", access)
+    done = assay(*command, "--max-requests", "5", "--out", "refused")
+    assert (done.code, "nothing was sent" in done.err, len(server.asked)) == (2, True, 0)
+    done = assay(*command, "--price", "2", "--out", "run")
+    assert done.code == 0, done.err
+    (line,) = [line for line in done.err.splitlines() if "requests and" in line]
+    estimate = int(line.split("about ")[1].split(" ")[0].replace(",", ""))
+    assert len(server.asked) <= estimate + 1
+    assert "a cost of about 0." in line
+
+
+def test_a_limit_of_another_kind_of_model_is_refused(assay, texts, golden):
+    done = assay("score", golden / "model", texts, "--scores", "loss", "--max-requests", "5")
+    assert (done.code, "max_requests" in done.err) == (2, True)

@@ -4,6 +4,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
+from assay.api.estimating import report_spending
 from assay.api.manifest import Stopwatch, manifest
 from assay.api.opening import Opener
 from assay.api.progress import progress_bar, warn
@@ -149,6 +150,7 @@ def audit(
     contrast, control_notes = _control(control, model, selection, opener) if fresh is not None else (None, ())
     if unseen_scores is not None:
         unseen_scores.check(plan, Path(str(calibration)))
+    report_spending(model, plan, [*dataset.samples, *(fresh.samples if fresh else ())], opener.settings)
     learned = {}
     if lessons and plan.generator:
         judged = [*dataset.samples, *(fresh.samples if fresh else ())]

@@ -44,6 +44,12 @@ def warn(message: str) -> None:
         _print_line(f"assay: warning: {message}")
 
 
+def inform(message: str) -> None:
+    """Print one line of information on standard error."""
+    if REPORTING.get().warnings:
+        _print_line(f"assay: note: {message}")
+
+
 @contextmanager
 def progress_bar(description: str, *, shown: bool = True) -> "Iterator[Report | None]":
     """Show a bar with the rate and the time left, or lines where there is no terminal; yield None if not `shown`."""

@@ -12,6 +12,7 @@ if TYPE_CHECKING:  # these import numpy and more; --help does not wait for them
     from assay.models import ModelSettings
 
 MODEL = "Model"
+SPENDING = "Paid models"
 DATA = "Data"
 SCORES = "Scores"
 OUTPUT = "Output"
@@ -79,6 +80,24 @@ class ModelOptions:
     concurrency: Annotated[
         int, typer.Option(min=1, help="Requests at a time to an openai: model.", rich_help_panel=MODEL)
     ] = 8
+    max_requests: Annotated[
+        int | None, typer.Option(min=1, help="Most requests to an openai: model.", rich_help_panel=SPENDING)
+    ] = None
+    max_tokens: Annotated[
+        int | None,
+        typer.Option(min=1, help="Most tokens that an openai: model reads and writes.", rich_help_panel=SPENDING),
+    ] = None
+    price: Annotated[
+        float | None,
+        typer.Option(min=0, help="Price of a million tokens, in any currency.", rich_help_panel=SPENDING),
+    ] = None
+    max_cost: Annotated[
+        float | None, typer.Option(min=0, help="Most that may be spent; needs --price.", rich_help_panel=SPENDING)
+    ] = None
+    requests_per_minute: Annotated[
+        float | None,
+        typer.Option(min=0.01, help="Rate of requests to an openai: model.", rich_help_panel=SPENDING),
+    ] = None
     no_cache: Annotated[
         bool, typer.Option("--no-cache", help="Neither read nor write the statistics cache.", rich_help_panel=MODEL)
     ] = False

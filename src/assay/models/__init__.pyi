@@ -33,6 +33,8 @@ from .open import open_local as open_local
 from .open import open_model as open_model
 from .settings import Bos as Bos
 from .settings import ModelSettings as ModelSettings
+from .spending import SpendingLimits as SpendingLimits
+from .spending import tokens_of_length as tokens_of_length
 from .table import TableModel as TableModel
 from .tokenizer import open_tokenizer as open_tokenizer
 from .transformers_backend import TransformersModel as TransformersModel

@@ -11,6 +11,7 @@ from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 import httpx
 
 from assay.errors import ModelError
+from assay.models.spending import SpendingLimits, SpendingMeter
 from assay.retrying import Busy, Patience, with_retries
 
 Json = Mapping[str, object]
@@ -55,6 +56,7 @@ class Endpoint:
         concurrency: int = 8,
         patience: Patience | None = None,
         sleep: Callable[[float], None] = time.sleep,
+        limits: SpendingLimits | None = None,
     ) -> None:
         """Take note of the server.
 
@@ -64,7 +66,9 @@ class Endpoint:
             concurrency: requests at a time.
             patience: with a server that is busy or silent.
             sleep: waits the given number of seconds between attempts.
+            limits: of requests, tokens, cost and rate.
         """
+        self.meter = SpendingMeter(limits or SpendingLimits(), sleep)
         self.url = url
         self._key = key
         self._concurrency = max(1, concurrency)
@@ -146,6 +150,7 @@ class Endpoint:
 
     def _attempt(self, path: str, body: Json) -> Json:
         """Send one request; raise Busy where another attempt may help."""
+        estimate = self.meter.admit(body)
         try:
             response = self._client().post(self.url + path, json=body)
         except httpx.TimeoutException as error:
@@ -161,7 +166,9 @@ class Endpoint:
         self._answered = True
         if response.status_code in _BUSY:
             raise Busy(f"HTTP {response.status_code}{self._error_text(response)}", wait=retry_after(response))
-        return self._read(path, response)
+        reply = self._read(path, response)
+        self.meter.settle(estimate, reply)
+        return reply
 
     def _read(self, path: str, response: httpx.Response) -> Json:
         place = f"{self.url}{path}"

@@ -4,12 +4,13 @@ Other distributions add prefixes through entry points of the group `assay.models
 """
 
 from collections.abc import Callable
-from dataclasses import replace
+from dataclasses import fields, replace
 from typing import TYPE_CHECKING
 
 from assay.errors import ModelError, require
 from assay.models.names import LLAMA_PREFIX, PREFIXES, SERVER_PREFIXES, VLLM_PREFIX
 from assay.models.settings import ModelSettings
+from assay.models.spending import SpendingLimits
 from assay.plug_ins import PlugIns
 from assay.types import Generator
 
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
     from assay.models.vllm_backend import VllmModel
 
 DEFAULTS = ModelSettings()
-SERVER_SETTINGS = frozenset({"concurrency"})
+SERVER_SETTINGS = frozenset({"concurrency", *(field.name for field in fields(SpendingLimits))})
 VLLM_SETTINGS = frozenset({"revision", "dtype", "trust_remote_code", "max_length", "concurrency"})
 LLAMA_SETTINGS = frozenset({"revision", "device", "bos", "stride", "max_length"})
 ModelFactory = Callable[[str, ModelSettings], Generator]
@@ -61,7 +62,7 @@ def open_model(
         from assay.models.openai_http import open_openai  # noqa: PLC0415  httpx, only for servers
 
         settings.require_only(SERVER_SETTINGS, name)
-        return open_openai(name, concurrency=settings.concurrency)
+        return open_openai(name, concurrency=settings.concurrency, limits=settings.limits)
     if name.startswith(VLLM_PREFIX):
         from assay.models.vllm_backend import open_vllm  # noqa: PLC0415  see open_local
 

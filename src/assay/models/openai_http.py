@@ -20,6 +20,7 @@ from assay.models.endpoint import Endpoint, Json, Refused
 from assay.models.openai_names import openai_name
 from assay.models.ordering import in_order
 from assay.models.seeding import prompt_seeds
+from assay.models.spending import SpendingLimits
 from assay.types import Rejected, TokenLogProbs
 
 KEY = "OPENAI_API_KEY"
@@ -33,14 +34,16 @@ _BUILD = re.compile(r"b\d+-[0-9a-f]+")
 _NUMBER = re.compile(r"\d[\d,.]*\d|\d")
 
 
-def open_openai(name: str, *, concurrency: int = 8) -> "OpenAICompletions | OpenAIChat":
+def open_openai(
+    name: str, *, concurrency: int = 8, limits: SpendingLimits | None = None
+) -> "OpenAICompletions | OpenAIChat":
     """Return the model of that name; no request is sent yet. The key comes from $OPENAI_API_KEY alone.
 
     Raises:
         ModelError: the name is not of the form openai:MODEL@URL.
     """
     address = openai_name(name)
-    endpoint = Endpoint(address.url, key=os.environ.get(KEY) or None, concurrency=concurrency)
+    endpoint = Endpoint(address.url, key=os.environ.get(KEY) or None, concurrency=concurrency, limits=limits)
     kind = OpenAIChat if address.way == "openai-chat" else OpenAICompletions
     return kind(address.model, endpoint, name=name)
 

@@ -4,6 +4,7 @@ from dataclasses import dataclass, fields
 from typing import Literal
 
 from assay.errors import ModelError
+from assay.models.spending import SpendingLimits
 
 Bos = Literal["auto", "always", "never"]
 """A beginning-of-sequence token before each text: as the tokenizer does it, always, or never."""
@@ -30,6 +31,11 @@ class ModelSettings:
         max_length: context to use in tokens, at most the model's own, which None means.
         batch_tokens: padded tokens in one batch; None means 4096 on the CPU, 32768 elsewhere.
         concurrency: requests at a time to a server.
+        max_requests: requests to a server in all; None for no limit, here and below.
+        max_tokens: tokens that a server reads and writes in all.
+        price: of a million tokens of a server.
+        max_cost: of a server in all; it needs a price.
+        requests_per_minute: rate of requests to a server.
     """
 
     revision: str | None = None
@@ -44,6 +50,20 @@ class ModelSettings:
     max_length: int | None = None
     batch_tokens: int | None = None
     concurrency: int = 8
+    max_requests: int | None = None
+    max_tokens: int | None = None
+    price: float | None = None
+    max_cost: float | None = None
+    requests_per_minute: float | None = None
+
+    @property
+    def limits(self) -> SpendingLimits:
+        """Return the limits of a model behind a server.
+
+        Raises:
+            ModelError: a limit of the cost without a price.
+        """
+        return SpendingLimits(**{field.name: getattr(self, field.name) for field in fields(SpendingLimits)})
 
     def require_only(self, supported: frozenset[str], name: str) -> None:
         """Refuse a setting that means nothing to this kind of model.

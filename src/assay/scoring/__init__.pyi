@@ -2,6 +2,8 @@ from .asking import ask as ask
 from .cutting import CutText as CutText
 from .cutting import Question as Question
 from .cutting import cut_texts as cut_texts
+from .estimating import RunEstimate as RunEstimate
+from .estimating import estimate_run as estimate_run
 from .planning import Plan as Plan
 from .planning import generator_digest as generator_digest
 from .planning import plan as plan

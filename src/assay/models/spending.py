@@ -1,0 +1,124 @@
+"""Limits of requests, tokens and cost for a model behind a server, and of the rate of requests."""
+
+import threading
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+
+from assay.errors import ModelError
+
+CODE_CHARACTERS_PER_TOKEN = 3
+"""Characters of code in one token: fewer than in prose, so that an estimate is rather too high."""
+PER_PRICE = 1_000_000
+"""Tokens that a price is for."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SpendingLimits:
+    """What may be sent to one model; None is no limit.
+
+    Attributes:
+        max_requests: number of requests.
+        max_tokens: number of tokens, read and written together.
+        price: of a million tokens, in any currency.
+        max_cost: in that currency; it needs a price.
+        requests_per_minute: rate of requests.
+
+    Raises:
+        ModelError: a limit of the cost without a price.
+    """
+
+    max_requests: int | None = None
+    max_tokens: int | None = None
+    price: float | None = None
+    max_cost: float | None = None
+    requests_per_minute: float | None = None
+
+    def __post_init__(self) -> None:
+        """Check that the cost can be computed."""
+        if self.max_cost is not None and self.price is None:
+            raise ModelError("--max-cost needs --price, the price of a million tokens")
+
+    def cost(self, tokens: int) -> float | None:
+        """Return the cost of tokens; None without a price."""
+        return None if self.price is None else tokens * self.price / PER_PRICE
+
+    def exceeded(self, requests: int, tokens: int) -> str:
+        """Return the limit that so many requests and tokens exceed, in words; "" if they exceed none."""
+        cost = self.cost(tokens)
+        if self.max_requests is not None and requests > self.max_requests:
+            return f"{requests:,} requests, --max-requests {self.max_requests:,}"
+        if self.max_tokens is not None and tokens > self.max_tokens:
+            return f"about {tokens:,} tokens, --max-tokens {self.max_tokens:,}"
+        if self.max_cost is not None and cost is not None and cost > self.max_cost:
+            return f"a cost of about {cost:.2f}, --max-cost {self.max_cost:g}"
+        return ""
+
+
+class SpendingMeter:
+    """Requests and tokens that were sent, counted over all threads, and the pauses between requests.
+
+    Args:
+        limits: of the model.
+        sleep: waits the given number of seconds.
+        clock: seconds from any start.
+    """
+
+    def __init__(
+        self,
+        limits: SpendingLimits,
+        sleep: Callable[[float], None] = time.sleep,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self.limits = limits
+        self.requests = self.tokens = 0
+        self._sleep, self._clock = sleep, clock
+        self._lock = threading.Lock()
+        self._next = clock()
+
+    def admit(self, body: Mapping[str, object]) -> int:
+        """Count one request before it is sent, and wait for its turn; return its estimated tokens.
+
+        Raises:
+            ModelError: it would exceed a limit; nothing more is sent.
+        """
+        tokens = estimated_tokens(body)
+        with self._lock:
+            exceeded = self.limits.exceeded(self.requests + 1, self.tokens + tokens)
+            if exceeded:
+                raise ModelError(
+                    f"stopped before a limit: the next request makes {exceeded}; sent so far: {self.requests:,} "
+                    f"requests, about {self.tokens:,} tokens. Replies are cached: a higher limit continues here"
+                )
+            self.requests += 1
+            self.tokens += tokens
+            rate = self.limits.requests_per_minute
+            now = self._clock()
+            turn = max(now, self._next)
+            self._next = turn + (60 / rate if rate else 0)
+        if turn > now:
+            self._sleep(turn - now)
+        return tokens
+
+    def settle(self, estimate: int, reply: Mapping[str, object]) -> None:
+        """Replace an estimate by the tokens that the server reports."""
+        usage = reply.get("usage")
+        total = usage.get("total_tokens") if isinstance(usage, Mapping) else None
+        if isinstance(total, int):
+            with self._lock:
+                self.tokens += total - estimate
+
+
+def estimated_tokens(body: Mapping[str, object]) -> int:
+    """Return the tokens of a request: those of its text by its length, and the most that the model may write."""
+    messages = body.get("messages")
+    texts = [str(body.get("prompt", ""))]
+    if isinstance(messages, list):
+        texts += [str(message.get("content", "")) for message in messages if isinstance(message, dict)]
+    written = body.get("max_tokens", 0)
+    return sum(tokens_of_length(len(text)) for text in texts) + (written if isinstance(written, int) else 0)
+
+
+def tokens_of_length(characters: int) -> int:
+    """Return the estimated tokens of a text of that length."""
+    return -(-characters // CODE_CHARACTERS_PER_TOKEN)

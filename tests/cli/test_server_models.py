@@ -98,8 +98,3 @@ def test_an_audit_is_estimated_before_it_and_a_limit_stops_it_before_anything_is
     estimate = int(line.split("about ")[1].split(" ")[0].replace(",", ""))
     assert len(server.asked) <= estimate + 1
     assert "a cost of about 0." in line
-
-
-def test_a_limit_of_another_kind_of_model_is_refused(assay, texts, golden):
-    done = assay("score", golden / "model", texts, "--scores", "loss", "--max-requests", "5")
-    assert (done.code, "max_requests" in done.err) == (2, True)

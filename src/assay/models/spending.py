@@ -15,7 +15,7 @@ PER_PRICE = 1_000_000
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SpendingLimits:
-    """What may be sent to one model; None is no limit.
+    """Limits of one model; None is no limit.
 
     Attributes:
         max_requests: number of requests.

@@ -8,7 +8,7 @@ import pytest
 
 from assay.evaluation import BlindBaseline, DosePoint, Estimate, FlagRate, Ranking
 from assay.evaluation.permutation_test import SetTest
-from assay.leakage.description.blind import baseline_note, confounding_warning
+from assay.leakage.description.blind import baseline_note, confounding_warning, leading_warning
 from assay.leakage.description.statement import statement_of, sufficient_dose
 from assay.leakage.results import Audit, Calibration, Distribution, ScoreSummary
 from assay.types import Sample
@@ -237,6 +237,7 @@ def test_a_baseline_that_separates_is_a_warning_and_marks_the_statement():
     assert "separates members and non-members: AUROC .920 [.880, .950]" in warning
     assert "mid_pit reaches .830 [.790, .870]" in warning
     assert baseline_note(subject) is None
+    assert leading_warning(subject) == warning
     assert any("warning above" in detail for detail in statement_of(subject).details)
 
 
@@ -248,8 +249,12 @@ def test_unseen_text_of_another_kind_gives_no_verdict_however_much_is_flagged():
         blind_compares="this benchmark and the unseen text",
     )
     statement = statement_of(subject)
-    assert statement.text.startswith("Cannot tell (not measured): A baseline that never sees the model separates")
-    assert "assay unseen build" in statement.details[0]
+    assert statement.text == (
+        "Cannot tell (not measured): humaneval and the unseen text may differ in more than training."
+    )
+    assert statement.details[0].startswith("A baseline that never sees the model separates this benchmark")
+    assert "assay unseen build" in statement.details[1]
+    assert leading_warning(subject) is None
     assert "stand out" not in " ".join((statement.text, *statement.details))
 
 

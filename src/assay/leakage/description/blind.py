@@ -40,6 +40,16 @@ def confounding_warning(audit: Audit) -> str | None:
     )
 
 
+def leading_warning(audit: Audit) -> str | None:
+    """Return the warning that stands before the statement; None where there is none, or the statement says as much.
+
+    Without labels a baseline that separates the texts is the very reason of the verdict "cannot tell".
+    """
+    summary = audit.summary(audit.primary)
+    is_reason = summary.ranking is None and not summary.doses
+    return None if is_reason else confounding_warning(audit)
+
+
 def baseline_note(audit: Audit) -> str | None:
     """Return what is known of the blind baseline where it does not warn; None where it does."""
     if confounding_warning(audit):

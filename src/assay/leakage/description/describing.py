@@ -7,7 +7,7 @@ from types import MappingProxyType
 
 from assay.evaluation import Estimate
 from assay.leakage.deciding import LEVEL, decision_of
-from assay.leakage.description.blind import baseline_note, confounding_warning
+from assay.leakage.description.blind import baseline_note, leading_warning
 from assay.leakage.description.figures import figures
 from assay.leakage.description.methods import NOTATION, evaluation_methods, score_methods, titled
 from assay.leakage.description.statement import statement_of
@@ -39,7 +39,7 @@ def describe(audit: Audit, manifest: Mapping[str, object] = MappingProxyType({})
         manifest: how, as the run folder stores it.
     """
     statement = statement_of(audit)
-    baseline, warning = baseline_note(audit), confounding_warning(audit)
+    baseline, warning = baseline_note(audit), leading_warning(audit)
     is_demo = audit.kind == "demo"
     return Report(
         title=f"Does {audit.model} remember the texts that it was trained on?"

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 from assay.evaluation import CHANCE, MINIMUM_GROUPS, DosePoint, Estimate, Ranking, SetTest
 from assay.leakage.deciding import decision_of
-from assay.leakage.description.blind import confounding_warning
+from assay.leakage.description.blind import leading_warning
 from assay.leakage.description.methods import titled
 from assay.leakage.results import Audit, Calibration, ScoreSummary
 from assay.reports import four_digits, in_cases, listed, number_of, percent, percent_interval
@@ -48,7 +48,7 @@ def statement_of(audit: Audit) -> Statement:
     at_threshold = _at_threshold(summary.calibration) if summary.calibration else None
     if at_threshold:
         details.append(at_threshold)
-    if confounding_warning(audit):
+    if leading_warning(audit):
         details.append("Read the warning above first: the texts themselves differ, model or no model.")
     if summary.scored < summary.total:
         details.append(
@@ -197,7 +197,8 @@ def _calibrated(audit: Audit, calibration: Calibration, decision: Decision) -> S
     )
     if decision.verdict is Verdict.CANNOT_TELL:
         numbers = f"By the numbers alone, {share}, {chance}; no verdict follows from that{_remedy(decision)}"
-        return Statement(undecided(decision), (*_ties(audit, calibration), numbers, *_control(calibration), source))
+        details = (*_ties(audit, calibration), decision.explanation, numbers, *_control(calibration), source)
+        return Statement(f"Cannot tell ({decision.reason}): {_open_question(audit, decision)}.", details)
     bounds = f"a {percent(rate.level)} interval of {percent_interval(rate)}" if rate.has_interval else "no interval"
     flagged = (
         f"Flagged: {titled(audit.primary)} as high as in the top {percent(flags.chance)} of unseen text. The share "
@@ -207,6 +208,15 @@ def _calibrated(audit: Audit, calibration: Calibration, decision: Decision) -> S
     details = (*_ties(audit, calibration), flagged, *_power(calibration), *_control(calibration), *whole)
     headline = f"{decision.verdict.capitalize()}: {share}, {chance}."
     return Statement(headline, (*details, *_seen_samples(calibration), source))
+
+
+def _open_question(audit: Audit, decision: Decision) -> str:
+    """Return in a few words why there is no verdict; the explanation with its figures follows below."""
+    return {
+        Undecided.CONTROL_NOT_FLAT: f"a model that never saw {audit.benchmark} reacts to it as well",
+        Undecided.NOT_MEASURED: f"{audit.benchmark} and the unseen text may differ in more than training",
+        Undecided.UNFIT_SCORE: f"{audit.primary} may not carry a verdict",
+    }.get(decision.reason or Undecided.TOO_FEW, "the data are too few")
 
 
 REMEDIES: Mapping[Undecided, str] = {

@@ -111,6 +111,9 @@ def test_evaluate_and_audit(assay, table):
     evaluated = assay("authorship", "evaluate", table, *COLUMNS, "--evidence", "names,wording", "--json")
     assert evaluated.code == 0, evaluated.err
     assert json.loads(evaluated.out)["mean_auroc"] > 0.9
+    assay("authorship", "train", table, *COLUMNS, "--no-evaluate", "--evidence", "names,wording", "-o", "classifier")
+    measured = assay("authorship", "evaluate", table, *COLUMNS, "--classifier", "classifier", "--json")
+    assert {part["name"] for part in json.loads(measured.out)["parts"]} == {"collection 0", "collection 1"}
     audited = assay("authorship", "audit", table, *COLUMNS, "--json")
     assert audited.code == 0, audited.err
     assert next(iter(json.loads(audited.out)["steps"])) == "nothing"

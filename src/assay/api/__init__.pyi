@@ -8,7 +8,7 @@ from .authorship import DetectorChoice as DetectorChoice
 from .authorship import LabelledSelection as LabelledSelection
 from .authorship import calibrate_authorship as calibrate_authorship
 from .authorship import detect_code as detect_code
-from .authorship import fit_settings as fit_settings
+from .authorship import evaluate_classifier as evaluate_classifier
 from .authorship import train_classifier as train_classifier
 from .authorship import vectors_named as vectors_named
 from .indexing import build_index as build_index

@@ -12,6 +12,7 @@ from assay.api.progress import progress_bar
 from assay.api.selection import ScoreSelection
 from assay.authorship import (
     DEFAULT_EVIDENCE,
+    DETECT_CODE_GPT,
     HIDDEN,
     Classifier,
     CodeUnit,
@@ -36,6 +37,7 @@ from assay.authorship import (
     in_text,
     leave_out,
     line_range,
+    measure_collections,
     model_card,
     saturated_kinds,
     units_of,
@@ -89,8 +91,10 @@ class DetectorChoice:
             fitted = Classifier.load(self.classifier)
             vectors = vectors_named(fitted.hidden_model, self.opener) if fitted.hidden_model else None
             return by_classifier(units, codes_of(units), fitted, vectors)
-        plan, _ = ScoreSelection(self.scores).plan(self.model or default_surrogate(), self.opener)
-        return by_scores(units, plan, plan.requests[0].name)
+        names = list(dict.fromkeys(name.strip() for name in self.scores.split(",") if name.strip()))
+        planned = [name for name in names if name != DETECT_CODE_GPT] or ["log_rank"]
+        plan, _ = ScoreSelection(",".join(planned)).plan(self.model or default_surrogate(), self.opener)
+        return by_scores(units, plan, names)
 
 
 def default_surrogate() -> str:
@@ -189,6 +193,38 @@ def train_classifier(
     classifier = fit_classifier(labelled, settings, vectors=vectors)
     classifier.save(out, model_card(classifier.record, transfer))
     return classifier, transfer
+
+
+def evaluate_classifier(
+    labelled: LabelledCode,
+    *,
+    by: str = "collection",
+    classifier: Path | None = None,
+    evidence: Sequence[str] = DEFAULT_EVIDENCE,
+    hidden: str | None = None,
+    per_class: int | None = 400,
+    seed: int = 0,
+) -> Transfer:
+    """Measure classifiers on what they were not fitted on.
+
+    Args:
+        labelled: texts of people and of generators.
+        by: "collection", "language" or "generator": what is left out in turn.
+        classifier: folder of a classifier that is measured on every collection instead; nothing is fitted then.
+        evidence: kinds of evidence of a fit.
+        hidden: model of the evidence `hidden`.
+        per_class: most texts of one class, collection and language of a fit.
+        seed: of every choice of texts.
+
+    Raises:
+        DataError: no classifier in that folder, or too few texts to fit on.
+    """
+    if classifier is None:
+        settings = fit_settings(evidence, hidden, per_class, seed)
+        return leave_out(labelled, settings, by=by, vectors=vectors_named(hidden) if hidden else None)
+    fitted = Classifier.load(classifier)
+    vectors = vectors_named(fitted.hidden_model) if fitted.hidden_model else None
+    return measure_collections(labelled, fitted, vectors=vectors, seed=seed)
 
 
 def fit_settings(evidence: Sequence[str], hidden: str | None, per_class: int | None, seed: int) -> FitSettings:

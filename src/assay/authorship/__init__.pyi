@@ -23,6 +23,7 @@ from .detecting import codes_of as codes_of
 from .detecting import detect as detect
 from .evaluating import Transfer as Transfer
 from .evaluating import leave_out as leave_out
+from .evaluating import measure_collections as measure_collections
 from .evidence import DEFAULT_EVIDENCE as DEFAULT_EVIDENCE
 from .evidence import HEADS as HEADS
 from .evidence import HIDDEN as HIDDEN
@@ -30,6 +31,9 @@ from .evidence import Vectors as Vectors
 from .fitting import FitSettings as FitSettings
 from .fitting import fit_classifier as fit_classifier
 from .labelled import LabelledCode as LabelledCode
+from .perturbing import DETECT_CODE_GPT as DETECT_CODE_GPT
+from .perturbing import StylePerturbation as StylePerturbation
+from .perturbing import detect_code_gpt as detect_code_gpt
 from .reference import Reference as Reference
 from .sarif_log import detection_sarif as detection_sarif
 from .saturation import saturated_kinds as saturated_kinds

@@ -13,13 +13,14 @@ from assay.authorship.domain import domain_notes
 from assay.authorship.evidence import WORDING, Vectors
 from assay.authorship.heads import SparseHead
 from assay.authorship.normalising import Code, code_of
+from assay.authorship.perturbing import DETECT_CODE_GPT, detect_code_gpt
 from assay.authorship.reference import SHORTEST, Reference, ReferenceAnswer
 from assay.authorship.units import CodeUnit
 from assay.authorship.wording import ngram_matrix
-from assay.errors import DataError
+from assay.errors import DataError, MissingCapability
 from assay.evaluation import FlagRate, flag_rate
 from assay.scoring import Plan, score_samples
-from assay.types import BooleanArray, Float64Array, Sample
+from assay.types import BooleanArray, Float64Array, Sample, TokenScorer
 
 NOMINAL = 0.05
 LONGEST_LINES = 60
@@ -81,28 +82,37 @@ def by_classifier(
     )
 
 
-def by_scores(units: Sequence[CodeUnit], plan: Plan, primary: str) -> Scored:
+def by_scores(units: Sequence[CodeUnit], plan: Plan, names: Sequence[str]) -> Scored:
     """Return the scores of a language model for pieces of code; all one-pass scores share one pass.
 
     Args:
         units: pieces of code.
         plan: models and scores.
-        primary: score that the answer rests on.
+        names: of the scores, the one that the answer rests on first; `detect_code_gpt` may be among them.
 
     Raises:
-        DataError: the primary score is not among those of the plan.
+        DataError: a score is not one of the plan.
+        MissingCapability: the model gives no ranks for `detect_code_gpt`.
         ModelError: a model cannot be run.
     """
-    if primary not in {request.name for request in plan.requests}:
-        raise DataError(f"score {primary!r} is not computed, expected one of the requested scores")
+    planned = {request.name for request in plan.requests}
+    absent = [name for name in names if name not in planned and name != DETECT_CODE_GPT]
+    if absent:
+        raise DataError(f"score {absent[0]!r} is not computed, expected one of {', '.join(sorted(planned))}")
     samples = [Sample(str(row), unit.text, unit.language) for row, unit in enumerate(units)]
     table = score_samples(samples, plan)
+    values, reasons = dict(table.values), dict(table.reasons)
     model = plan.models["target"]
+    if DETECT_CODE_GPT in names:
+        if not isinstance(model, TokenScorer):
+            raise MissingCapability(f"{model.name} gives no ranks, which {DETECT_CODE_GPT} needs")
+        texts = [unit.text for unit in units]
+        values[DETECT_CODE_GPT], reasons[DETECT_CODE_GPT] = detect_code_gpt(texts, model)
     return Scored(
-        f"{primary} {model.digest}",
-        table.values[primary],
-        table.values,
-        table.reasons,
+        f"{names[0]} {model.digest}",
+        values[names[0]],
+        {name: values[name] for name in names},
+        {name: reasons[name] for name in names},
         {},
         (),
         np.zeros(len(units), np.bool_),

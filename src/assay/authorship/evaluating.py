@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from assay.authorship.classifier import Prediction
+from assay.authorship.classifier import Classifier, Prediction
 from assay.authorship.domain import domain_notes
 from assay.authorship.evidence import Vectors, evidence_of
 from assay.authorship.fitting import FitSettings, fit_classifier, subsample
@@ -121,6 +121,21 @@ def leave_out(
         prediction = classifier.judge(evidence.take(tested))
         parts.append(measure_part(name, labelled.take(tested), prediction, seed=settings.seed))
     return Transfer(by, settings.evidence, tuple(parts))
+
+
+def measure_collections(
+    labelled: LabelledCode, classifier: Classifier, *, vectors: Vectors | None = None, seed: int = 0
+) -> Transfer:
+    """Return the quality of a fitted classifier on each collection; it should have seen none of them.
+
+    Raises:
+        ModelError: `vectors` is not the model that the classifier was fitted with.
+    """
+    parts = []
+    for name, rows in labelled.rows_of("collection").items():
+        part = labelled.take(rows)
+        parts.append(measure_part(name, part, classifier.predict(part.codes, vectors), seed=seed))
+    return Transfer("collection", classifier.kinds, tuple(parts))
 
 
 def measure_part(name: str, labelled: LabelledCode, prediction: Prediction, *, seed: int = 0) -> LeftOut:

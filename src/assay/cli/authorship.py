@@ -103,6 +103,10 @@ def evaluate_classifier_command(
     leave_out: Annotated[
         Literal["collection", "language", "generator"], typer.Option(help="What each classifier has not seen.")
     ] = "collection",
+    classifier: Annotated[
+        Path | None,
+        typer.Option(metavar="DIR", help="Measure this classifier on every collection instead of fitting any."),
+    ] = None,
     page: Annotated[
         Path | None,
         typer.Option("-o", "--output", metavar="FILE", help="Write the HTML report.", rich_help_panel=OUTPUT),
@@ -117,15 +121,21 @@ def evaluate_classifier_command(
 
     **Example**: `assay authorship evaluate collections.jsonl --leave-out language`
     """
-    from assay.api import fit_settings, vectors_named
+    from assay.api import evaluate_classifier
     from assay.authorship import describe_transfer
-    from assay.authorship import leave_out as left_out_in_turn
     from assay.cli.present import chosen_format, show
     from assay.reports import write_html
 
-    settings = fit_settings(fit.kinds, fit.hidden, fit.per_class, fit.seed)
-    vectors = vectors_named(fit.hidden) if fit.hidden else None
-    report = describe_transfer(left_out_in_turn(labelled.read(data), settings, by=leave_out, vectors=vectors))
+    transfer = evaluate_classifier(
+        labelled.read(data),
+        by=leave_out,
+        classifier=classifier,
+        evidence=fit.kinds,
+        hidden=fit.hidden,
+        per_class=fit.per_class,
+        seed=fit.seed,
+    )
+    report = describe_transfer(transfer)
     written = write_html(report, page) if page is not None else None
     show(report, chosen_format(as_json=as_json), written)
 

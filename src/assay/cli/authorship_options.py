@@ -38,7 +38,8 @@ class AuthorshipDetectorOptions:
         str | None,
         typer.Option(
             metavar="a,b,…",
-            help="Scores; the answer rests on the first one. Default: fast_detect_gpt and four others of one pass.",
+            help="Scores; the answer rests on the first one. Default: fast_detect_gpt and five others of one pass. "
+            "Also: detect_code_gpt.",
             rich_help_panel=DETECTOR,
             show_default=False,
         ),

@@ -21,7 +21,7 @@ INSTALL := $(PIP) install --constraint $(PINS) --build-constraint $(PINS)
 PYTHON ?= $(shell for python in python3.11 python3.12 python3.13 python3 python; do \
 	"$$python" -c 'import sys; sys.exit(sys.version_info < (3, 11))' >/dev/null 2>&1 && { echo "$$python"; break; }; done)
 
-.PHONY: help install demo test check format docs bench clean
+.PHONY: help install demo test check format docs bench real clean
 
 help: ## list these commands
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "make %-8s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -52,6 +52,10 @@ docs: install $(VENV)/.docs ## build the documentation site into site/
 
 bench: install ## run every benchmark script; each writes its JSON beside itself
 	@for script in benchmarks/bench_*.py; do echo "== $$script"; $(BIN)/python "$$script"; done
+
+real: install ## audit a real model, SmolLM2-135M, and write the case study (ARGS="--data DIR --part library --limit 50")
+	$(INSTALL) gguf
+	$(BIN)/python benchmarks/real_model.py $(ARGS)
 
 clean: ## remove .venv, the built site and every cache
 	rm -rf $(VENV) site dist .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache

@@ -236,6 +236,21 @@ def calibration(file: File) -> str:
     return table(head, rows) + f"\n{first['splits']} splits of {first['functions']} never-seen functions.\n"
 
 
+def quantisation(file: File) -> str:
+    """Return, for each score and number format, the rank correlation with float32 and the AUROC on known doses."""
+    formats = list(dict.fromkeys(row["format"] for row in file["results"]))
+    by_score: dict[str, dict[str, Mapping[str, Any]]] = {}
+    for row in file["results"]:
+        by_score.setdefault(row["score"], {})[row["format"]] = row
+    rows = []
+    for score, cells in by_score.items():
+        first = next(iter(cells.values()))
+        shown = [f"{cells[kind]['rank_correlation']:.3f}, {cells[kind]['auroc']:.3f}" for kind in formats]
+        rows.append([f"`{score}`", f"{first['auroc_float32']:.3f}", *shown])
+    texts = max(row["texts"] for row in file["results"])
+    return table(["score", "float32: AUROC", *formats], rows) + f"\n{texts} functions of known dose.\n"
+
+
 def confidence(file: File) -> str:
     """Return the shares of texts with a match of at least .95, and of unrelated code at the other levels."""
 
@@ -856,6 +871,7 @@ TABLES: Mapping[str, tuple[str, Callable[[File], str]]] = {
     "memory": ("memory", memory),
     "growth": ("growth", growth),
     "calibration": ("calibration", calibration),
+    "quantisation": ("quantisation", quantisation),
     "fingerprints": ("fingerprints", fingerprints),
     "confidence": ("confidence", confidence),
     "confidence-languages": ("confidence_languages", confidence_languages),

@@ -69,6 +69,11 @@ def test_the_page_of_the_testbed_is_what_its_script_makes_of_the_committed_resul
     assert all(results.picture_of(title).exists() for title in results.DRAWN)
 
 
+def test_the_case_study_is_what_its_script_makes_of_the_committed_results(script):
+    real = script("real_model")
+    assert real.PAGE.read_text("utf-8") == real.page()
+
+
 def test_every_table_stands_in_the_page_once(script):
     tables = script("tables")
     marked = [found[2] for found in tables.MARKED.finditer(tables.PAGE.read_text("utf-8"))]

@@ -22,10 +22,16 @@ def repository(tmp_path):
 def test_it_writes_a_file_and_says_what_is_in_it(assay, repository, tmp_path):
     done = assay("unseen", "build", repository, "--after", "2025-02-01", "-o", "new.jsonl")
     assert done.code == 0, done.err
-    assert "1 text of 1 repository, not before 2025-02-01, are in new.jsonl." in done.out
+    assert "1 text of 1 repository, not before 2025-02-01, is in new.jsonl." in done.out
     assert "Give more" in done.out
     (row,) = map(json.loads, (tmp_path / "new.jsonl").read_text().splitlines())
     assert (row["text"], row["group"], row["date"]) == (TEXT, "project", "2025-06-01")
+
+
+def test_a_dash_is_standard_output(assay, repository, tmp_path):
+    done = assay("unseen", "build", repository, "-o", "-")
+    assert json.loads(done.out)["text"] == TEXT
+    assert not (tmp_path / "-").exists()
 
 
 def test_the_summary_is_json_on_request(assay, repository):

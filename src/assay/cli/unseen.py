@@ -12,6 +12,8 @@ unseen_app = typer.Typer(
     name="unseen", help="Text that a model has certainly not seen, for `--unseen`.", no_args_is_help=True
 )
 
+STDOUT = "-"
+
 
 @unseen_app.callback()
 def unseen() -> None:
@@ -26,7 +28,7 @@ def build_command(
         typer.Argument(metavar="CORPUS…", help="Git repositories, archives and folders.", show_default=False),
     ],
     *,
-    out: Annotated[Path, typer.Option("-o", "--out", metavar="FILE", help="The JSON lines to write.")],
+    out: Annotated[Path, typer.Option("-o", "--out", metavar="FILE", help="File of JSON lines; - is standard output.")],
     like: Annotated[
         str | None, typer.Option(metavar="BENCHMARK", help="Benchmark whose form the texts get; see also Data.")
     ] = None,
@@ -65,6 +67,9 @@ def build_command(
         released=released,
         unit=unit,
         seed=seed,
-        out=out,
+        out=None if str(out) == STDOUT else out,
     )
+    if str(out) == STDOUT:
+        typer.echo(result.json_lines(), nl=False)
+        return
     show(describe_unseen(result, str(out)), form)

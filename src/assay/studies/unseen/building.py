@@ -67,16 +67,20 @@ class UnseenSet:
         """Number of repositories."""
         return len({sample.group for sample in self.samples})
 
+    def json_lines(self) -> str:
+        """Return JSON lines that `--unseen` reads without options."""
+        rows = (
+            {"id": s.id, "text": s.text, "group": s.group, "language": s.language, **s.metadata} for s in self.samples
+        )
+        return "".join(json.dumps(row, ensure_ascii=True) + "\n" for row in rows)
+
     def save(self, path: Path) -> None:
-        """Write JSON lines that `--unseen` reads without options.
+        """Write the JSON lines to a file.
 
         Raises:
             DataError: the file cannot be written.
         """
-        rows = (
-            {"id": s.id, "text": s.text, "group": s.group, "language": s.language, **s.metadata} for s in self.samples
-        )
-        write_text(path, "".join(json.dumps(row, ensure_ascii=True) + "\n" for row in rows))
+        write_text(path, self.json_lines())
 
     def summary(self) -> dict[str, object]:
         """Return counts, groups, and the success of the match, for JSON."""

@@ -19,7 +19,8 @@ def describe_unseen(unseen: UnseenSet, path: str = "") -> Report:
     """
     repositories = "1 repository" if unseen.groups == 1 else f"{unseen.groups:,} repositories"
     described = f"{number_of(len(unseen.samples), 'text')} of {repositories}"
-    statement = f"{described}{f', {unseen.dated}' if unseen.dated else ''}{f', are in {path}' if path else ''}."
+    verb = "is" if len(unseen.samples) == 1 else "are"
+    statement = f"{described}{f', {unseen.dated}' if unseen.dated else ''}{f', {verb} in {path}' if path else ''}."
     details = []
     if unseen.after is not None and tells_apart(unseen.after):
         details.append(STILL_APART)

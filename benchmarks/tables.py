@@ -861,6 +861,22 @@ def pairs(file: File) -> str:
     return table(["", "AUROC", "average precision", "recall", *kinds], rows)
 
 
+def dataset(file: File) -> str:
+    """Methods on whole benchmarks: seconds, memory, calls, and reach by dose."""
+    rows = []
+    for part in file["results"]:
+        for row in part["rows"]:
+            name = f"{part['part']}, n = {part['n']}: {row['way']}"
+            if "seconds" in row:
+                memory = f", {number(row['megabytes'])} MB" if "megabytes" in row else ""
+                rows.append([name, f"{number(sorted(row['seconds'])[len(row['seconds']) // 2])} s{memory}"])
+            elif "calls" in row:
+                rows.append([name, f"{number(row['calls'])} a sample, {number(row['tokens'])} × its tokens"])
+            else:
+                rows.append([name, f"superiority {number(row['superiority'])}, reach {number(row['reach'])}"])
+    return table(["what", "median"], rows)
+
+
 TABLES: Mapping[str, tuple[str, Callable[[File], str]]] = {
     "one-pass": ("one_pass", one_pass),
     "srdetection": ("srdetection", srdetection),
@@ -884,6 +900,7 @@ TABLES: Mapping[str, tuple[str, Callable[[File], str]]] = {
     "provenance-peers": ("provenance_peers", provenance_peers),
     "provenance-peers-cost": ("provenance_peers", provenance_peers_cost),
     "service": ("service", service),
+    "dataset": ("dataset", dataset),
     "dose-power": ("set_power", dose_power),
     "strict-min": ("set_power", strict_min),
     "detector-ideas": ("detector_ideas", detector_ideas),

@@ -118,8 +118,8 @@ def test_projects_are_split_before_texts_and_siblings_come_from_projects_of_memb
 
 
 def test_a_scale_without_pools_is_refused(tmp_path):
-    with pytest.raises(DataError, match="expected one of smoke, small"):
-        pools(Bench(tmp_path, (), (0,), scale="paper"), 0)
+    with pytest.raises(DataError, match="expected one of smoke, small, paper"):
+        pools(Bench(tmp_path, (), (0,), scale="large"), 0)
 
 
 def test_texts_of_other_settings_are_not_reused(tmp_path):

@@ -29,7 +29,7 @@ from support.installed import without
 
 SOURCE = Path(assay.__file__).parent
 # these are also words of other things: roles of models, forms of text, modules, columns of statistics
-AMBIGUOUS = {"entropy", "loss", "lowercase", "mean", "perplexity", "rank", "reference", "zlib"}
+AMBIGUOUS = {"entropy", "kds", "loss", "lowercase", "mean", "perplexity", "rank", "reference", "zlib"}
 
 
 def test_every_detector_has_its_own_name_in_the_table():

@@ -56,11 +56,13 @@ class Paper:
         title: short, with its authors.
         models: those of its main tables.
         tables: by number, as "table-1".
+        methods: row of its tables → our method, as in a request.
     """
 
     title: str
     models: tuple[str, ...] = ()
     tables: Mapping[str, PrintedTable] = field(default_factory=dict)
+    methods: Mapping[str, str] = field(default_factory=dict)
 
 
 @cache

@@ -30,7 +30,7 @@ from assay.leakage import (
 from assay.scores import SCORES, headline_score, one_pass
 from assay.types import Float64Array, Verdict
 
-RESAMPLES, PERMUTATIONS = 200, 199
+RESAMPLES, PERMUTATIONS = 100, 199
 DECLARED = headline_score("gray").name
 AVERAGED = tuple(name for name in one_pass() if not SCORES[name].needs_frequencies)
 """Scores whose means over a benchmark are rivals."""

@@ -60,6 +60,7 @@ class PoolSettings:
         per_project: most texts of a project, in each role.
         characters: shortest and longest text.
         epochs: of each plant.
+        plants: names of the plants that are trained.
         fresh: draw from installed packages; else from the standard library alone, for a quick try.
     """
 
@@ -71,6 +72,7 @@ class PoolSettings:
     per_project: int = 6
     characters: tuple[int, int] = (150, 600)
     epochs: int = 3
+    plants: tuple[str, ...] = ("constant rate", "LoRA", "renamed")
     fresh: bool = True
 
     @property
@@ -89,7 +91,8 @@ SCALES = {
     "smoke": PoolSettings(
         members=24, siblings=12, clean=30, unseen=24, shifted=12, per_project=2, epochs=1, fresh=False
     ),
-    "small": PoolSettings(),
+    "small": PoolSettings(plants=("constant rate",)),
+    "paper": PoolSettings(members=500, siblings=164, clean=500, unseen=300, shifted=164, epochs=5),
 }
 
 
@@ -137,6 +140,8 @@ def pools(bench: Bench, seed: int) -> dict[str, PlantedPool]:
     own = converged_texts(settings, seed)
     result[CONVERGED] = scored_pool(folder, CONVERGED, own, None, seed)
     for plant, training in plants(settings.epochs).items():
+        if plant not in settings.plants:
+            continue
         bench.watchers.begin(f"plant {plant}, seed {seed}")
         model = folder / plant.replace(" ", "-")
         if not model.is_dir():
@@ -147,7 +152,7 @@ def pools(bench: Bench, seed: int) -> dict[str, PlantedPool]:
 
 def stored_texts(path: Path, settings: PoolSettings, seed: int) -> tuple[Sample, ...]:
     """Return the texts of a seed; they are drawn once, so that a resumed run has the same."""
-    key = combined([asdict(settings), seed])
+    key = combined([asdict(replace(settings, plants=())) | {"seed": seed}])
     if path.exists():
         stored = json.loads(path.read_text("utf-8"))
         if stored["key"] != key:

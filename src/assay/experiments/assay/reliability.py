@@ -22,7 +22,7 @@ from assay.types import Sample, Verdict
 
 SIZES = (50, 164, 500)
 SHARES = (0.0, 0.05, 0.1, 0.2, 0.5, 1.0)
-DRAWS = {"smoke": 2, "small": 12}
+DRAWS = {"smoke": 2, "small": 5, "paper": 40}
 KINDS: Mapping[str, tuple[str, str]] = {
     "planted": ("member", "clean"),
     "same project, not trained on": ("member", "sibling"),

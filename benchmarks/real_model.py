@@ -350,6 +350,10 @@ def section(part: dict[str, object]) -> list[str]:
     if "older" in part:
         lines += ["| score | AUROC (older against newer) |", "|---|---|"]
         lines += [f"| `{name}` | {figures['text']} |" for name, figures in scores.items()]
+        lines += [
+            "",
+            "Below .5, the newer functions are the likelier ones: their text is easier, and memory is not what shows.",
+        ]
     else:
         lines += ["| score | flagged at 5 % | so many or more by chance in |", "|---|---|---|"]
         lines += [

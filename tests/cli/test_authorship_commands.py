@@ -153,3 +153,15 @@ def test_any_text_gets_an_answer_or_a_reason(assay, table, tmp_path, content):
     ended = assay("detect", "a.py", "--classifier", "classifier", "--json")
     assert ended.code == 0, ended.err
     assert len(json.loads(ended.out)["pieces"]) == 1
+
+
+def test_hidden_states_of_the_built_in_encoder_are_evidence(assay, table, tmp_path):
+    trained = assay(
+        "authorship", "train", table, *COLUMNS, "--no-evaluate", "--evidence", "names", "--hidden",
+        "builtin:fragments", "-o", "classifier",
+    )  # fmt: skip
+    assert trained.code == 0, trained.err
+    (tmp_path / "a.py").write_text(spelled(1))
+    found = assay("detect", "a.py", "--classifier", "classifier", "--json")
+    assert found.code == 0, found.err
+    assert set(json.loads(found.out)["pieces"][0]["evidence"]) == {"names", "hidden"}

@@ -1,24 +1,28 @@
 """Is the confidence of a match what it says in every language? Tables are measured, and checked on other packages.
 
-    python benchmarks/bench_confidence_languages.py CORPORA [--keep]
+    python benchmarks/bench_confidence_languages.py --corpora CORPORA [--keep]
 
 CORPORA has a folder for each language, and in it a folder for each package: unpacked archives of npm, PyPI and Debian.
 The packages of a language are dealt to four groups: an index and unrelated functions, from which the table is measured;
 another index and other unrelated functions, on which it is checked. No package is in two groups. Unrelated functions
 are cut to runs of 1 to 32 lines, and each cut is traced. The result is the share of cuts for which some document has at
 least a given confidence; at most 1 minus that confidence should. Near-duplicates are removed by the rule of
-`assay.provenance.calibrating`. `--keep` adds the tables to those that are shipped.
+`assay.provenance.calibrating`. `--keep` adds to the shipped tables those that reach the target: the rates of vectors
+only where the share for fingerprints and vectors together is within it, the table only where that of fingerprints is.
 """
 
 import argparse
 import json
 import random
+import sysconfig
 import tempfile
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from importlib.resources import files
 from itertools import islice
 from pathlib import Path
+from typing import Any
 
 from bench_confidence import BY, LEVELS, LINES, surest
 from measuring import arguments, write
@@ -32,7 +36,11 @@ from assay.retrieval.encoding import open_encoder
 
 LANGUAGES = ("c", "cpp", "go", "java", "javascript", "python", "rust", "typescript")
 GROUPS = ("measured index", "measured queries", "checked index", "checked queries")
+STANDARD = ("email", "http", "importlib", "json", "logging", "multiprocessing", "unittest", "xml")
+"""Packages of the standard library for --smoke."""
 IN_INDEX, MEASURED, CHECKED = 3_000, 1_000, 500
+MOST_ERROR = 1.5
+"""Largest share of unrelated code with a confidence, as a multiple of 1 minus that confidence."""
 OF_EACH = 6
 """Functions of one file."""
 NOT_READ = ("test", "tests", "testdata", "__tests__", "examples", "vendor", "node_modules", "*.min.js", "dist", "umd")
@@ -41,16 +49,18 @@ NOT_READ = ("test", "tests", "testdata", "__tests__", "examples", "vendor", "nod
 def main() -> None:
     """Measure and check, and write the figures."""
     options, began = arguments(__doc__, further), time.perf_counter()
-    languages = options.languages.split(",")
+    if options.corpora is None and not options.smoke:
+        raise SystemExit("--corpora is missing: expected a folder of languages, each a folder of packages")
+    languages = options.languages.split(",") if options.languages else LANGUAGES if options.corpora else ["python"]
     results = [row for row in earlier(options.out) if row["language"] not in languages]
     tables: list[CalibrationTable] = []
     for language in languages:
-        groups = dealt(sorted(path for path in (options.corpora / language).iterdir() if path.is_dir()))
+        groups = dealt(packages_of(language, options.corpora))
         if min(map(len, groups)) == 0:
             print(f"{language}: fewer than four packages")
             continue
         table, rows = measured(language, groups, smoke=options.smoke)
-        tables.append(table)
+        tables += reaching(table, rows)
         results += rows
         print(write("confidence_languages", options, results, began), flush=True)
         if options.keep:
@@ -59,8 +69,8 @@ def main() -> None:
 
 def further(parser: argparse.ArgumentParser) -> None:
     """Add the options of this script alone."""
-    parser.add_argument("corpora", type=Path, help="folder of languages, each a folder of packages")
-    parser.add_argument("--languages", default=",".join(LANGUAGES), help="comma-separated (default: all)")
+    parser.add_argument("--corpora", type=Path, help="folder of languages, each a folder of packages")
+    parser.add_argument("--languages", help="comma-separated (default: all; without --corpora Python)")
     parser.add_argument("--keep", action="store_true", help="add the tables to those that are shipped")
 
 
@@ -68,6 +78,13 @@ def earlier(out: Path) -> list[dict[str, object]]:
     """Return the rows that the file of results has already."""
     path = out / "confidence_languages.json"
     return json.loads(path.read_text("utf-8"))["results"] if path.exists() else []
+
+
+def packages_of(language: str, corpora: Path | None) -> list[Path]:
+    """Return the folders of the packages of a language; without corpora some of Python's standard library."""
+    if corpora is None:
+        return [Path(sysconfig.get_paths()["stdlib"]) / name for name in STANDARD]
+    return sorted(path for path in (corpora / language).iterdir() if path.is_dir())
 
 
 def dealt(packages: list[Path]) -> list[list[Path]]:
@@ -147,6 +164,19 @@ def checked(
                 share = wilson(sum(value >= level for value in values), len(values))
                 shares[str(level)] = {"value": share.value, "low": share.low, "high": share.high}
             yield {"lines": lines or "all", "by": by, "n": len(values), "at_least": shares}
+
+
+def reaching(table: CalibrationTable, rows: Sequence[Mapping[str, Any]]) -> list[CalibrationTable]:
+    """Return what reaches the target on other packages: the table, the table without vectors, or nothing."""
+    every = {row["by"]: row["at_least"] for row in rows if row["lines"] == "all"}
+
+    def within(by: str) -> bool:
+        return all(every[by][str(level)]["value"] <= MOST_ERROR * (1 - level) for level in (0.95, 0.99))
+
+    if within("both"):
+        return [table]
+    channels = {channel: bins for channel, bins in table.channels.items() if channel != "vector"}
+    return [replace(table, channels=channels)] if within("fingerprints") else []
 
 
 def keep(tables: Sequence[CalibrationTable]) -> None:

@@ -135,6 +135,13 @@ def test_each_profile_ships_with_a_calibration_that_says_where_it_is_from(profil
             assert max(length_bin.n for length_bin in bins) >= 500
 
 
+@pytest.mark.parametrize("language", ["c", "go", "java", "javascript", "python", "rust", "typescript"])
+def test_each_language_that_was_checked_has_a_table_with_vectors_where_they_reached_the_target(language):
+    shipped = shipped_calibration(DEFAULT)
+    table = shipped.table_for(language, documents=1000, encoder_digest=shipped.encoder_digest)
+    assert set(table.channels) == {"characters", "tokens", *(["vector"] if language != "java" else [])}
+
+
 def test_the_encoder_that_ships_is_calibrated():
     digest = open_encoder("builtin:fragments").digest
     shipped = shipped_calibration(DEFAULT).table_for("python", documents=1000, encoder_digest=digest)

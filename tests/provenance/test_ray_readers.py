@@ -33,13 +33,13 @@ pytestmark = pytest.mark.filterwarnings(r"ignore::DeprecationWarning:ray\.")
 
 @pytest.fixture(scope="module")
 def cluster():
-    """One core, little memory, and nothing that watches."""
+    """Three workers, little memory, and nothing that watches."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("RAY_USAGE_STATS_ENABLED", "0")
         paths = os.pathsep.join([str(ROOT / "src"), str(ROOT / "tests" / "provenance")])
         ray.init(
             address="local",
-            num_cpus=1,
+            num_cpus=3,
             object_store_memory=80_000_000,
             include_dashboard=False,
             log_to_driver=False,

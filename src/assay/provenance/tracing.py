@@ -358,5 +358,6 @@ def _notes(
         measured = f"{language or 'code of unknown language'} with profile {index.profile.name!r}"
         notes.append(f"no confidence: not calibrated for {measured}; see `assay index calibrate`")
     elif method != "winnowing" and index.finds_by_vector and "vector" not in table.channels:
-        notes.append("no confidence by vector: this encoder was not calibrated; see `assay index calibrate`")
+        measured = f"this encoder was not calibrated for {language or 'code of unknown language'}"
+        notes.append(f"no confidence by vector: {measured}; see `assay index calibrate`")
     return tuple(notes)

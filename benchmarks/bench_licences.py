@@ -1,6 +1,8 @@
 """Which licences does assay read from real packages, by convention, beside ScanCode?
 
     pip download --no-deps -d PACKAGES -r benchmarks/licence_packages.txt
+    pip download --no-deps --no-binary :all: -d PACKAGES -r benchmarks/licence_packages_source.txt
+    npm pack $(cat benchmarks/licence_packages_npm.txt)      # in PACKAGES
     python benchmarks/bench_licences.py --packages PACKAGES [--scancode PATH] [--smoke --out DIR]
 
 PACKAGES holds wheels, source distributions and npm archives. The truth is the licence that a package's own metadata

@@ -63,7 +63,8 @@ class Evidence:
         part: of the file that was traced.
         match: with one document.
         lines: of the file that match, ascending.
-        matched: lines with code among them.
+        copied: of these, those that show a copy; empty where none do, as for a near vector alone.
+        matched: lines with code among all that match.
         different: of these, counted once if they are equal in the channel of the match.
         total: lines with code of the part.
         run: different lines with code of the longest matched stretch.
@@ -72,6 +73,7 @@ class Evidence:
     part: SourceText
     match: Match
     lines: tuple[LineRange, ...]
+    copied: tuple[LineRange, ...]
     matched: int
     different: int
     total: int
@@ -87,11 +89,10 @@ class Evidence:
         """1 - confidence; None where it was not calibrated."""
         return None if self.match.confidence is None else 1 - self.match.confidence
 
-    def is_copy(self, limits: CopyLimits) -> bool:
-        """Return True if the match shows a copy; a near vector alone never does."""
-        if self.match.channel == "vector":
-            return False
-        return (self.different >= limits.lines and self.share >= limits.share) or self.run >= limits.run
+    @property
+    def is_copy(self) -> bool:
+        """True if the match shows a copy; a near vector alone never does."""
+        return bool(self.copied)
 
 
 @dataclass(frozen=True, slots=True)
@@ -225,7 +226,7 @@ def findings_of(
     for part, result in traced:
         lines = code_lines(part.text, part.language) if result.matches else {}
         for match in result.matches:
-            evidence = _evidence(part, match, lines)
+            evidence = _evidence(part, match, lines, limits)
             for origin in result.origins[match.document_id]:
                 by_file[origin.source, origin.path].append((evidence, origin))
     joined: dict[object, list[tuple[list[Evidence], Place]]] = defaultdict(list)
@@ -235,7 +236,7 @@ def findings_of(
         place = _place(matches[0].match, pairs[0][1], traced)
         # without a common line every document is a source of its own
         joined[_lines(matches) or place.document_id].append((matches, place))
-    findings = [_finding(path, sources, limits) for sources in joined.values()]
+    findings = [_finding(path, sources) for sources in joined.values()]
     findings.sort(key=lambda finding: (finding.is_copy, _strength(finding.best), finding.places[0].origin.path))
     return tuple(_with_conflict(finding, findings) for finding in reversed(findings))
 
@@ -269,24 +270,31 @@ def merged_lines(ranges: Iterable[LineRange]) -> tuple[LineRange, ...]:
     return tuple(merged)
 
 
-def _evidence(part: SourceText, match: Match, lines: Mapping[int, tuple[str, bytes]]) -> Evidence:
+def _evidence(part: SourceText, match: Match, lines: Mapping[int, tuple[str, bytes]], limits: CopyLimits) -> Evidence:
     stretches = [LineRange(span.query_first, span.query_last) for span in match.spans if match.channel != "vector"]
     in_part = merged_lines(stretches)
     column = int(match.channel == "tokens")
 
-    def different(numbers: Iterable[int]) -> int:
-        return len({lines[number][column] for number in numbers})
+    def different(ranges: Iterable[LineRange]) -> int:
+        return len({lines[number][column] for number in _among(lines, ranges)})
 
-    matched = _among(lines, in_part)
-    below = part.first_line - 1
+    def in_file(ranges: Iterable[LineRange]) -> tuple[LineRange, ...]:
+        below = part.first_line - 1
+        return tuple(LineRange(stretch.first + below, stretch.last + below) for stretch in merged_lines(ranges))
+
+    runs = [different([stretch]) for stretch in stretches]
+    matched, total = len(_among(lines, in_part)), len(lines)
+    is_mostly_copied = different(in_part) >= limits.lines and matched >= limits.share * total
+    long = [stretch for stretch, run in zip(stretches, runs, strict=True) if run >= limits.run]
     return Evidence(
         part,
         match,
-        tuple(LineRange(stretch.first + below, stretch.last + below) for stretch in in_part),
-        matched=len(matched),
-        different=different(matched),
-        total=len(lines),
-        run=max((different(_among(lines, [stretch])) for stretch in stretches), default=0),
+        lines=in_file(in_part),
+        copied=in_file(in_part if is_mostly_copied else long),
+        matched=matched,
+        different=different(in_part),
+        total=total,
+        run=max(runs, default=0),
     )
 
 
@@ -307,8 +315,9 @@ def _strength(evidence: Evidence) -> tuple[float, ...]:
     )
 
 
-def _lines(evidence: Iterable[Evidence]) -> tuple[LineRange, ...]:
-    return merged_lines(lines for match in evidence for lines in match.lines)
+def _lines(evidence: Sequence[Evidence]) -> tuple[LineRange, ...]:
+    """Return the lines of all copies; without one those of the best match: single lines of others say nothing."""
+    return merged_lines(lines for match in evidence for lines in match.copied) or evidence[0].lines
 
 
 def _place(match: Match, origin: Origin, traced: Sequence[tuple[SourceText, Trace]]) -> Place:
@@ -320,7 +329,7 @@ def _place(match: Match, origin: Origin, traced: Sequence[tuple[SourceText, Trac
     return Place(match.document_id, match.name, origin, lines)
 
 
-def _finding(path: str, sources: list[tuple[list[Evidence], Place]], limits: CopyLimits) -> SourceFinding:
+def _finding(path: str, sources: list[tuple[list[Evidence], Place]]) -> SourceFinding:
     sources.sort(key=lambda source: source[1].origin.path)
     sources.sort(key=lambda source: _strength(source[0][0]), reverse=True)
     every = {id(match): match for matches, _ in sources for match in matches}
@@ -333,7 +342,7 @@ def _finding(path: str, sources: list[tuple[list[Evidence], Place]], limits: Cop
         places,
         tuple(dict.fromkeys(place.origin.licence for place in places)),
         conflict=(),
-        is_copy=any(match.is_copy(limits) for match in evidence),
+        is_copy=any(match.is_copy for match in evidence),
     )
 
 

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from assay.provenance.findings import CopyLimits, Evidence, Place, SourceFinding, TracedFile
+from assay.provenance.findings import Evidence, Place, SourceFinding, TracedFile
 
 if TYPE_CHECKING:  # the list of licences is slow to read, and needed with rules only
     from assay.provenance.licence_rules import LicenceRules
@@ -71,9 +71,8 @@ class Judgement:
         return tuple(denial for denial in self.denials if denial.excuse is None)
 
 
-def judge(files: Sequence[TracedFile], rules: "LicenceRules", limits: CopyLimits | None = None) -> Judgement:
+def judge(files: Sequence[TracedFile], rules: "LicenceRules") -> Judgement:
     """Judge the findings of a run."""
-    limits = limits or CopyLimits()
     p_values = [
         _least_p(file, at) for file in files for at in range(len(file.parts)) if not file.parts[at][1].too_short
     ]
@@ -85,7 +84,7 @@ def judge(files: Sequence[TracedFile], rules: "LicenceRules", limits: CopyLimits
             place = next((place for place in finding.places if rules.deny(place.origin.licence)), None)
             if place is None:
                 continue
-            evidence = next(_failing(finding, limits, threshold), None)
+            evidence = next(_failing(finding, threshold), None)
             if evidence is None:
                 weak += 1
             else:
@@ -119,8 +118,8 @@ def _threshold(p_values: Sequence[float]) -> float:
     return float(rejected.max()) if len(rejected) else -1.0
 
 
-def _failing(finding: SourceFinding, limits: CopyLimits, threshold: float) -> Iterator[Evidence]:
+def _failing(finding: SourceFinding, threshold: float) -> Iterator[Evidence]:
     for evidence in finding.evidence:
         p_value = evidence.p_value
-        if evidence.is_copy(limits) and (p_value is None or p_value <= threshold or evidence.match.at_limit):
+        if evidence.is_copy and (p_value is None or p_value <= threshold or evidence.match.at_limit):
             yield evidence

@@ -107,6 +107,12 @@ def test_a_control_is_flat_if_its_whole_interval_is_within_the_margin_of_chance(
     assert [control.is_flat for control in (FLAT, STEEP, WIDE)] == [True, False, False]
 
 
+def test_a_control_below_chance_hides_a_leak_and_clears_nobody():
+    low = NegativeControl("builtin:small", flags(Estimate(0.0, 0.0, 0.03), 1.0))
+    assert audit(0.4, control=low).decision().reason is Undecided.CONTROL_NOT_FLAT
+    assert audit(0.001, control=low).decision().verdict is Verdict.CONTAMINATED
+
+
 def test_a_control_without_an_interval_is_not_flat():
     assert not NegativeControl("builtin:small", flags(FEW, 0.5)).is_flat
 

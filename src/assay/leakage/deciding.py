@@ -111,6 +111,7 @@ def obstacles_to(audit: Audit, summary: ScoreSummary) -> list[Obstacle]:
             _few_groups(calibration.flagged.rate.reason),
             _without_power(calibration),
             comparability(audit.blind, audit.blind_compares, calibration.control),
+            _hiding_control(calibration),
         ]
     else:
         explanation = f"Nothing here says what {audit.model} scores on text that it has not seen."
@@ -160,6 +161,24 @@ def _not_flat(control: NegativeControl) -> Obstacle:
         f"{control.model}, which never saw the benchmark, flags {percent(flags.rate.value)} of it "
         f"({percent_interval(flags.rate)}), where {percent(flags.chance)} is chance; the whole interval would have to "
         f"be within {percent(margin)} of chance.",
+        is_confound=True,
+    )
+
+
+def _hiding_control(calibration: Calibration) -> Obstacle | None:
+    """Return an obstacle if nothing stands out where the difference of the texts lowers the scores: it hides a leak."""
+    control = calibration.control
+    if (
+        control is None
+        or calibration.flagged.p_value <= LEVEL
+        or not control.flagged.rate.high < control.flagged.chance
+    ):
+        return None
+    return Obstacle(
+        Undecided.CONTROL_NOT_FLAT,
+        f"{control.model}, which never saw the benchmark, flags less of it than chance "
+        f"({percent_interval(control.flagged.rate)}, where {percent(control.flagged.chance)} is chance): the unseen "
+        "text scores higher for a reason other than training, which would hide a leak.",
         is_confound=True,
     )
 

@@ -44,6 +44,8 @@ INTERRUPTED = 130
 METAVARS: dict[object, str] = {int: "N", float: "NUMBER", str: "TEXT", Path: "PATH"}
 """Type of an option → its name in the help; a choice shows its values, a flag nothing."""
 
+LONGEST_METAVAR = 34
+"""Characters of the choices of an option that the help shows beside its name."""
 HELP = ["-h", "--help"]
 
 LEAKAGE = "Leakage: had the model seen it?"
@@ -106,6 +108,8 @@ def with_plain_types(command: Any) -> Any:  # noqa: ANN401  typer publishes no t
         if isinstance(option, TyperOption) and option.metavar is None:
             option.metavar = _metavar(option)
         elif isinstance(option, TyperArgument):
+            if option.metavar and option.nargs != 1:  # the usage line marks a repeated argument itself
+                option.metavar = option.metavar.removesuffix("…").rstrip()
             setattr(option, "display_type_rich", no_type)  # noqa: B010  typer prints no metavar for an argument's type
     for child in getattr(command, "commands", {}).values():
         with_plain_types(child)
@@ -113,9 +117,13 @@ def with_plain_types(command: Any) -> Any:  # noqa: ANN401  typer publishes no t
 
 
 def _metavar(option: Any) -> str:  # noqa: ANN401
+    values = choices(option)
+    if len("|".join(values)) > LONGEST_METAVAR:
+        option.help = f"{option.help} One of {', '.join(values)}."
+        return "NAME"
     annotation = option.type_descriptor.annotation
     inner = [kind for kind in (annotation, *get_args(annotation)) if kind in METAVARS]
-    return "|".join(choices(option)) or (METAVARS[inner[0]] if inner else "")
+    return "|".join(values) or (METAVARS[inner[0]] if inner else "")
 
 
 def command_line() -> Any:  # noqa: ANN401

@@ -33,7 +33,7 @@ def demo_command(
 ) -> None:
     """Audit the shipped model for functions that it saw 0, 1, 2 … 32 times, and write the report.
 
-    The model was trained by this project and every text that it saw is on record, so each score can be held against
+    The model was trained by this project and every text that it saw is on record, so each score can be compared with
     the truth. Nothing is downloaded; the functions are those of your own Python's standard library.
 
     **Example**: `assay demo --out my-demo`

@@ -6,7 +6,7 @@ import pytest
 
 from assay.provenance import CodeIndex, Document, Origin, SourceText, TraceSettings, judge, trace_file
 from assay.provenance.document import UNKNOWN_LICENCE
-from assay.provenance.findings import CopyLimits, code_lines
+from assay.provenance.findings import CopyLimits, code_lines, merged_lines
 from assay.provenance.licence_rules import LicenceRules, checked_rules
 from assay.provenance.splitting import pieces
 
@@ -116,11 +116,10 @@ def test_file_and_function_of_one_source_are_one_finding_at_its_best_place(corpu
 
 
 def test_the_lines_of_a_finding_are_those_of_its_copies(corpus):
-    shared = f"{function(5, 12)}\n\n{COPIED}"
-    with corpus(("gnu", "tool.py", "GPL-3.0-only", shared)) as index:
+    with corpus(("gnu", "tool.py", "GPL-3.0-only", f"{function(5, 12)}\n\n{COPIED}")) as index:
         finding = traced(f"{COPIED}\n\n{OWN}", index).findings[0]
     assert finding.is_copy
-    assert finding.lines[-1].last <= COPIED.count("\n")
+    assert finding.lines == merged_lines(lines for evidence in finding.evidence for lines in evidence.copied)
 
 
 def test_thirty_copied_lines_within_a_function_of_a_hundred_fail(corpus):

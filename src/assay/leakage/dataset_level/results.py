@@ -28,7 +28,7 @@ class TimesSeen:
 
 TIMES_SEEN: Mapping[int, TimesSeen] = {
     1: TimesSeen(0.625, 0.37),
-    2: TimesSeen(0.753, 0.67),
+    2: TimesSeen(0.753, 0.65),
     4: TimesSeen(0.886, 0.87),
     8: TimesSeen(0.990, 1.0),
 }

@@ -93,6 +93,7 @@ class MeasuredModel:
         self._tables: dict[str, dict[str, Float64Array]] = {"benchmark": {}, "unseen": {}}
         self._tuned: dict[FineTuning, TunedModel] = {}
         self._measured: dict[tuple[FineTuning, int, str], JointPass] = {}
+        self._embedded: dict[tuple[int, str], Float32Array] = {}
         self._rate: float | None = tuning.rate
 
     @property
@@ -161,9 +162,11 @@ class MeasuredModel:
         """Return the hidden state of the last token of each sample, float32 [samples, d]."""
         if tuning is not None:
             return self._measure(tuning, samples, layer).vectors
-        texts = [sample.text for sample in samples]
-        embedder = self.weights if self._cache is None else CachedEmbedder(self.weights, self._cache)
-        return embedder.hidden_states(texts, layer=layer)
+        key = layer, self._side(samples)
+        if key not in self._embedded:
+            embedder = self.weights if self._cache is None else CachedEmbedder(self.weights, self._cache)
+            self._embedded[key] = embedder.hidden_states([sample.text for sample in samples], layer=layer)
+        return self._embedded[key]
 
     def mean_gradient(self, samples: Sequence[Sample]) -> MeanGradient:
         """Return the mean gradient of a set of texts under the model as it is."""

@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import fields
+from dataclasses import fields, replace
 
 import numpy as np
 from scipy.stats import pearsonr
@@ -69,7 +69,10 @@ def correlation(measured: Sequence[Trial], source: str, method: str, measure: st
         if len(shares) > 1 and np.ptp(scores) > 0:
             value = spearman(shares, scores) if measure == "Spearman" else float(pearsonr(shares, scores).statistic)
             values.append(Estimate(value, math.nan, math.nan, reason="one subset"))
-    return over_seeds(values)
+    mean = over_seeds(values)
+    if mean is None or not mean.has_interval:
+        return mean
+    return replace(mean, low=max(-1.0, mean.low), high=min(1.0, mean.high))
 
 
 def negated(estimate: Estimate | None) -> Estimate | None:

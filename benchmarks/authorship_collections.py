@@ -1,4 +1,4 @@
-"""The labelled collections of `bench_authorship.py`: public data sets in one form."""
+"""The labelled collections of `authorship_quality.py`: public data sets in one form."""
 
 import gzip
 import json

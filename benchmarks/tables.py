@@ -877,6 +877,21 @@ def dataset(file: File) -> str:
     return table(["what", "median"], rows)
 
 
+def length_shift(file: File) -> str:
+    """False positives when judged texts are longer than unseen ones."""
+    rows = [
+        [
+            str(row["slope"]),
+            f"`{row['score']}`",
+            f"{row['effective_unseen']:.0f}",
+            *(f"{row[f'{way}_at_{alpha}']:.1%}" for way in ("plain", "weighted") for alpha in ("0.05", "0.1")),
+        ]
+        for row in file["results"]
+    ]
+    heads = ["slope", "score", "effective unseen", "equal, 5%", "equal, 10%", "by length, 5%", "by length, 10%"]
+    return table(heads, rows)
+
+
 TABLES: Mapping[str, tuple[str, Callable[[File], str]]] = {
     "one-pass": ("one_pass", one_pass),
     "srdetection": ("srdetection", srdetection),
@@ -909,6 +924,7 @@ TABLES: Mapping[str, tuple[str, Callable[[File], str]]] = {
     "interval-methods": ("interval_coverage", interval_methods),
     "interval-figures": ("interval_coverage", interval_figures),
     "flagged-share": ("flagged_share", flagged_share),
+    "length-shift": ("length_shift", length_shift),
     "variants": ("variants", variants),
     "index_build": ("index_build", index_build),
     "points": ("points", points),

@@ -1,6 +1,6 @@
 """Authorship: quality on collections that were left out, and error rates on dated human code.
 
-python benchmarks/bench_authorship.py --data DIR [--dated DIR …] [--out FILE]
+python benchmarks/authorship_quality.py --data DIR [--dated DIR …] [--out FILE]
 
 `--data` holds the public data sets that `authorship_collections.py` names; without them nothing is measured. `--dated`
 are folders with code that people wrote before 2020, one per origin: half of each calibrates (at most 200 files), the
@@ -40,7 +40,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--data", type=Path)
     parser.add_argument("--dated", type=Path, action="append", default=[])
-    parser.add_argument("--out", type=Path, default=Path(__file__).parent / "results" / "authorship.json")
+    parser.add_argument("--out", type=Path, default=Path(__file__).parent / "results" / "authorship" / "quality.json")
     parser.add_argument("--per-class", type=int, default=300)
     parser.add_argument("--audit", action="store_true", help="also audit the collections for shortcuts")
     options = parser.parse_args()

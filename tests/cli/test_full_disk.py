@@ -45,7 +45,7 @@ def fill_folder(monkeypatch, _):
 
 
 def fill_catalogue(monkeypatch, _):
-    connected = catalogue._connected
+    connected = catalogue.connected
 
     def connecting(path, **options):
         connection = connected(path, **options)
@@ -53,7 +53,7 @@ def fill_catalogue(monkeypatch, _):
         connection.execute(f"PRAGMA max_page_count = {pages}")
         return connection
 
-    monkeypatch.setattr(catalogue, "_connected", connecting)
+    monkeypatch.setattr(catalogue, "connected", connecting)
 
 
 def module(seed):

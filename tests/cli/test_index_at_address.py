@@ -53,11 +53,11 @@ def test_an_index_at_an_address_is_built_told_traced_served_and_emptied(server, 
     assert "documents at" in run("index", "info", "--index", address)
     query = tmp_path / "query.py"
     query.write_text(CODE.replace("words", "lines").replace("found", "kept") * 2)
-    (traced,) = json.loads(run("trace", query, "--index", address, "--min-confidence", 0, "--json"))
-    assert {match["path"] for match in traced["matches"]} == {"alpha.py", "beta.py"}
+    (traced,) = json.loads(run("trace", query, "--index", address, "--min-confidence", 0, "--json"))["files"]
+    assert {place["path"] for each in traced["findings"] for place in each["places"]} == {"alpha.py", "beta.py"}
     with TestClient(create_app(address)) as client:
         answer = client.post("/api/trace", json={"code": query.read_text(), "language": "python"}).json()
-        number = answer["matches"][0]["document_id"]
+        number = answer["findings"][0]["places"][0]["document_id"]
         assert client.get(f"/api/documents/{number}").json()["origins"][0]["licence"] == "MIT"
     assert run("index", "remove", corpus, "--index", address).startswith("2 files")
     assert json.loads(run("index", "info", "--index", address, "--json"))["documents"] == 0

@@ -66,7 +66,7 @@ def test_lists_need_no_model(light):
         (["demo"], "hf"),
         (["serve", "--index", "code.index"], "serve"),
         (["index", "info", "--index", "http://localhost:1/x"], "qdrant"),
-        (["score", "builtin:small", "hf:owner/name"], "hub"),
+        (["score", "openai:m@http://localhost:1/v1", "hf:owner/name"], "hub"),
     ],
 )
 def test_a_missing_extra_is_one_line_that_names_it(light, tmp_path, command, extra):

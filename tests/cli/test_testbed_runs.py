@@ -222,7 +222,7 @@ def test_the_demo_plants_trains_and_detects_on_the_spot(assay, tmp_path, monkeyp
     small = scale("smoke")[0]
     quick = replace(small, mix=replace(small.mix, ratio=0), judging=replace(QUICK, detectors=("mid_pit", "loss")))
     monkeypatch.setattr("assay.testbed.demo.LIVE", quick)
-    done = assay("demo", "--per-dose", "10")
+    done = assay("demo", "--per-dose", "10", "-v")
     assert done.code == 0, done.err
     assert "Planted, trained and detected on this machine" in done.out
     page = (tmp_path / "assay-demo" / "report.html").read_text()

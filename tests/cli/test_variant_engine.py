@@ -78,7 +78,7 @@ def test_a_calibration_by_another_engine_is_refused(assay, texts, server, tmp_pa
     refused = assay("audit", "builtin:small", texts, *options)
     assert refused.code == 2
     assert f"compares rewritings by openai-chat:m@{server.url}, expected deterministic" in refused.err
-    assert assay("audit", "builtin:small", texts, *options, *engine).code == 0
+    assert assay("audit", "builtin:small", texts, *options, *engine, "--force").code == 0
 
 
 def test_an_engine_that_is_not_there_is_told(assay, texts):

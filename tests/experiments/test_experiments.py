@@ -109,7 +109,9 @@ def values(table):
     return {row.name: dict(zip(table.columns, row.values, strict=True)) for row in table.rows}
 
 
-TESTBED = [name for name in all_experiments() if not name.startswith("hst/")]
+ELSEWHERE = ("hst/", "kds/", "assay/reliability")
+"""Experiments with tests of their own: they train or search something else."""
+TESTBED = [name for name in all_experiments() if not name.startswith(ELSEWHERE)]
 
 
 @pytest.mark.parametrize("name", TESTBED)

@@ -159,12 +159,15 @@ def test_a_bar_shows_files_rates_and_documents(corpora, monkeypatch):
     assert "1/s, 2.0 MB/s, 7 documents" in shown.getvalue()
 
 
-def test_no_bar_in_a_pipe():
+def test_no_bar_in_a_pipe(monkeypatch):
     def count():
         raise AssertionError("nobody looks: nothing is counted")
 
+    shown = io.StringIO()
+    monkeypatch.setattr(terminal, "ERRORS", Console(file=shown, force_terminal=False))
     with terminal.files_bar("indexing", count) as report:
-        assert report is None
+        report(BuildCounts(files=1, bytes=2, documents=7, seconds=1.0), SourceProgress("x", 1, None))
+    assert shown.getvalue() == ""
 
 
 def test_standard_input(monkeypatch):

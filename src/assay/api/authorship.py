@@ -92,7 +92,7 @@ class DetectorChoice:
             vectors = vectors_named(fitted.hidden_model, self.opener) if fitted.hidden_model else None
             return by_classifier(units, codes_of(units), fitted, vectors)
         names = list(dict.fromkeys(name.strip() for name in self.scores.split(",") if name.strip()))
-        planned = [name for name in names if name != DETECT_CODE_GPT] or ["log_rank"]
+        planned = [name for name in names if name != DETECT_CODE_GPT] or DEFAULT_SCORES.split(",")[:1]
         plan, _ = ScoreSelection(",".join(planned)).plan(self.model or default_surrogate(), self.opener)
         return by_scores(units, plan, names)
 

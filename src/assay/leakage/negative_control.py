@@ -21,10 +21,11 @@ from assay.evaluation import (
     weighted_tail,
 )
 from assay.leakage.results import NegativeControl
+from assay.scores import flagged
 from assay.scoring import Plan, Progress, score_samples
 from assay.types import BooleanArray, Float64Array, Sample
 
-STANDARD_SCORES = ("loss", "zlib", "min_k", "min_k_plus_plus", "log_rank", "entropy", "mid_pit", "gap_k")
+STANDARD_SCORES = flagged("weights")
 """Scores of the control that describe a text for the weights: how likely, how surprising and how varied it is."""
 
 TrainedOn = Callable[[Sequence[str]], BooleanArray]

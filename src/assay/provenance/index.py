@@ -53,6 +53,10 @@ _BATCH = 512
 """Documents that are fingerprinted, encoded and stored together."""
 
 
+LARGEST_ID = 2**63 - 1
+"""Of a document, as the tables store it."""
+
+
 class CodeIndex:
     """Documents of a corpus, searched by fingerprints or vectors.
 
@@ -259,7 +263,7 @@ class CodeIndex:
         """
         with self.snapshot():
             documents = {document.id: document for document in self._catalogue.documents(ids)}
-            absent = np.array([number for number in ids if number not in documents], np.int64)
+            absent = np.array([n for n in ids if n not in documents and abs(n) <= LARGEST_ID], np.int64)
             if len(absent) and self._postings.holds(absent).any():
                 raise self._catalogue.damaged(f"a document of the numbers {absent.tolist()}")
         return [documents[number] for number in ids if number in documents]

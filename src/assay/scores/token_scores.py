@@ -48,7 +48,7 @@ def deviation(target: TokenStatistics) -> NDArray[np.float64]:
     title="LOSS, log-likelihood",
     formula="mean l",
     reference="Yeom et al. 2018, arXiv:1709.01604",
-    flags={"demo"},
+    flags={"demo", "weights", "study"},
     aliases=("log_likelihood",),
 )
 def loss(target: LogProbs) -> float:
@@ -72,7 +72,7 @@ def perplexity(target: LogProbs) -> float:
     title="zlib ratio",
     formula="mean l / bytes(zlib(text))",
     reference="Carlini et al. 2021, arXiv:2012.07805",
-    flags={"demo"},
+    flags={"demo", "weights"},
     names_in={SRDETECTION: "Zlib"},
 )
 def zlib(target: LogProbs, text: Text) -> float:
@@ -84,7 +84,7 @@ def zlib(target: LogProbs, text: Text) -> float:
     title="Min-K%",
     formula="mean of the lowest max(1, ⌊k n⌋) l",
     reference="Shi et al. 2024, arXiv:2310.16789",
-    flags={"demo"},
+    flags={"demo", "weights"},
     names_in={SRDETECTION: "Min-K% Prob"},
 )
 def min_k(target: LogProbs, *, k: float = 0.2) -> float:
@@ -97,7 +97,7 @@ def min_k(target: LogProbs, *, k: float = 0.2) -> float:
     formula="mean of the lowest max(1, ⌊k n⌋) (l + H) / √V",
     reference="Zhang et al. 2025, arXiv:2404.02936",
     counts={"tokens with floored variance": floored_tokens},
-    flags={"baseline", "verdict", "figure", "demo"},
+    flags={"baseline", "verdict", "figure", "demo", "weights"},
     presets=(Preset("k=1.0", "Min-K%++ of all tokens", {"contender"}),),
     names_in={SRDETECTION: "Min-K%++ Prob"},
 )
@@ -131,6 +131,7 @@ def even_starts(length: int, n: int, stride: int) -> NDArray[np.int64]:
     title="n-gram accuracy",
     formula="share of starts where the next n ranks are all 1",
     reference="Xu et al. 2024, arXiv:2404.18824",
+    flags={"study"},
 )
 def ngram_accuracy(
     target: Statistics, *, n: int = 5, starts: Literal["all", "paper"] = "all", stride: int = 512
@@ -158,13 +159,13 @@ def rank(target: Statistics) -> float:
     return -mean(target.ranks)
 
 
-@score(title="Log-rank", formula="-mean ln r", reference="Mitchell et al. 2023, arXiv:2301.11305")
+@score(title="Log-rank", formula="-mean ln r", reference="Mitchell et al. 2023, arXiv:2301.11305", flags={"weights"})
 def log_rank(target: Statistics) -> float:
     """Negated mean log-rank of the true token."""
     return -mean(np.log(target.ranks))
 
 
-@score(title="Entropy", formula="-mean H", reference="Gehrmann et al. 2019, arXiv:1906.04043")
+@score(title="Entropy", formula="-mean H", reference="Gehrmann et al. 2019, arXiv:1906.04043", flags={"weights"})
 def entropy(target: Statistics) -> float:
     """Negated mean entropy of the predictions: a model is more certain on text that it was trained on."""
     return -mean(target.entropy)
@@ -183,7 +184,7 @@ def lrr(target: Statistics) -> float:
     title="Mid-PIT",
     formula="mean ln max(u, 10⁻⁶)",
     reference="assay; the mid probability-integral transform of each prediction",
-    flags={"ours", "contender", "headline", "verdict", "figure", "demo"},
+    flags={"ours", "contender", "headline", "verdict", "figure", "demo", "weights"},
 )
 def mid_pit(target: Statistics) -> float:
     """Mean log tail mass: how much of the model's distribution lies below the true token."""
@@ -195,7 +196,7 @@ def mid_pit(target: Statistics) -> float:
     formula="mean of the lowest max(1, ⌊k n'⌋) moving averages of (l - l_max) / √V",
     reference="Gap-K% 2026, arXiv:2601.19936",
     counts={"tokens with floored variance": floored_tokens},
-    flags={"contender", "demo"},
+    flags={"contender", "demo", "weights"},
 )
 def gap_k(target: Statistics, *, k: float = 0.2, window: int = 3) -> float:
     """Distance of the true token from the most likely one, smoothed over neighbouring tokens."""

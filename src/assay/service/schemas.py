@@ -25,8 +25,10 @@ class TraceRequest(BaseModel):
         None, max_length=LONGEST_NAME, description="Its language; without it, the language of the best matches."
     )
     method: SearchMethod | None = Field(None, description="A method that the index can serve; by default the best.")
-    top: int = Field(10, ge=1, le=MOST_MATCHES, description="Largest number of sources.")
-    min_confidence: float = Field(LEAST_CONFIDENCE, ge=0, le=1, description="Least confidence of a source; 0 for all.")
+    top: int = Field(10, ge=1, le=MOST_MATCHES, strict=True, description="Largest number of sources.")
+    min_confidence: float = Field(
+        LEAST_CONFIDENCE, ge=0, le=1, strict=True, description="Least confidence of a source; 0 for all."
+    )
 
 
 class Refusal(BaseModel):

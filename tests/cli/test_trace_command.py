@@ -168,6 +168,24 @@ def test_sarif_has_the_finding_at_the_lines_of_the_file(assay, index, snippet, t
     assert result["locations"][0]["physicalLocation"]["region"] == {"startLine": 4, "endLine": 10}
 
 
+def test_sarif_can_go_to_standard_output_alone(assay, index, snippet):
+    printed = assay("trace", snippet, "--index", index, "--sarif", "-")
+    assert printed.code == 0
+    assert json.loads(printed.out)["version"] == "2.1.0"
+
+
+def test_other_formats_have_a_row_or_an_annotation_for_each_finding(assay, index, snippet):
+    denied = ("trace", snippet, "--index", index, "--fail-on-licence", "GPL-3.0-only", "--format")
+    github = assay(*denied, "github")
+    assert github.code == 1
+    (error,) = [line for line in github.out.splitlines() if line.startswith("::error ")]
+    assert "line=4,endLine=10" in error
+    assert "snippet.py" in error
+    markdown = assay(*denied, "markdown")
+    assert markdown.code == 1
+    assert "snippet.py:4-10" in markdown.out
+
+
 def test_a_template_is_ignored(assay, index, snippet, tmp_path):
     given = tmp_path / "given.py"
     given.write_text(SHARE)

@@ -230,8 +230,11 @@ def _finish(
     as_json: bool,
 ) -> None:
     """Judge the findings, write and print them, and exit with 1 if one fails."""
+    from assay.cli.present import chosen_format, show
+    from assay.cli.score_files import STANDARD_OUTPUT
+    from assay.cli.terminal import echo_json
     from assay.cli.trace_output import print_files
-    from assay.provenance import judge, read_baseline, with_excuses, write_baseline
+    from assay.provenance import describe_files, judge, read_baseline, with_excuses, write_baseline
     from assay.provenance import sarif as as_sarif
 
     judgement: Judgement | None = None
@@ -243,8 +246,15 @@ def _finish(
             write_baseline(gate.write_baseline, judgement.denials, texts)
             accepted = with_excuses(judgement, texts, read_baseline(gate.write_baseline))
             judgement = accepted
-    if sarif is not None:
-        write_json(sarif, as_sarif(files, judgement))
-    print_files(files, judgement, top, as_json=as_json)
+    form = chosen_format(as_json=as_json)
+    if sarif == STANDARD_OUTPUT:
+        echo_json(as_sarif(files, judgement))
+    else:
+        if sarif is not None:
+            write_json(sarif, as_sarif(files, judgement))
+        if form in ("table", "json"):
+            print_files(files, judgement, top, as_json=form == "json")
+        else:
+            show(describe_files(files, top, judgement), form)
     if judgement is not None and judgement.failures:
         raise typer.Exit(1)

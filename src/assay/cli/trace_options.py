@@ -124,5 +124,6 @@ IndexToTrace = Annotated[
     ),
 ]
 Sarif = Annotated[
-    Path | None, typer.Option(metavar="FILE", help="Write SARIF 2.1.0 to this file.", rich_help_panel=OUTPUT)
+    Path | None,
+    typer.Option(metavar="FILE", help="Write SARIF 2.1.0 to this file; - is standard output.", rich_help_panel=OUTPUT),
 ]

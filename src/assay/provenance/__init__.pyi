@@ -19,6 +19,7 @@ from .clones import renamed as renamed
 from .dated import DatedFile as DatedFile
 from .dated import dated_files as dated_files
 from .describing import denials_by_finding as denials_by_finding
+from .describing import describe_files as describe_files
 from .describing import describe_trace as describe_trace
 from .describing import evidence_lines as evidence_lines
 from .describing import files_data as files_data

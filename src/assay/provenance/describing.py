@@ -6,8 +6,16 @@ from dataclasses import asdict
 from assay.provenance.findings import LineRange, SourceFinding, TracedFile, merged_lines
 from assay.provenance.licence_gate import Denial, Judgement
 from assay.provenance.tracing import Trace
-from assay.provenance.wording import confidence_text, gate_sentences, lines_text, trace_verdict
-from assay.reports import Cell, Column, Report, Row, Table, number_of
+from assay.provenance.wording import (
+    confidence_text,
+    extent,
+    finding_lines,
+    gate_sentences,
+    lines_text,
+    source_of,
+    trace_verdict,
+)
+from assay.reports import Annotation, Cell, Column, Report, Row, Table, number_of
 from assay.types import Match
 
 MATCH_COLUMNS = (
@@ -21,6 +29,8 @@ MATCH_COLUMNS = (
     Column("repository"),
     Column("places", "count"),
 )
+
+FINDING_COLUMNS = (Column("place", "name"), Column("matched"), Column("source"))
 
 
 def describe_trace(trace: Trace) -> Report:
@@ -83,6 +93,38 @@ def files_data(files: Sequence[TracedFile], top: int, judgement: Judgement | Non
             for file in files
         ],
     }
+
+
+def describe_files(files: Sequence[TracedFile], top: int, judgement: Judgement | None = None) -> Report:
+    """Return the report of traced files: a row and an annotation for each finding; arguments as `files_data`."""
+    denials = denials_by_finding(judgement)
+    rows, annotations = [], []
+    for file in files:
+        for finding in shown_findings(file, top, judgement):
+            denial = denials.get(id(finding))
+            place = finding.places[0] if denial is None else denial.place
+            source = source_of(finding, place)
+            fails = denial is not None and denial.excuse is None
+            rows.append(Row((f"{finding.path}:{finding_lines(finding)}", extent(finding), source)))
+            last = finding.lines[-1].last if finding.lines else finding.first_line
+            annotations.append(
+                Annotation(
+                    f"{extent(finding)} {source}",
+                    finding.path,
+                    finding.first_line,
+                    last,
+                    "error" if fails else "notice",
+                )
+            )
+    return Report(
+        title="Which files of the corpus does this code come from?",
+        statement=trace_verdict(files),
+        tables=(Table("findings", "Findings", FINDING_COLUMNS, tuple(rows)),) if rows else (),
+        notes=tuple(gate_sentences(judgement)) if judgement is not None else (),
+        data=files_data(files, top, judgement),
+        kind="provenance report",
+        annotations=tuple(annotations),
+    )
 
 
 def shown_findings(file: TracedFile, top: int, judgement: Judgement | None) -> list[SourceFinding]:

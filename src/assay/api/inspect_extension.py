@@ -67,7 +67,8 @@ def _status(task: TaskResult, index: str | None, audit: str | None) -> tuple[str
         split = _split(task, index, audit)
     except DataError as error:  # a sample without a text, or one that the audit lacks
         return "unknown", str(error)
-    return split.statuses.get(task.id, "unknown"), split.explanation
+    status = split.statuses.get(task.id, "unknown") if split.names_tasks else "unknown"
+    return status, split.explanation
 
 
 def _split(task: TaskResult, index: str | None, audit: str | None) -> TaskSplit:

@@ -115,7 +115,7 @@ def _lines(annotated: "AnnotatedTasks") -> str:
     from assay.escaping import json_text
 
     pairs = zip(annotated.tasks, annotated.statuses, strict=True)
-    rows = [{"id": task.id, "correct": task.correct, "status": status} for task, status in pairs]
+    rows = [{"id": task.id, "correct": task.correct, "status": annotated.named(status)} for task, status in pairs]
     return "".join(f"{json_text(row, ensure_ascii=False)}\n" for row in rows)
 
 

@@ -155,7 +155,10 @@ class TestSplits:
         annotated = annotate_tasks("log", tasks, split_by_audit(unlabelled, tasks))
         assert annotated.split.basis == "order"
         assert "accuses no task" in describe_annotation(annotated).tables[0].caption[1]
-        assert "upper half" in describe_annotation(annotated).statement
+        report = describe_annotation(annotated)
+        assert "upper half" in report.statement
+        assert {task["status"] for task in report.data["per_task"]} <= {"upper half", "lower half", "unknown"}
+        assert "contaminated" not in report.data["counts"]
         with pytest.raises(DataError, match="names no single task"):
             annotated.clean_ids()
 

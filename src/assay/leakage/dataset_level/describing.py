@@ -168,7 +168,7 @@ def condition_tables(judgement: DatasetJudgement) -> tuple[Table, ...]:
     if judgement.blind is not None:
         ranking = judgement.blind.ranking
         value = area_with_interval(ranking.auroc) if ranking else judgement.blind.reason or "not measured"
-        meaning = "the texts differ" if judgement.blind.separates else "no clear difference"
+        meaning = "the texts differ" if judgement.blind.separates else "no clear difference" if ranking else "not known"
         rows.append(Row(("blind baseline (AUROC)", value, meaning)))
     if judgement.control is not None:
         flags = judgement.control.flagged

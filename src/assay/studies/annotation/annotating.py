@@ -16,6 +16,12 @@ from assay.types import MEMBER, NONMEMBER, Sample
 
 TaskStatus = Literal["contaminated", "clean", "unknown"]
 TASK_STATUSES: tuple[TaskStatus, ...] = ("contaminated", "clean", "unknown")
+ORDER_NAMES: Mapping[TaskStatus, str] = {
+    "contaminated": "upper half",
+    "clean": "lower half",
+    "unknown": "unknown",
+}
+"""Status → its name where the split is only one by the order of the scores, which accuses no task."""
 SplitBasis = Literal["index", "labels", "q-values", "order"]
 
 
@@ -64,6 +70,10 @@ class AnnotatedTasks:
     counts: Mapping[TaskStatus, tuple[int, int]]
     difference: Estimate
     notes: tuple[str, ...] = ()
+
+    def named(self, status: TaskStatus) -> str:
+        """Return the status as it may be printed: where no task is named, the half of the scores that it lies in."""
+        return status if self.split.names_tasks else ORDER_NAMES[status]
 
     def clean_ids(self) -> list[str]:
         """Return the ids of the tasks that are not contaminated, the unknown ones included.
@@ -152,9 +162,9 @@ def split_by_audit(audit: Audit, tasks: Sequence[TaskResult]) -> TaskSplit:
     middle = float(np.median(list(scored.values()))) if scored else 0.0
     statuses = {task: "contaminated" if value > middle else "clean" for task, value in scored.items()}
     explanation = (
-        f"The audit names no single task, so the split rests on the order of the scores: 'contaminated' is the half of "
-        f"the tasks with the higher {audit.primary}, 'clean' the half with the lower one. It shows a tendency and "
-        "accuses no task."
+        "The audit names no single task, so the split rests on the order of the scores: 'upper half' are the tasks "
+        f"with the higher {audit.primary}, 'lower half' those with the lower one. It shows a tendency and accuses no "
+        "task."
     )
     return TaskSplit(statuses, groups, "order", explanation)
 

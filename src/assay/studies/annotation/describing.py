@@ -9,7 +9,6 @@ CAUSE = (
     "A difference is no proof that contamination helped: contaminated and clean tasks may differ in kind and "
     "difficulty."
 )
-ORDER_NAMES = {"contaminated": "upper half", "clean": "lower half", "unknown": "unknown"}
 
 
 def describe_annotation(annotated: AnnotatedTasks) -> Report:
@@ -24,13 +23,13 @@ def describe_annotation(annotated: AnnotatedTasks) -> Report:
             Column("accuracy", "share"),
         ),
         rows=tuple(
-            Row((_named(annotated, status), *annotated.counts[status], _cell(annotated.accuracy[status])))
+            Row((annotated.named(status), *annotated.counts[status], _cell(annotated.accuracy[status])))
             for status in TASK_STATUSES
         ),
         caption=("In brackets: 95 % intervals over groups of tasks.", annotated.split.explanation),
     )
     per_task = [
-        {"id": task.id, "correct": task.correct, "status": status}
+        {"id": task.id, "correct": task.correct, "status": annotated.named(status)}
         for task, status in zip(annotated.tasks, annotated.statuses, strict=True)
     ]
     return Report(
@@ -42,8 +41,8 @@ def describe_annotation(annotated: AnnotatedTasks) -> Report:
             "name": annotated.name,
             "basis": annotated.split.basis,
             "explanation": annotated.split.explanation,
-            "counts": {status: annotated.counts[status][0] for status in TASK_STATUSES},
-            "accuracy": encode(annotated.accuracy),
+            "counts": {annotated.named(status): annotated.counts[status][0] for status in TASK_STATUSES},
+            "accuracy": encode({annotated.named(status): value for status, value in annotated.accuracy.items()}),
             "difference": encode(annotated.difference),
             "notes": list(annotated.notes),
             "per_task": per_task,
@@ -52,17 +51,13 @@ def describe_annotation(annotated: AnnotatedTasks) -> Report:
     )
 
 
-def _named(annotated: AnnotatedTasks, status: str) -> str:
-    return status if annotated.split.names_tasks else ORDER_NAMES[status]
-
-
 def _cell(accuracy: object) -> Cell:
     value: Cell = accuracy  # type: ignore[assignment]  # an Estimate is a measured value
     return Missing("no such task has an outcome") if math.isnan(value.value) else value  # type: ignore[union-attr]
 
 
 def _statement(annotated: AnnotatedTasks) -> str:
-    first, second = (_named(annotated, status) for status in TASK_STATUSES[:2])
+    first, second = (annotated.named(status) for status in TASK_STATUSES[:2])
     difference = annotated.difference
     if math.isnan(difference.value):
         return f"No difference could be measured: there are not {first} and {second} tasks with an outcome."

@@ -48,6 +48,10 @@ def test_without_unseen_text_the_verdict_is_cannot_tell(assay, benchmark, golden
     assert judgement["decision"]["verdict"] == "cannot tell"
     assert judgement["decision"]["reason"] == "no unseen text"
     assert "We cannot tell whether" in assay("statement", "run", "--format", "markdown").out
+    again = assay("dataset", golden / "model", benchmark, "--methods", "mean:loss", "--out", "run")
+    assert (again.code, again.err.count("\n")) == (2, 1)
+    assert "holds a finished run" in again.err
+    assert assay("dataset", golden / "model", benchmark, "--methods", "mean:loss", "--out", "run", "--force").code == 0
 
 
 def test_one_fine_tuning_serves_the_methods_that_need_it(assay, benchmark, unseen, golden):

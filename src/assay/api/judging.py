@@ -19,6 +19,7 @@ from assay.leakage import (
     TuningOptions,
     judge_benchmark,
     judging_preview,
+    refuse_finished,
     without,
     write_judgement,
 )
@@ -50,6 +51,7 @@ def judge_dataset(
     progress: bool = True,
     before: Callable[[JudgingPreview], None] | None = None,
     out: Path | str | None = None,
+    force: bool = False,
 ) -> DatasetJudgement:
     """Judge whether a benchmark was in the training data of a model, as a whole.
 
@@ -69,6 +71,7 @@ def judge_dataset(
         progress: show a progress bar on a terminal.
         before: called with the cost and the smallest detectable shares before the methods run.
         out: write the run folder, with the report, here; a killed fine-tuning continues from it.
+        force: replace a finished run in `out`.
 
     Raises:
         AssayError: bad input; one line says what was received and what was expected.
@@ -83,6 +86,8 @@ def judge_dataset(
     opener = Opener(settings or ModelSettings(), cache)
     target = _scorer(model, opener)
     store = opener.open_cache()
+    if out is not None:
+        refuse_finished(Path(out), force=force)
     tuning = TuningOptions(rate=rate, seed=seed, folder=None if out is None else Path(out) / TUNING)
     with progress_bar(f"judging {dataset.name}", shown=progress) as report:
         measured = MeasuredModel(

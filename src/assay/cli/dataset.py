@@ -8,7 +8,7 @@ import typer
 
 from assay.cli.audit import slug
 from assay.cli.groups import grouped
-from assay.cli.options import OUTPUT, SCORES, AsJson, DataOptions, ModelName, ModelOptions
+from assay.cli.options import OUTPUT, SCORES, AsJson, DataOptions, Force, ModelName, ModelOptions
 
 if TYPE_CHECKING:
     from assay.leakage import JudgingPreview
@@ -78,6 +78,7 @@ def dataset_command(
         Path | None,
         typer.Option(metavar="DIR", help="Run folder (assay-runs/MODEL-BENCHMARK-dataset).", rich_help_panel=OUTPUT),
     ] = None,
+    force: Force = False,
     as_json: AsJson = False,
     data: DataOptions,
     model_options: ModelOptions,
@@ -91,9 +92,10 @@ def dataset_command(
     """
     from assay import judge_dataset, load
     from assay.cli.present import PAGE, chosen_format, show
+    from assay.leakage import next_run_folder
 
     form = chosen_format(as_json=as_json)
-    folder = out or Path("assay-runs") / f"{slug(model)}-{slug(benchmark)}-dataset"
+    folder = out or next_run_folder(Path("assay-runs") / f"{slug(model)}-{slug(benchmark)}-dataset")
     result = judge_dataset(
         model,
         partial(data.load, benchmark),
@@ -108,6 +110,7 @@ def dataset_command(
         cache=not model_options.no_cache,
         before=announce,
         out=folder,
+        force=force,
     )
     show(result.describe(), form, folder / PAGE)
 

@@ -62,7 +62,7 @@ def audit_command(
         typer.Option(
             metavar="MODEL|none",
             help="Negative control: a model that certainly never saw the benchmark. The same audit of it shows whether "
-            "a score reacts to the difference between the texts. Default: builtin:control where it is installed.",
+            "a score reacts to the difference between the texts. Without it there is no control.",
             rich_help_panel=SCORES,
             show_default=False,
         ),

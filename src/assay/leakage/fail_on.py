@@ -66,7 +66,7 @@ FIGURES: Mapping[str, AuditFigure] = MappingProxyType(
 )
 PATTERN = re.compile(
     rf"\s*(?:(?P<score>\S+)\.)?(?P<figure>{'|'.join(FIGURES)})(?:\.(?P<end>low|high|p))?"
-    r"\s*(?P<sign>[<>])\s*(?P<limit>\S+)\s*"
+    r"\s*(?P<sign>[<>])\s*(?P<limit>[^\s=]\S*)\s*"
 )
 VERDICT_PATTERN = re.compile(rf"\s*(?:(?P<score>\S+)\.)?{VERDICT}\s*")
 
@@ -158,7 +158,8 @@ def rule(text: str) -> Rule:
     match = PATTERN.fullmatch(text)
     if match is None:
         raise DataError(
-            f"--fail-on {text!r}: expected {VERDICT}, or [SCORE.]FIGURE>NUMBER with FIGURE one of {', '.join(FIGURES)}"
+            f"--fail-on {text!r}: expected {VERDICT}, or a rule such as flagged.p<0.05: [SCORE.]FIGURE, < or >, and a "
+            f"number, with FIGURE one of {', '.join(FIGURES)}"
         )
     figure, end = match["figure"], match["end"]
     if end and end not in FIGURES[figure].ends:

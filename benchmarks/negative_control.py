@@ -32,7 +32,7 @@ from assay.evaluation import (
     flag_rate,
     weighted_p_values,
 )
-from assay.leakage import STANDARD_SCORES
+from assay.scores import flagged
 from assay.types import Float64Array, Sample
 
 ALPHAS = (0.05, 0.1)
@@ -110,8 +110,8 @@ def _order(text: str) -> str:
 def scores_of(model: str, texts: Sequence[Sample], options: argparse.Namespace) -> Float64Array:
     """Return float64 [standard scores, texts]."""
     settings = assay.ModelSettings(dtype=options.dtype)
-    table = assay.score(model, texts, ",".join(STANDARD_SCORES), settings=settings).to_arrow()
-    return np.array([table[name].to_numpy(zero_copy_only=False) for name in STANDARD_SCORES], np.float64)
+    table = assay.score(model, texts, ",".join(flagged("weights")), settings=settings).to_arrow()
+    return np.array([table[name].to_numpy(zero_copy_only=False) for name in flagged("weights")], np.float64)
 
 
 def of_benchmark(
@@ -132,7 +132,7 @@ def of_benchmark(
     }
     rows = []
     for model, table in columns.items():
-        for score, column in zip(STANDARD_SCORES, table, strict=True):
+        for score, column in zip(flagged("weights"), table, strict=True):
             values, null = column[: len(samples)], column[len(samples) :]
             ways = {"none": conformal_p_values(values, null), "control": weighted_p_values(values, null, ratio)}
             for weights, p_values in ways.items():

@@ -8,10 +8,10 @@ import pytest
 
 from assay import leakage
 from assay.errors import AssayError, DataError
-from assay.leakage import STANDARD_SCORES, ComparisonData, Control, DecisionSettings
+from assay.leakage import ComparisonData, Control, DecisionSettings
 from assay.leakage.negative_control import control_scores
 from assay.models.table import TableModel
-from assay.scores import requests
+from assay.scores import flagged, requests
 from assay.scoring import plan
 from assay.types import Sample
 
@@ -39,7 +39,7 @@ def target():
 @pytest.fixture(scope="module")
 def control():
     model = TableModel.trained([*(text(i) for i in range(1000, 1060)), *WORDS], order=3)
-    return plan(requests(",".join(STANDARD_SCORES)), {"target": model})
+    return plan(requests(",".join(flagged("weights"))), {"target": model})
 
 
 def audit(target, control, **settings):

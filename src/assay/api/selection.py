@@ -6,7 +6,6 @@ from typing import Literal
 
 from assay.api.opening import Opener
 from assay.errors import ScoreError
-from assay.leakage import STANDARD_SCORES
 from assay.models import builtin_folder
 from assay.scores import (
     SCORES,
@@ -14,6 +13,7 @@ from assay.scores import (
     ScoreDefinition,
     ScoreRequest,
     default_scores,
+    flagged,
     headline_score,
     requests,
 )
@@ -98,7 +98,7 @@ class ScoreSelection:
         return plan(chosen, models, table, rewriter=rewriter), notes
 
     def for_control(self) -> "ScoreSelection":
-        """Return the scores of a negative control: those that need one model and no table, and the standard scores."""
+        """Return the scores of a negative control: those of one model without a table, and those flagged `weights`."""
         if self.access == "black":
             return self
         names = [
@@ -106,7 +106,7 @@ class ScoreSelection:
             for request in requests(self.specification())
             if request.definition.access != "two models" and not request.definition.needs_frequencies
         ]
-        listed = ",".join(dict.fromkeys([*names, *STANDARD_SCORES]))
+        listed = ",".join(dict.fromkeys([*names, *flagged("weights")]))
         return replace(self, scores=listed, variants=0, reference=None, frequencies=None)
 
     def _computable(

@@ -42,7 +42,6 @@ from .fail_on import Rule as Rule
 from .fail_on import rule as rule
 from .measured_model import MeasuredModel as MeasuredModel
 from .measured_model import TuningOptions as TuningOptions
-from .negative_control import STANDARD_SCORES as STANDARD_SCORES
 from .negative_control import Control as Control
 from .redacting import redacted as redacted
 from .results import Audit as Audit

@@ -25,9 +25,6 @@ from assay.scores import flagged
 from assay.scoring import Plan, Progress, score_samples
 from assay.types import BooleanArray, Float64Array, Sample
 
-STANDARD_SCORES = flagged("weights")
-"""Scores of the control that describe a text for the weights: how likely, how surprising and how varied it is."""
-
 TrainedOn = Callable[[Sequence[str]], BooleanArray]
 """Texts → True for each that the control was trained on."""
 
@@ -37,7 +34,7 @@ class Control:
     """A model that is believed never to have seen the benchmark.
 
     Attributes:
-        plan: the scores of the audit, and `STANDARD_SCORES`, under that model.
+        plan: the scores of the audit, and those with the flag `weights`, under that model.
         trained_on: marks texts that the model was trained on after all; None where its training texts are unknown.
     """
 
@@ -72,7 +69,7 @@ class ControlScores:
             DataError: the control has none of the standard scores.
             AssayError: too few texts have all standard scores.
         """
-        names = [name for name in STANDARD_SCORES if name in self.samples]
+        names = [name for name in flagged("weights") if name in self.samples]
         if not names:
             raise DataError(f"weights need the token probabilities of the control {self.model}: expected --access gray")
         features, unseen = (np.column_stack([side[name] for name in names]) for side in (self.samples, self.unseen))

@@ -50,3 +50,5 @@ from .registry import one_pass as one_pass
 from .registry import request as request
 from .registry import requests as requests
 from .token_scores import even_starts as even_starts
+from .token_scores import loss as loss
+from .token_scores import ngram_accuracy as ngram_accuracy

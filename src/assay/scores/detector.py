@@ -27,9 +27,7 @@ Access = Literal["gray", "two models", "black", "labelled"]
 audited model generates, or that and samples of known label."""
 SRDETECTION = "SrDetection"
 """Li et al., SrDetection: A Self-Referential Framework for Data Leakage Detection in Code LLMs."""
-Flag = Literal[
-    "ours", "baseline", "contender", "headline", "verdict", "default", "filter", "figure", "demo", "weights", "study"
-]
+Flag = Literal["ours", "baseline", "contender", "headline", "verdict", "default", "filter", "figure", "demo", "weights"]
 """A declaration, made before any data is looked at.
 
 - ours: proposed by this project.
@@ -43,7 +41,6 @@ Flag = Literal[
 - figure: drawn where only a few detectors fit into a figure.
 - demo: part of the demonstration.
 - weights: describes a text for weighted p-values, under the control: how likely, surprising and varied it is.
-- study: averaged in the study of bug benchmarks.
 """
 
 

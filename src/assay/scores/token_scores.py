@@ -48,7 +48,7 @@ def deviation(target: TokenStatistics) -> NDArray[np.float64]:
     title="LOSS, log-likelihood",
     formula="mean l",
     reference="Yeom et al. 2018, arXiv:1709.01604",
-    flags={"demo", "weights", "study"},
+    flags={"demo", "weights"},
     aliases=("log_likelihood",),
 )
 def loss(target: LogProbs) -> float:
@@ -131,7 +131,6 @@ def even_starts(length: int, n: int, stride: int) -> NDArray[np.int64]:
     title="n-gram accuracy",
     formula="share of starts where the next n ranks are all 1",
     reference="Xu et al. 2024, arXiv:2404.18824",
-    flags={"study"},
 )
 def ngram_accuracy(
     target: Statistics, *, n: int = 5, starts: Literal["all", "paper"] = "all", stride: int = 512

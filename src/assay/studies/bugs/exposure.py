@@ -33,16 +33,17 @@ class SideEvidence:
     Attributes:
         runs: number of runs that only this side has.
         share: largest share of them that one document has, 0 to 1.
-        document: path of that document; None where no document has any.
-        licence: of that document; None without one.
-        origins: all places of that document.
+        origins: all places of that document; empty where no document has any.
     """
 
     runs: int
     share: float
-    document: str | None = None
-    licence: str | None = None
     origins: tuple[Origin, ...] = ()
+
+    @property
+    def document(self) -> str | None:
+        """Return the path of that document; None where no document has any."""
+        return self.origins[0].path if self.origins else None
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,9 +136,7 @@ def _evidence(
     best = max(shares, key=lambda number: shares[number], default=None)
     if best is None or not shares[best]:
         return SideEvidence(len(own), 0.0)
-    places = origins.get(best, ())
-    licence = places[0].licence if places else None
-    return SideEvidence(len(own), shares[best], places[0].path if places else None, licence, places)
+    return SideEvidence(len(own), shares[best], origins[best])
 
 
 def _runs(text: str, language: str | None) -> frozenset[bytes]:

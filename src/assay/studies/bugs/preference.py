@@ -25,7 +25,7 @@ class Preference:
 
     Attributes:
         pairs: bugs with a value on both sides.
-        share: share of them whose fixed side is likelier; chance is .5.
+        share: share of them whose fixed side is likelier, ties left out; chance is .5.
         mean: mean preference, nats a token.
     """
 
@@ -61,7 +61,7 @@ def preference(values: Float64Array, groups: Sequence[str | None]) -> Preference
     if not len(rows):
         return Preference(0, unknown(), unknown())
     scored, of_row = values[rows], [groups[row] for row in rows]
-    # a tie prefers neither side: it counts half by being left out
+    # a tie prefers neither side
     decided = scored != 0
     share = grouped_share(scored[decided] > 0, [of_row[row] for row in np.flatnonzero(decided).tolist()])
     return Preference(len(rows), share, mean_of(scored, of_row))

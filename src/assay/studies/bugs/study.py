@@ -24,7 +24,7 @@ from assay.errors import DataError
 from assay.evaluation import Estimate, ShingleIndex
 from assay.provenance import Searchable
 from assay.reports import Report, TabularResult
-from assay.scores import flagged
+from assay.scores import loss, ngram_accuracy
 from assay.scoring import Plan, Progress, score_samples
 from assay.studies.bugs.exposure import PairExposure, exposures
 from assay.studies.bugs.preference import Preference, mean_of, preferences
@@ -33,8 +33,7 @@ from assay.studies.bugs.repositories import RepositoryMembership, repository_mem
 from assay.types import Float64Array, Generator, Sample, SamplePair
 
 NLL, FIVE_GRAM, CONTRAST = "NLL", "5-gram accuracy", "NLL against the reference"
-LIKELIHOOD, ACCURACY = flagged("study")
-MEASURES: Mapping[str, tuple[str, float]] = {NLL: (LIKELIHOOD, -1.0), FIVE_GRAM: (ACCURACY, 1.0)}
+MEASURES: Mapping[str, tuple[str, float]] = {NLL: (loss.name, -1.0), FIVE_GRAM: (ngram_accuracy.name, 1.0)}
 """Measure → the score that it is made of, and its sign: scores are higher for members."""
 REFERENCE = "reference"
 OVERLAP = 0.85
@@ -258,7 +257,7 @@ def _studied_bugs(
     groups = [pair.fixed.group for pair in bugs.pairs]
     exposed = () if settings.index is None else exposures(bugs.pairs, settings.index, progress=searched)
     kinds = [each.exposure for each in exposed] or None
-    difference = fixed[LIKELIHOOD] - buggy[LIKELIHOOD]
+    difference = fixed[loss.name] - buggy[loss.name]
     fixes = texts[bugs.name, "fixed"]
     slices, undated = _slices(fixes, fixed, settings.cutoff)
     return StudiedSet(

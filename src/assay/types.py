@@ -125,11 +125,21 @@ class TokenLogProbs:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class TokenStatistics(TokenLogProbs):
-    """Everything a likelihood score may see of a model: seven numbers per scored token, from ONE forward pass.
+class RankedLogProbs(TokenLogProbs):
+    """Log-probabilities and the rank of each token, as vLLM gives them.
 
     Attributes:
         ranks: int32 [n], r_t = 1 + number of vocabulary entries with a strictly larger logit.
+    """
+
+    ranks: Int32Array
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class TokenStatistics(RankedLogProbs):
+    """Everything a likelihood score may see of a model: seven numbers per scored token, from ONE forward pass.
+
+    Attributes:
         entropy: float32 [n], H_t = -E[ln p] in nats.
         variance: float32 [n], V_t = Var[ln p] under p.
         tail_mass: float32 [n], u_t = sum of p(v) over v with p(v) < p_t, plus p_t / 2 (mid probability-integral
@@ -138,7 +148,6 @@ class TokenStatistics(TokenLogProbs):
         offsets: int32 [n, 2], where token t stands in the text: text[start:end], in characters.
     """
 
-    ranks: Int32Array
     entropy: Float32Array
     variance: Float32Array
     tail_mass: Float32Array
@@ -222,6 +231,17 @@ class TokenScorer(Protocol):
     def token_statistics(self, texts: Sequence[str]) -> Iterator[TokenStatistics]:
         """Statistics in the order of `texts`, as early as that order allows."""
         ...
+
+
+def gives(model: LogProbScorer, statistics: type[TokenLogProbs]) -> bool:
+    """Return True if a model gives statistics of that class.
+
+    Only a `TokenScorer` gives whole statistics. Another model may have a property `gives_ranks`; one behind a server
+    sends a short text to find out, so it is read only where ranks matter.
+    """
+    if statistics is TokenLogProbs or isinstance(model, TokenScorer):
+        return True
+    return statistics is RankedLogProbs and bool(getattr(model, "gives_ranks", False))
 
 
 Pooling = Literal["last", "mean"]

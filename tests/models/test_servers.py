@@ -1,18 +1,26 @@
 """Contracts with servers, one by one: what each answers to a request for log-probabilities of a prompt.
 
-The replies of transformers serve have the fields of its own handler (transformers.cli.serving.completion); those of
-vLLM, SGLang and llama.cpp have the fields that their documentation states. No such server runs here.
+The replies of transformers serve have the fields of its own handler (transformers.cli.serving.completion). Those of
+vLLM 0.33 and SGLang 0.5.23 have the fields of the classes in their wheels (vllm.entrypoints.openai.completion.protocol,
+vllm.logprobs, sglang.srt.managers.tokenizer_manager), which cannot be imported without an accelerator's libraries.
+Those of llama.cpp have the fields that its documentation states. No such server runs here.
 """
+
+import math
 
 import pytest
 
-from assay.errors import MissingCapability
-from assay.models import open_model
+from assay.errors import MissingCapability, ModelError
+from assay.models import StatisticsCache, cached_scorer, open_model
+from assay.models.openai_http import MOST_CHARACTERS, TOO_LONG
+from assay.scores import SCORES
+from assay.types import RankedLogProbs, TokenLogProbs, gives
 from support.openai_server import served
 
 TEXT = "def f(x):"
 TOKENS = ["def", " f", "(x", "):"]
 VALUES = [None, -2.5, -1.25, -0.5]
+RANKS = [None, 9, 4, 1]
 
 
 @pytest.fixture
@@ -22,7 +30,7 @@ def opened():
 
         def behind(reply):
             played.reply = reply
-            return open_model(f"openai:served@{url}/v1")
+            return open_model(f"openai:served@{url}")
 
         yield behind
 
@@ -43,21 +51,92 @@ def scored(model):
     return result
 
 
-def test_vllm_gives_a_table_for_each_token_of_the_prompt(opened):
-    """`prompt_logprobs`: JSON keys are strings, the first token has none, each entry has a rank and the token."""
+def vllm_reply(shift=0.0):
+    """`CompletionResponseChoice.prompt_logprobs`: keys are strings, the first token has none, the token comes first."""
 
     def reply(_, request):
         if "prompt_logprobs" not in request:
-            return 400, {"object": "error", "message": "echo is not supported", "code": 400}, {}
-        table = [
-            {str(40 + n): {"logprob": v, "rank": n + 1, "decoded_token": t}}
-            for n, (t, v) in enumerate(zip(TOKENS, VALUES, strict=True))
-        ]
-        return completed({"text": "\n", "logprobs": None, "prompt_logprobs": [None, *table[1:]]})
+            return completed({"text": request["prompt"], "logprobs": None})
+        tables = [None]
+        for n in range(1, len(TOKENS)):
+            table = {str(40 + n): {"logprob": VALUES[n] + shift, "rank": RANKS[n], "decoded_token": TOKENS[n]}}
+            for place in range(request["prompt_logprobs"]):  # the likeliest, as long as they are other tokens
+                if place + 1 != RANKS[n]:
+                    value = math.log(0.2 / (place + 1))
+                    table[str(100 + place)] = {"logprob": value + shift, "rank": place + 1, "decoded_token": "x"}
+            tables.append(table)
+        return completed({"text": "\n", "logprobs": None, "stop_reason": None, "prompt_logprobs": tables})
 
-    result = scored(opened(reply))
+    return reply
+
+
+def test_vllm_gives_log_probabilities_and_ranks(opened):
+    model = opened(vllm_reply())
+    assert gives(model, RankedLogProbs)
+    result = scored(model)
     assert result.log_probs.tolist() == VALUES[1:]
     assert result.token_ids.tolist() == [41, 42, 43]
+    assert result.ranks.tolist() == RANKS[1:]
+
+
+def test_scores_of_ranks_run_on_vllm(opened):
+    result = scored(opened(vllm_reply()))
+    log_ranks = (math.log(9) + math.log(4)) / 3
+    values = {name: SCORES[name].function(result) for name in ("rank", "log_rank", "lrr")}
+    assert values == pytest.approx({"rank": -14 / 3, "log_rank": -log_ranks, "lrr": 4.25 / 3 / log_ranks})
+    assert SCORES["ngram_accuracy"].function(result, n=1) == pytest.approx(1 / 3)
+
+
+@pytest.mark.parametrize("shift", [-40.0, 12.0])
+def test_logits_in_place_of_log_probabilities_are_refused(opened, shift):
+    """`--logprobs-mode raw_logits`: values differ from log-probabilities by a constant at each position."""
+    with pytest.raises(ModelError, match=r"no log-probabilities: expected raw ones .*raw_logprobs"):
+        scored(opened(vllm_reply(shift)))
+
+
+def test_ranks_are_not_left_out_for_an_older_entry_of_the_cache(opened, tmp_path):
+    model = opened(vllm_reply())
+    with StatisticsCache(tmp_path / "cache.sqlite") as cache:
+        (result,) = model.token_log_probs([TEXT])
+        cache.store(model.digest, model.name, [(TEXT, TokenLogProbs(result.token_ids, result.log_probs))])
+        scorer = cached_scorer(model, cache)
+        (((_, plain),),) = scorer.completed([TEXT])
+        assert type(plain) is TokenLogProbs
+        assert scorer.gives_ranks
+        for _ in range(2):  # computed, then read
+            (((_, ranked),),) = scorer.completed([TEXT])
+            assert ranked.ranks.tolist() == RANKS[1:]
+
+
+def test_a_text_that_is_too_long_for_a_request_is_not_sent(opened):
+    model = opened(vllm_reply())
+    long = "x" * (MOST_CHARACTERS + 1)
+    assert list(model.token_log_probs([long])) == [TOO_LONG]
+    assert list(model.generate([long], max_new_tokens=1)) == [TOO_LONG]
+
+
+def test_sglang_is_scored_by_its_own_end_point_where_echo_gives_nothing(opened):
+    """`/generate`: triples of log-probability, token id and text; nothing before the first token."""
+
+    def reply(path, request):
+        if path != "/generate":
+            return completed({"text": "\n", "logprobs": None, "matched_stop": None})
+        tops = [[[-0.1, 7, None]] * bool(request["top_logprobs_num"])] * 3
+        information = {
+            "id": "1",
+            "finish_reason": {"type": "length", "length": 0},
+            "prompt_tokens": 4,
+            "input_token_logprobs": [[value, 40 + n, None] for n, value in enumerate(VALUES)],
+            "input_top_logprobs": [None, *tops],
+            "output_token_logprobs": [],
+        }
+        assert request["logprob_start_len"] == 0
+        return {"text": "", "output_ids": [], "meta_info": information}
+
+    model = opened(reply)
+    assert not gives(model, RankedLogProbs)
+    result = scored(model)
+    assert (result.token_ids.tolist(), result.log_probs.tolist()) == ([41, 42, 43], VALUES[1:])
 
 
 @pytest.mark.parametrize("generated", [[], ["\n"]])
@@ -65,7 +144,8 @@ def test_sglang_echoes_the_prompt_and_states_no_offsets(opened, generated):
     """Its `text_offset` is -1 everywhere; a token generated although none was asked for does not count."""
 
     def reply(_, request):
-        assert request["echo"]
+        if not request.get("echo"):
+            return completed({"text": "\n", "logprobs": None, "matched_stop": None})
         tokens = [*TOKENS, *generated]
         table = {
             "tokens": tokens,
@@ -89,7 +169,7 @@ def test_llama_cpp_leaves_the_prompt_out_silently(opened):
     with pytest.raises(MissingCapability) as caught:
         scored(opened(lambda *_: reply))
     message = str(caught.value)
-    assert "`echo` with `logprobs` was ignored; `prompt_logprobs` was ignored" in message
+    assert "`prompt_logprobs` was ignored; `echo` with `logprobs` was ignored" in message
     assert "expected llama:PATH.gguf, which opens the file of a llama.cpp server itself" in message
     assert message.endswith("or --access black, for scores of generated text")
 

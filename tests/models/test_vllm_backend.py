@@ -9,7 +9,7 @@ from tiny_models import byte_tokenizer
 
 from assay.errors import MissingExtra, ModelError
 from assay.models import TableModel, open_model
-from assay.types import Generator, LogProbScorer, Rejected, TokenScorer
+from assay.types import Generator, LogProbScorer, RankedLogProbs, Rejected, TokenScorer, gives
 
 TEXTS = ["abc", "", "ba", "a"]
 
@@ -116,6 +116,7 @@ def test_it_gives_log_probabilities_and_text_and_no_distribution(model):
     assert isinstance(model, LogProbScorer)
     assert isinstance(model, Generator)
     assert not isinstance(model, TokenScorer)
+    assert gives(model, RankedLogProbs)
 
 
 def test_log_probabilities_are_those_of_the_tokens_that_stand_there(model):
@@ -124,6 +125,7 @@ def test_log_probabilities_are_those_of_the_tokens_that_stand_there(model):
         (own,) = table.token_statistics([text])
         assert found.token_ids.tolist() == own.token_ids.tolist()
         assert found.log_probs == pytest.approx(own.log_probs)
+        assert found.ranks.tolist() == own.ranks.tolist()
 
 
 def test_a_missing_log_probability_is_told(model, monkeypatch):

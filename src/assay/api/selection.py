@@ -18,7 +18,7 @@ from assay.scores import (
     requests,
 )
 from assay.scoring import Plan, plan
-from assay.types import LogProbScorer, TokenScorer
+from assay.types import LogProbScorer, RankedLogProbs, gives
 
 Tier = Literal["gray", "black"]
 """Access to a model: its token probabilities, or only the text that it generates."""
@@ -132,8 +132,8 @@ class ScoreSelection:
         """Return why a score cannot be computed, None if it can."""
         if tier(score) != self.access:
             return f"it needs --access {tier(score)}"
-        if score.needs_full_statistics and target is not None and not isinstance(target, TokenScorer):
-            return "the model gives log-probabilities alone"
+        if target is not None and not gives(target, score.statistics):
+            return f"the model gives no {'ranks' if score.statistics is RankedLogProbs else 'whole distributions'}"
         if score.needs_frequencies and target is not None and target.tokenizer_digest is None:
             return "the model does not show its tokenizer"
         if score.needs_frequencies and table is None:

@@ -29,7 +29,15 @@ from assay.scores import (
 )
 from assay.scoring import Progress, plan, score_samples
 from assay.training import KERNEL_DIVERGENCE, TrainingProgress, TrainingSettings, TunedModel, mean_gradient
-from assay.types import Float32Array, Float64Array, LogProbScorer, Sample, TokenScorer, TokenStatistics
+from assay.types import (
+    Float32Array,
+    Float64Array,
+    LogProbScorer,
+    Sample,
+    TokenScorer,
+    TokenStatistics,
+    gives,
+)
 
 PAPER_RATE = KERNEL_DIVERGENCE.rate
 WHOLE_BATCH_FACTOR = 100
@@ -123,12 +131,11 @@ class MeasuredModel:
     @property
     def one_pass_scores(self) -> tuple[str, ...]:
         """Names of the scores that one forward pass of this model gives."""
-        full = isinstance(self._scorer, TokenScorer)
         return tuple(
             name
             for name in one_pass()
             if (SCORES[name].needs_frequencies <= (self._frequencies is not None))
-            and SCORES[name].needs_full_statistics <= full
+            and gives(self._scorer, SCORES[name].statistics)
         )
 
     def scores(self, score: str, samples: Sequence[Sample], tuning: FineTuning | None = None) -> Float64Array:

@@ -16,7 +16,7 @@ import numpy as np
 
 from assay.database import connect, run_script, size_on_disk, transaction
 from assay.errors import CacheError
-from assay.types import TokenLogProbs, TokenStatistics
+from assay.types import RankedLogProbs, TokenLogProbs, TokenStatistics
 
 FORMAT = 1
 """Version of tables and blobs; a file of another version is refused, never guessed at."""
@@ -51,10 +51,10 @@ _ARRAYS = (
     ("top_log_probs", "<f4"),
 )
 _BYTES_PER_TOKEN = 4 * (len(_ARRAYS) + 2)
-_LOG_PROBS_ALONE = b"L"
-"""Prefix of an entry with token ids and log-probabilities alone.
+_PREFIXES: tuple[tuple[bytes, type[TokenLogProbs], int], ...] = ((b"L", TokenLogProbs, 2), (b"R", RankedLogProbs, 3))
+"""Entries of less than whole statistics: prefix, class, and the number of arrays, the first of `_ARRAYS`.
 
-It makes the length odd; the length of whole statistics is even, so the two cannot be confused.
+The prefix makes the length odd; the length of whole statistics is even, so the two cannot be confused.
 """
 
 
@@ -274,14 +274,15 @@ class StatisticsCache:
 def pack_statistics(statistics: TokenLogProbs) -> bytes:
     """Return a CRC-32 of four bytes, then the arrays one after another, little-endian.
 
-    Whole statistics take 36 bytes a token, log-probabilities alone 8 and one byte that says so.
+    Whole statistics take 36 bytes a token, log-probabilities 8 (12 with ranks) and one byte that says so.
     """
+    prefix, count = b"", len(_ARRAYS)
+    if not isinstance(statistics, TokenStatistics):
+        prefix, _, count = _PREFIXES[isinstance(statistics, RankedLogProbs)]
+    columns = [np.ascontiguousarray(getattr(statistics, name), dtype).tobytes() for name, dtype in _ARRAYS[:count]]
     if isinstance(statistics, TokenStatistics):
-        columns = [np.ascontiguousarray(getattr(statistics, name), dtype).tobytes() for name, dtype in _ARRAYS]
-        body = b"".join([*columns, np.ascontiguousarray(statistics.offsets, "<i4").tobytes()])
-    else:
-        ids = np.ascontiguousarray(statistics.token_ids, "<i4").tobytes()
-        body = _LOG_PROBS_ALONE + ids + np.ascontiguousarray(statistics.log_probs, "<f4").tobytes()
+        columns.append(np.ascontiguousarray(statistics.offsets, "<i4").tobytes())
+    body = b"".join([prefix, *columns])
     return zlib.crc32(body).to_bytes(4, "little") + body
 
 
@@ -292,17 +293,18 @@ def unpack_statistics(blob: bytes) -> TokenLogProbs:
         ValueError: the blob is not as it was written.
     """
     checksum, body = blob[:4], blob[4:]
-    alone = len(body) % 2 == 1
-    count, rest = divmod(len(body) - alone, 8 if alone else _BYTES_PER_TOKEN)
+    # whole statistics have an even length, whatever their first byte is
+    part = next(((kind, n) for prefix, kind, n in _PREFIXES if len(body) % 2 and body[:1] == prefix), None)
+    names, first = (_ARRAYS[: part[1]], 1) if part else (_ARRAYS, 0)
+    count, rest = divmod(len(body) - first, 4 * len(names) if part else _BYTES_PER_TOKEN)
     if rest or zlib.crc32(body).to_bytes(4, "little") != checksum:
         raise ValueError(f"an entry of {len(blob)} bytes does not agree with its checksum")
-    if alone:
-        ids, log_probs = np.frombuffer(body, "<i4", count, 1), np.frombuffer(body, "<f4", count, 1 + 4 * count)
-        return TokenLogProbs(ids.astype("i4", copy=False), log_probs.astype("f4", copy=False))
     # astype without a copy gives the native byte order on every machine; on little-endian ones it costs nothing.
     arrays = {
-        name: np.frombuffer(body, dtype, count, 4 * count * position).astype(dtype[1:], copy=False)
-        for position, (name, dtype) in enumerate(_ARRAYS)
+        name: np.frombuffer(body, dtype, count, first + 4 * count * position).astype(dtype[1:], copy=False)
+        for position, (name, dtype) in enumerate(names)
     }
+    if part:
+        return part[0](**arrays)
     offsets = np.frombuffer(body, "<i4", 2 * count, 4 * count * len(_ARRAYS)).reshape(count, 2)
     return TokenStatistics(**arrays, offsets=offsets.astype("i4", copy=False))

@@ -4,7 +4,7 @@ import hashlib
 import json
 import logging
 import zlib
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 
 import numpy as np
 
@@ -17,10 +17,12 @@ from assay.types import (
     Indexed,
     LogProbScorer,
     Pooling,
+    RankedLogProbs,
     Rejected,
     TokenLogProbs,
     TokenScorer,
     TokenStatistics,
+    gives,
 )
 
 LOG = logging.getLogger("assay")
@@ -56,6 +58,7 @@ class CachedLogProbScorer:
     ) -> None:
         self.scorer = scorer
         self._entries = ModelStore(cache, scorer.digest, scorer.name, on_problem=on_problem)
+        self._with_ranks = False
 
     @property
     def name(self) -> str:
@@ -71,6 +74,12 @@ class CachedLogProbScorer:
     def tokenizer_digest(self) -> str | None:
         """The tokenizer's digest."""
         return self.scorer.tokenizer_digest
+
+    @property
+    def gives_ranks(self) -> bool:
+        """True if the model gives the rank of each token; from then on entries without ranks count as missing."""
+        self._with_ranks = gives(self.scorer, RankedLogProbs)
+        return self._with_ranks
 
     def completed(self, texts: Sequence[str]) -> Iterator[Sequence[tuple[int, TokenLogProbs | Rejected]]]:
         """Yield statistics batch by batch: first what the cache holds, then what the model computes.
@@ -98,9 +107,13 @@ class CachedLogProbScorer:
             )
             yield [(index, value) for position, value in batch for index in indexes[missing[position]]]
 
-    def _lookup(self, texts: Sequence[str]) -> Mapping[str, TokenLogProbs]:
+    def _lookup(self, texts: Sequence[str]) -> dict[str, TokenLogProbs]:
         keys = {text_digest(text): text for text in texts}
-        return {keys[key]: value for key, value in self._entries.lookup(keys, unpack_statistics).items()}
+        entries = {keys[key]: value for key, value in self._entries.lookup(keys, unpack_statistics).items()}
+        if not self._with_ranks:
+            return entries
+        # an entry may be from a run that needed no ranks, or older than they are
+        return {text: value for text, value in entries.items() if isinstance(value, RankedLogProbs) or not len(value)}
 
 
 class CachedScorer(CachedLogProbScorer):

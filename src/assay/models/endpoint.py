@@ -7,6 +7,7 @@ import weakref
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
+from urllib.parse import urljoin
 
 import httpx
 
@@ -78,6 +79,10 @@ class Endpoint:
         self._opened: httpx.Client | None = None
         self._answered = False
 
+    def address(self, path: str) -> str:
+        """Return the address of an end point; "/.." at the start of its path leaves the folder of the API."""
+        return urljoin(f"{self.url}/", path.removeprefix("/"))
+
     def post(self, path: str, body: Json) -> Json:
         """The reply to one request.
 
@@ -88,7 +93,7 @@ class Endpoint:
         try:
             return with_retries(lambda: self._attempt(path, body), self._patience, sleep=self._sleep)
         except Busy as busy:
-            raise ModelError(f"{self.url}{path}: gave up after {busy.attempts} attempts: {busy}") from busy
+            raise ModelError(f"{self.address(path)}: gave up after {busy.attempts} attempts: {busy}") from busy
 
     def outcome(self, path: str, body: Json) -> Json | Refused:
         """The reply to one request, or a refusal for which the request itself may be the reason.
@@ -152,7 +157,7 @@ class Endpoint:
         """Send one request; raise Busy where another attempt may help."""
         estimate = self.meter.admit(body)
         try:
-            response = self._client().post(self.url + path, json=body)
+            response = self._client().post(self.address(path), json=body)
         except httpx.TimeoutException as error:
             raise Busy(f"no reply within {self._patience.timeout:g} s") from error
         except httpx.ConnectError as error:
@@ -171,7 +176,7 @@ class Endpoint:
         return reply
 
     def _read(self, path: str, response: httpx.Response) -> Json:
-        place = f"{self.url}{path}"
+        place = self.address(path)
         if response.status_code in _DENIED:
             reason = "the key in OPENAI_API_KEY was not accepted" if self._key else "OPENAI_API_KEY is not set"
             raise Refused(place, response.status_code, f", {reason}{self._error_text(response)}")

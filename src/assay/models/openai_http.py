@@ -1,16 +1,12 @@
 """Models behind an OpenAI-compatible HTTP API: OpenAI's own, vLLM's server, llama.cpp, and others.
 
 The class of a model says what its server can do. /completions continues text, and gives log-probabilities if the
-server can (`echo` with `logprobs`, or vLLM's `prompt_logprobs`). /chat/completions answers and gives none.
+server can (see `prompt_log_probs`). /chat/completions answers and gives none.
 """
 
-import math
 import os
 import re
-import zlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import suppress
-from itertools import accumulate
 
 import numpy as np
 
@@ -19,15 +15,24 @@ from assay.models.digest import combined
 from assay.models.endpoint import Endpoint, Json, Refused
 from assay.models.openai_names import openai_name
 from assay.models.ordering import in_order
+from assay.models.prompt_log_probs import (
+    PROBED,
+    PROMPT_WAYS,
+    PromptWay,
+    checked,
+    require_log_probabilities,
+)
 from assay.models.seeding import prompt_seeds
 from assay.models.spending import SpendingLimits
-from assay.types import Rejected, TokenLogProbs
+from assay.types import RankedLogProbs, Rejected, TokenLogProbs
 
 KEY = "OPENAI_API_KEY"
 _STOPS = 4  # OpenAI takes no more; the rest is applied to the reply
-_ROUNDING = 1e-3  # a sure token may come out a little above 0
 SHORT = "def f(x):"
 """A text that every working server accepts."""
+MOST_CHARACTERS = 2**20
+"""Of one request. The reply to a prompt is many times as long: some 60 bytes for each token."""
+TOO_LONG = Rejected(f"longer than {MOST_CHARACTERS:,} characters, the most that is sent to a server at a time")
 _FEW = 16
 _BUILD = re.compile(r"b\d+-[0-9a-f]+")
 """Fingerprint of llama.cpp's server: number and commit of its build."""
@@ -98,9 +103,13 @@ class OpenAIChat:
         bodies = (
             {**settings, **self._request(prompt), "seed": own}
             for prompt, own in zip(prompts, prompt_seeds(seed, prompts), strict=True)
+            if len(prompt) <= MOST_CHARACTERS
         )
-        for reply in self._endpoint.in_order(self.path, bodies):
-            if isinstance(reply, Refused):
+        replies = self._endpoint.in_order(self.path, bodies)
+        for prompt in prompts:
+            if len(prompt) > MOST_CHARACTERS:
+                yield TOO_LONG
+            elif isinstance(reply := next(replies), Refused):
                 yield self._rejected(reply, {**settings, "seed": seed})
             else:
                 yield before_first(self._text(reply), stop)
@@ -151,20 +160,32 @@ class OpenAIChat:
 class OpenAICompletions(OpenAIChat):
     """A `Generator` that continues the prompt itself, and a `LogProbScorer` if the server gives log-probabilities.
 
-    Token ids: those of the server if it gives them (`prompt_logprobs`); from `echo` a hash of each token's text,
-    equal for equal tokens, and not the tokenizer's own.
+    Token ids: those of the server if it gives them; from `echo` a hash of each token's text, equal for equal tokens,
+    and not the tokenizer's own.
     """
 
     path = "/completions"
 
     def __init__(self, model: str, endpoint: Endpoint, *, name: str | None = None) -> None:
         super().__init__(model, endpoint, name=name)
-        self._way: _Way | None = None
+        self._way: PromptWay | None = None
+        self._ranks = False
 
     @property
     def tokenizer_digest(self) -> None:
         """None: a server does not show its tokenizer."""
         return
+
+    @property
+    def gives_ranks(self) -> bool:
+        """True if the server gives the rank of each token; the first call sends a short text to find out.
+
+        Raises:
+            MissingCapability: the server gives no log-probabilities.
+            ModelError: it is not there, stays busy, or answers something else.
+        """
+        self._way_that_works()
+        return self._ranks
 
     def completed(self, texts: Sequence[str]) -> Iterator[Sequence[tuple[int, TokenLogProbs | Rejected]]]:
         """Yield log-probabilities of each text's tokens, as the replies arrive, without tokens that have no prediction.
@@ -173,72 +194,54 @@ class OpenAICompletions(OpenAIChat):
             MissingCapability: the server gives none.
             ModelError: it is not there, stays busy, refuses short texts too, or answers something else.
         """
-        pending = [index for index, text in enumerate(texts) if text]
-        if len(pending) < len(texts):  # servers refuse an empty prompt, and its result is clear
-            nothing = TokenLogProbs(np.zeros(0, np.int32), np.zeros(0, np.float32))
-            yield [(index, nothing) for index, text in enumerate(texts) if not text]
-        if pending and self._way is None:
-            self._way, first = self._way_that_works(texts[pending[0]])
-            if first is not None:
-                yield [(pending.pop(0), first)]
-        if self._way is None:
+        nothing = TokenLogProbs(np.zeros(0, np.int32), np.zeros(0, np.float32))
+        # servers refuse an empty prompt, and its result is clear; a text that is too long is not sent at all
+        unsent = [(index, TOO_LONG if text else nothing) for index, text in enumerate(texts) if not _sendable(text)]
+        if unsent:
+            yield unsent
+        pending = [index for index, text in enumerate(texts) if _sendable(text)]
+        if not pending:
             return
-        bodies = (self._way.body((self.model, texts[index])) for index in pending)
-        for position, reply in self._endpoint.each(self.path, bodies):
+        way = self._way_that_works()
+        bodies = (way.body(self.model, texts[index]) for index in pending)
+        for position, reply in self._endpoint.each(way.path, bodies):
             text = texts[pending[position]]
             if isinstance(reply, Refused):
-                yield [(pending[position], self._rejected(reply, self._way.body((self.model, text))))]
+                yield [(pending[position], rejected(reply))]
             else:
-                yield [(pending[position], self._checked(self._way.read(self._choice(reply), text), text))]
+                values = checked(way.read(reply, text), self._endpoint.address(way.path), text)
+                yield [(pending[position], values)]
 
     def token_log_probs(self, texts: Sequence[str]) -> Iterator[TokenLogProbs | Rejected]:
         """As `completed`, in the order of `texts`."""
         return in_order(self.completed(texts))
 
-    def _way_that_works(self, text: str) -> "tuple[_Way, TokenLogProbs | None]":
-        """Return the first way that gives log-probabilities, and those of this text if the server accepts it."""
+    def _way_that_works(self) -> PromptWay:
+        """Return the first way that gives raw log-probabilities of a short text, and remember it."""
+        if self._way is not None:
+            return self._way
         failures = []
-        of_text = False
         advice = ""
-        for way in (_Echo(), _PromptLogProbs()):
+        for way in PROMPT_WAYS:
             try:
-                reply = self._endpoint.post(self.path, way.body((self.model, text)))
-                choice = self._choice(reply)
+                reply = self._endpoint.post(way.path, way.body(self.model, SHORT, top=PROBED))
             except Refused as refusal:
-                failures.append(f"HTTP {refusal.status}{refusal.words}")
-                of_text = of_text or refusal.of_request
+                failures.append(f"{way.name}: HTTP {refusal.status}{refusal.words}")
                 continue
-            values = way.read(choice, text)
+            values = way.read(reply, SHORT)
             if values is not None:
-                return way, self._checked(values, text)
+                place = self._endpoint.address(way.path)
+                require_log_probabilities(values, place)
+                self._ranks = isinstance(checked(values, place, SHORT), RankedLogProbs)
+                self._way = way
+                return way
             failures.append(f"{way.name} was ignored")
             if _is_llama_cpp(reply):
                 advice = "llama:PATH.gguf, which opens the file of a llama.cpp server itself, "
-        if of_text and text != SHORT:
-            with suppress(MissingCapability):  # it gives none of any text: the error below reports this
-                return self._way_that_works(SHORT)[0], None
         raise MissingCapability(
             f"{self.name} gives no log-probabilities of a text's tokens ({'; '.join(failures)}): expected {advice}a "
             "server that does, such as vLLM's, or --access black, for scores of generated text"
         )
-
-    def _checked(self, reply: "tuple[list[int], list[object]] | None", text: str) -> TokenLogProbs:
-        """Return the arrays, without leading tokens that have no prediction."""
-        ids, values = reply or ([], [None])
-        start = next((index for index, value in enumerate(values) if value is not None), len(values))
-        numbers = [float(v) for v in values[start:] if isinstance(v, int | float) and not math.isnan(v)]
-        if (
-            reply is None
-            or len(ids) != len(values)
-            or len(numbers) != len(values) - start
-            or max(numbers, default=0) > _ROUNDING
-        ):
-            raise ModelError(
-                f"{self._endpoint.url}{self.path}: expected one log-probability for each token of a text of "
-                f"{len(text)} characters, received something else"
-            )
-        log_probs = np.array(numbers, np.float32)
-        return TokenLogProbs(np.array(ids[start:], np.int32), np.minimum(log_probs, 0))
 
     def _request(self, prompt: str) -> Json:
         return {"prompt": prompt}
@@ -252,55 +255,8 @@ def _is_llama_cpp(reply: Json) -> bool:
     return isinstance(reply.get("timings"), dict) or bool(_BUILD.fullmatch(str(reply.get("system_fingerprint"))))
 
 
-class _Echo:
-    """OpenAI's own way: the prompt comes back, with the log-probability of each of its tokens."""
-
-    name = "`echo` with `logprobs`"
-
-    def body(self, request: tuple[str, str]) -> Json:
-        model, text = request
-        return {"model": model, "prompt": text, "max_tokens": 0, "echo": True, "logprobs": 1, "temperature": 0}
-
-    def read(self, choice: Mapping[str, object], text: str) -> tuple[list[int], list[object]] | None:
-        table, echoed = choice.get("logprobs"), choice.get("text")
-        if not isinstance(table, dict) or not isinstance(echoed, str) or not echoed.startswith(text):
-            return None
-        tokens, values = table.get("tokens"), table.get("token_logprobs")
-        if not isinstance(tokens, list) or not isinstance(values, list):
-            return None
-        # some servers generate although max_tokens is 0: their tokens follow the text
-        offsets = table.get("text_offset")
-        if len(echoed) > len(text):
-            if not isinstance(offsets, list) or len(offsets) != len(tokens) or -1 in offsets:  # SGLang has none
-                offsets = list(accumulate((len(str(token)) for token in tokens), initial=0))[:-1]
-            kept = sum(1 for offset in offsets if isinstance(offset, int) and offset < len(text))
-            tokens, values = tokens[:kept], values[:kept]
-        return [zlib.crc32(str(token).encode("utf-8", "surrogatepass")) >> 1 for token in tokens], values
-
-
-class _PromptLogProbs:
-    """vLLM's way: a table for each token of the prompt, the token itself first."""
-
-    name = "`prompt_logprobs`"
-
-    def body(self, request: tuple[str, str]) -> Json:
-        model, text = request
-        return {"model": model, "prompt": text, "max_tokens": 1, "prompt_logprobs": 0, "temperature": 0}
-
-    def read(self, choice: Mapping[str, object], text: str) -> tuple[list[int], list[object]] | None:  # noqa: ARG002  one signature for both ways
-        positions = choice.get("prompt_logprobs")
-        if not isinstance(positions, list):
-            return None
-        ids: list[int] = []
-        values: list[object] = []
-        for position in positions:
-            token, entry = next(iter(position.items())) if isinstance(position, dict) and position else ("0", None)
-            ids.append(int(token) if str(token).isdigit() else 0)
-            values.append(entry.get("logprob") if isinstance(entry, dict) else None)
-        return ids, values
-
-
-_Way = _Echo | _PromptLogProbs
+def _sendable(text: str) -> bool:
+    return 0 < len(text) <= MOST_CHARACTERS
 
 
 def rejected(refusal: Refused) -> Rejected:

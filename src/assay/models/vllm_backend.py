@@ -1,7 +1,8 @@
 """A model that vLLM runs: log-probabilities of texts, and continuations. Thin over vLLM's documented `LLM`.
 
-vLLM batches, schedules and places the model itself. It gives log-probabilities of the text's own tokens, not the
-whole distribution, so this is a `LogProbScorer` and a `Generator`.
+vLLM batches, schedules and places the model itself. It gives log-probabilities and ranks of the text's own tokens, not
+the whole distribution, so this is a `LogProbScorer` and a `Generator`. Among tokens of equal logits vLLM counts the
+worst rank, where the other backends count the best.
 """
 
 from collections.abc import Iterator, Sequence
@@ -17,7 +18,7 @@ from assay.models.digest import combined, files_digest, tokenizer_digest
 from assay.models.openai_http import SHORT, before_first, without_numbers
 from assay.models.seeding import prompt_seeds
 from assay.models.settings import ModelSettings
-from assay.types import Rejected, TokenLogProbs
+from assay.types import RankedLogProbs, Rejected, TokenLogProbs
 
 PREFIX = "vllm:"
 CHUNK = 256
@@ -55,7 +56,10 @@ class VllmModel:
 
     Attributes:
         name: the user's name for it.
+        gives_ranks: True.
     """
+
+    gives_ranks = True
 
     def __init__(self, name: str, loaded: Any, sampling: Any, *, settings: dict[str, object]) -> None:  # noqa: ANN401  vLLM is not there when types are checked
         """Wrap a loaded model.
@@ -159,17 +163,17 @@ class VllmModel:
 
     def _log_probs(self, output: Any) -> TokenLogProbs:  # noqa: ANN401  see __init__
         """Return the log-probabilities of the text's tokens; the first position has none."""
-        pairs = [
-            (token, entry[token].logprob)
+        rows = [
+            (token, entry[token].logprob, entry[token].rank)
             for token, entry in zip(output.prompt_token_ids, output.prompt_logprobs or (), strict=False)
             if entry is not None
         ]
-        if len(pairs) < len(output.prompt_token_ids) - 1:
+        if len(rows) < len(output.prompt_token_ids) - 1:
             raise ModelError(
-                f"{self.name}: vLLM gave {len(pairs)} log-probabilities for {len(output.prompt_token_ids)} tokens"
+                f"{self.name}: vLLM gave {len(rows)} log-probabilities for {len(output.prompt_token_ids)} tokens"
             )
-        ids, values = zip(*pairs, strict=True) if pairs else ((), ())
-        return TokenLogProbs(np.array(ids, np.int32), np.array(values, np.float32))
+        ids, values, ranks = zip(*rows, strict=True) if rows else ((), (), ())
+        return RankedLogProbs(np.array(ids, np.int32), np.array(values, np.float32), np.array(ranks, np.int32))
 
 
 def _line(error: Exception) -> str:

@@ -6,6 +6,7 @@ from .definition import Continuations as Continuations
 from .definition import LogProbs as LogProbs
 from .definition import LowercasedLogProbs as LowercasedLogProbs
 from .definition import ModelRole as ModelRole
+from .definition import RankedTokens as RankedTokens
 from .definition import ReferenceLogProbs as ReferenceLogProbs
 from .definition import SampleInputs as SampleInputs
 from .definition import ScoreDefinition as ScoreDefinition

@@ -3,7 +3,8 @@
     @score(title="Min-K%", formula="…", reference="…")
     def min_k(target: LogProbs, *, k: float = 0.2) -> float: ...
 
-`target: LogProbs` asks for the log-probabilities of the sample under the audited model,
+`target: LogProbs` asks for the log-probabilities of the sample under the audited model, `target: RankedTokens` for
+these with ranks, `target: Statistics` for all statistics,
 `lowercased: LowercasedLogProbs` for those of its lower-cased form, `reference: ReferenceLogProbs` for those of a second
 model, `variants: Variants` for those of the first n semantics-preserving rewritings, n being a parameter of the score;
 `text: Text` and `frequencies: FrequencyTable` ask for the text and for a token-frequency table.
@@ -22,7 +23,7 @@ from assay.errors import ScoreError, Unscorable
 from assay.scores.continuation import Continuation, Cut
 from assay.scores.detector import Access, Detector, DetectorKind, DetectorOptions
 from assay.scores.frequency import FrequencyTable
-from assay.types import Rejected, TokenLogProbs, TokenStatistics
+from assay.types import RankedLogProbs, Rejected, TokenLogProbs, TokenStatistics
 
 TextForm = Literal["original", "lowercase"]
 ModelRole = Literal["target", "reference", "tuned"]
@@ -41,6 +42,7 @@ class View:
 
 
 Statistics = Annotated[TokenStatistics, View()]
+RankedTokens = Annotated[RankedLogProbs, View()]
 LogProbs = Annotated[TokenLogProbs, View()]
 LowercasedLogProbs = Annotated[TokenLogProbs, View(form="lowercase")]
 ReferenceLogProbs = Annotated[TokenLogProbs, View(role="reference")]
@@ -50,6 +52,7 @@ Continuations = Annotated[tuple[Continuation, ...], "continuations"]
 VariantContinuations = Annotated[tuple[tuple[Continuation, ...], ...], "continuations of variants"]
 Text = Annotated[str, "text"]
 
+_DETAIL = {TokenLogProbs: "", RankedLogProbs: " (with ranks)", TokenStatistics: " (full distribution)"}
 _Reply = TypeVar("_Reply")
 
 
@@ -82,7 +85,7 @@ class ScoreDefinition(Detector):
     Attributes:
         function: the pure function; the first line of its documentation is `summary`.
         views: parameter name → view it asks for.
-        needs_full_statistics: True if log-probabilities alone are not enough (ranks, entropy …).
+        statistics: the least that a model has to give: log-probabilities alone, these with ranks, or all statistics.
         needs_text: True if the function takes the text.
         needs_frequencies: True if the function takes a token-frequency table.
         needs_variants: True if the function takes rewritings of the text; `n` is their number.
@@ -93,7 +96,7 @@ class ScoreDefinition(Detector):
 
     function: Callable[..., float]
     views: Mapping[str, View]
-    needs_full_statistics: bool
+    statistics: type[TokenLogProbs]
     needs_text: bool
     needs_frequencies: bool
     needs_variants: bool
@@ -131,8 +134,8 @@ class ScoreDefinition(Detector):
     def needs(self) -> str:
         """Describe in words what has to be run or supplied."""
         parts = [str(view) for view in dict.fromkeys(self.views.values())]
-        if self.needs_full_statistics:
-            parts[0] += " (full distribution)"
+        if parts:
+            parts[0] += _DETAIL[self.statistics]
         if self.needs_frequencies:
             parts.append("token-frequency table")
         if self.cutting:
@@ -211,14 +214,14 @@ def score(
         hints = get_type_hints(function, include_extras=True)
         views: dict[str, View] = {}
         defaults: dict[str, object] = {}
-        full = False
+        statistics: type[TokenLogProbs] = TokenLogProbs
         for parameter in inspect.signature(function).parameters.values():
             hint: Any = hints.get(parameter.name)
             if parameter.kind is inspect.Parameter.KEYWORD_ONLY:
                 defaults[parameter.name] = parameter.default
             elif get_origin(hint) is Annotated and isinstance(hint.__metadata__[0], View):
                 views[parameter.name] = hint.__metadata__[0]
-                full = full or get_args(hint)[0] is TokenStatistics
+                statistics = max(statistics, get_args(hint)[0], key=lambda kind: len(kind.__mro__))
             elif hint not in (Text, FrequencyTable, Variants, Continuations, VariantContinuations):
                 raise ScoreError(
                     f"score {name}: parameter {parameter.name} has type {hint}, expected one such as LogProbs"
@@ -231,7 +234,7 @@ def score(
             access=needed_access(views, cut),
             function=function,
             views=views,
-            needs_full_statistics=full,
+            statistics=statistics,
             needs_text=Text in hints.values(),
             needs_frequencies=FrequencyTable in hints.values(),
             needs_variants=not {Variants, VariantContinuations}.isdisjoint(hints.values()),

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from assay.errors import ScoreError, Unscorable
-from assay.scores.definition import LogProbs, Statistics, Text, score
+from assay.scores.definition import LogProbs, RankedTokens, Statistics, Text, score
 from assay.scores.detector import SRDETECTION, Preset
 from assay.scores.frequency import FrequencyTable
 from assay.types import TokenStatistics
@@ -133,7 +133,7 @@ def even_starts(length: int, n: int, stride: int) -> NDArray[np.int64]:
     reference="Xu et al. 2024, arXiv:2404.18824",
 )
 def ngram_accuracy(
-    target: Statistics, *, n: int = 5, starts: Literal["all", "paper"] = "all", stride: int = 512
+    target: RankedTokens, *, n: int = 5, starts: Literal["all", "paper"] = "all", stride: int = 512
 ) -> float:
     """Share of start positions from which greedy decoding would reproduce the next n tokens exactly.
 
@@ -153,13 +153,13 @@ def ngram_accuracy(
 
 
 @score(title="Rank", formula="-mean r", reference="Gehrmann et al. 2019, arXiv:1906.04043")
-def rank(target: Statistics) -> float:
+def rank(target: RankedTokens) -> float:
     """Negated mean rank of the true token."""
     return -mean(target.ranks)
 
 
 @score(title="Log-rank", formula="-mean ln r", reference="Mitchell et al. 2023, arXiv:2301.11305", flags={"weights"})
-def log_rank(target: Statistics) -> float:
+def log_rank(target: RankedTokens) -> float:
     """Negated mean log-rank of the true token."""
     return -mean(np.log(target.ranks))
 
@@ -171,7 +171,7 @@ def entropy(target: Statistics) -> float:
 
 
 @score(title="LRR", formula="-(mean l) / (mean ln r)", reference="Su et al. 2023, arXiv:2306.05540")
-def lrr(target: Statistics) -> float:
+def lrr(target: RankedTokens) -> float:
     """Log-likelihood log-rank ratio."""
     log_ranks = mean(np.log(target.ranks))
     if log_ranks == 0:

@@ -7,7 +7,7 @@ from hashlib import sha256
 from assay.errors import MissingCapability, ScoreError
 from assay.scores import Cut, FrequencyTable, ModelRole, ScoreRequest, SuffixCut, View
 from assay.scoring.rewriters import Deterministic, Rewriter
-from assay.types import Generator, LogProbScorer, TokenGenerator, TokenScorer
+from assay.types import Generator, LogProbScorer, RankedLogProbs, TokenGenerator, gives
 
 _MISSING: Mapping[ModelRole, str] = {
     "target": "needs the model's token probabilities (--access gray); received a model that only generates text",
@@ -139,16 +139,19 @@ def generator_digest(generator: Generator) -> str:
 
 
 def _check_statistics(request: ScoreRequest, model: LogProbScorer) -> None:
-    """Check that a score of whole distributions has a model that returns them.
+    """Check that a score of ranks or of whole distributions has a model that returns them.
 
     Raises:
-        MissingCapability: the model returns log-probabilities alone.
+        MissingCapability: the model returns less.
     """
-    if request.definition.needs_full_statistics and not isinstance(model, TokenScorer):
-        raise MissingCapability(
-            f"score {request.name} needs ranks or entropies; {model.name} gives log-probabilities alone: expected "
-            "scores that need no more (`assay score --list`), or the model opened from its weights"
-        )
+    needed = request.definition.statistics
+    if gives(model, needed):
+        return
+    missing = "ranks" if needed is RankedLogProbs else "whole distributions"
+    raise MissingCapability(
+        f"score {request.name} needs {missing}, which {model.name} does not give: expected scores that need less "
+        "(`assay score --list`), or the model opened from its weights"
+    )
 
 
 def _check_frequencies(name: str, model: LogProbScorer, frequencies: FrequencyTable | None) -> None:

@@ -1,10 +1,11 @@
-"""How many of the nearest vectors does a search find, and is the right one among them?
+"""Nearest vectors that a search finds, and how often the right one is among them.
 
     python benchmarks/bench_vectors.py [--smoke --out DIR]
 
-Functions of the standard library and of installed packages, each a vector of `builtin:fragments`; asked for are
-fragments of 60 tokens of functions of the standard library, as they stand or with every name replaced. All vectors
-are compared, or the graph (HNSW) of the same index is searched, more and more widely.
+Functions of the standard library and of installed packages, each a vector of `builtin:fragments`; the queries are
+fragments of 60 tokens of functions of the standard library, as they stand or with every name replaced. The truth are
+the cosines of all vectors in 32 bits. An index rounds vectors to eight bits, and computes the cosines of a share of
+them that it chooses by their signs.
 """
 
 import random
@@ -17,58 +18,53 @@ from many_functions import Function, found
 from measuring import arguments, write
 
 from assay.provenance.clones import TokenizedText, renamed
+from assay.retrieval import vector_file
 from assay.retrieval.encoding import open_encoder
-from assay.retrieval.vectors import new_index
+from assay.retrieval.vector_file import VectorRows
 from assay.testbed.library_functions import library_paths, library_root
-from assay.types import Encoder, Float32Array
+from assay.types import Float32Array, Int64Array
 
-IN_SIGHT = (64, 256, 512, 1024)
+SHARES = (1.0, 1 / 8, 1 / 16, 1 / 32, 1 / 64)
 NEAREST, GATE = 100, 400
 TOKENS, QUERIES = 60, 300
-AT_ONCE = 4096
 
-Answer = Callable[[Float32Array], np.ndarray]
+Search = Callable[[Float32Array], Int64Array]
 
 
 def main() -> None:
     """Measure, and write the figures."""
     options, began = arguments(__doc__), time.perf_counter()
-    most = 1_500 if options.smoke else 60_000
-    functions = list(islice(found(), most))
+    functions = list(islice(found(), 1_500 if options.smoke else 60_000))
     encoder = open_encoder("builtin:fragments")
-    index = new_index(encoder.dimensions)
-    rows = encoded(encoder, [one.text for one in functions])
-    building = time.process_time()
-    index.add(np.arange(len(rows), dtype=np.uint64), rows.astype(np.float32), threads=1)
-    building = time.process_time() - building
+    encoding = time.process_time()
+    vectors = encoder.encode([function.text for function in functions])
+    encoding = time.process_time() - encoding
+    storing = time.process_time()
+    file = VectorRows.of(np.arange(len(vectors)), vectors)
+    storing = time.process_time() - storing
+    vector_file.LEAST_COMPARED = NEAREST
 
-    def by_graph(query: Float32Array) -> np.ndarray:
-        # asked for more than are kept in sight, it keeps as many in sight
-        most = max(NEAREST, min(GATE, index.expansion_search))
-        return np.asarray(index.search(query, most, threads=1).keys, np.int64)
+    def nearest(query: Float32Array) -> Int64Array:
+        documents, cosines = file.nearest(query, GATE, np.zeros(0, np.int64))
+        return documents[np.argsort(-cosines, kind="stable")[:GATE]]
 
-    def by_all(query: Float32Array) -> np.ndarray:
-        return np.asarray(index.search(query, GATE, threads=1, exact=True).keys, np.int64)
-
+    about = {
+        "documents": len(vectors),
+        "dimensions": encoder.dimensions,
+        "encoded_per_second": len(vectors) / encoding,
+        "stored_per_second": len(vectors) / storing,
+        "bytes": vector_file.row_bytes(encoder.dimensions),
+    }
     results: list[dict[str, object]] = []
-    about = {"documents": len(rows), "dimensions": encoder.dimensions, "graph_vectors_per_second": len(rows) / building}
     for kind, alter in (("as it stands", str), ("every name replaced", rename)):
-        sources, texts = zip(*fragments(functions, QUERIES if not options.smoke else 20), strict=True)
-        asked = encoder.encode([alter(one) for one in texts])
-        right = [by_all(one) for one in asked]
-        for wide in (None, *IN_SIGHT):
-            if wide is not None:
-                index.expansion_search = wide
-            answer = by_all if wide is None else by_graph
-            results.append(about | {"queries": kind, "in_sight": wide, **asking(asked, sources, right, answer)})
+        sources, texts = zip(*fragments(functions, 20 if options.smoke else QUERIES), strict=True)
+        queries = encoder.encode([alter(text) for text in texts])
+        truth = [np.argsort(-(vectors @ query), kind="stable")[:NEAREST] for query in queries]
+        for share in SHARES:
+            vector_file.COMPARED_SHARE = share
+            results.append(about | {"queries": kind, "compared": share, **measured(queries, sources, truth, nearest)})
             print(results[-1])
     print(write("vectors", options, results, began))
-
-
-def encoded(encoder: Encoder, texts: Sequence[str]) -> Float32Array:
-    """Vectors of texts, float32 [n, d], rounded as an index stores them."""
-    made = [encoder.encode(texts[at : at + AT_ONCE]).astype(np.float16) for at in range(0, len(texts), AT_ONCE)]
-    return np.concatenate(made).astype(np.float32)
 
 
 def fragments(functions: Sequence[Function], count: int) -> Iterator[tuple[int, str]]:
@@ -90,27 +86,26 @@ def rename(text: str) -> str:
     return renamed(text, "python", seed=1)
 
 
-def asking(
-    asked: Float32Array, sources: Sequence[int], right: Sequence[np.ndarray], answer: Answer
+def measured(
+    queries: Float32Array, sources: Sequence[int], truth: Sequence[Int64Array], search: Search
 ) -> dict[str, object]:
-    """How often the source is found, what share of the nearest are, and milliseconds of processor time."""
-    answers, taken = [], []
-    for query in asked:
+    """Return how often the source is among the nearest, the share of the true nearest, and processor time."""
+    answers, seconds = [], []
+    for query in queries:
         began = time.thread_time()
-        answers.append(answer(query))
-        taken.append(time.thread_time() - began)
-    kept = [
-        len(np.intersect1d(one[:NEAREST], all_[:NEAREST])) / NEAREST for one, all_ in zip(answers, right, strict=True)
+        answers.append(search(query))
+        seconds.append(time.thread_time() - began)
+    shared = [
+        len(np.intersect1d(answer[:NEAREST], right)) / NEAREST for answer, right in zip(answers, truth, strict=True)
     ]
+    within = [(source in answer[:NEAREST], source in answer) for source, answer in zip(sources, answers, strict=True)]
     return {
-        "asked": len(asked),
-        "source_in_100": float(np.mean([at in one[:NEAREST] for at, one in zip(sources, answers, strict=True)])),
-        "source_in_400": float(np.mean([at in one for at, one in zip(sources, answers, strict=True)]))
-        if len(answers[0]) == GATE
-        else None,
-        "share_of_nearest_100": float(np.mean(kept)),
-        "p50_ms": float(np.percentile(taken, 50) * 1e3),
-        "p95_ms": float(np.percentile(taken, 95) * 1e3),
+        "asked": len(queries),
+        "source_in_100": float(np.mean([first for first, _ in within])),
+        "source_in_400": float(np.mean([second for _, second in within])),
+        "share_of_nearest_100": float(np.mean(shared)),
+        "p50_ms": float(np.percentile(seconds, 50) * 1e3),
+        "p95_ms": float(np.percentile(seconds, 95) * 1e3),
     }
 
 

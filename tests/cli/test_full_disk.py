@@ -65,7 +65,7 @@ def module(seed):
     ("fill", "suffix", "reported"),
     [
         (fill_files, ".segment", ".segment"),
-        (fill_files, ".usearch", ".usearch"),
+        (fill_files, ".vectors", ".vectors"),
         (fill_files, ".unfinished", ".json"),
         (fill_folder, "", ".json"),
         (fill_catalogue, "", ".sqlite"),

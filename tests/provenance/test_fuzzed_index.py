@@ -21,7 +21,7 @@ FILES = (
     "postings/manifest-0000000001.json",
     "postings/0000000001.segment",
     "vectors/manifest-0000000001.json",
-    "vectors/0000000001.usearch",
+    "vectors/0000000001.vectors",
 )
 CHANGES = st.one_of(
     st.tuples(st.just("flip"), st.binary(min_size=1, max_size=1).filter(any)),

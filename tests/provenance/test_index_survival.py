@@ -156,7 +156,7 @@ def test_what_is_damaged_is_named_and_made_anew_from_the_stored_texts(tmp_path, 
         for batch in range(3):
             index.add(document(number) for number in range(10 * batch, 10 * batch + 10))
             index.commit()
-    damaged = sorted(path for path in (folder / name).iterdir() if path.suffix in {".segment", ".usearch"})[1]
+    damaged = sorted(path for path in (folder / name).iterdir() if path.suffix in {".segment", ".vectors"})[1]
     data = bytearray(damaged.read_bytes())
     data[100] ^= 1
     damaged.write_bytes(data)

@@ -1,31 +1,34 @@
-"""Search by vector: what is nearest is found, in files that are read through and in graphs."""
+"""Search by vector: the nearest documents are found, however many cosines are computed."""
 
 import numpy as np
 import pytest
 
-from assay.retrieval import vectors
+from assay.errors import CorpusIndexError
+from assay.retrieval import vector_file
+from assay.retrieval.vector_file import VectorRows, _bit_planes, parts, sign_products
 from assay.retrieval.vectors import VectorIndex
 
-DIMENSIONS = 32
+DIMENSIONS = 96
+
+
+def directions(seed, count, dimensions=DIMENSIONS):
+    vectors = np.random.default_rng(seed).normal(size=(count, dimensions)).astype(np.float32)
+    return vectors / np.linalg.norm(vectors, axis=1, keepdims=True)
 
 
 @pytest.fixture
 def rows():
-    """Documents with much in common, as functions have: a graph is hard to walk among them."""
-    draw = np.random.default_rng(0)
-    made = draw.normal(size=(3000, DIMENSIONS)).astype(np.float32) + 2
-    return made / np.linalg.norm(made, axis=1, keepdims=True)
+    return directions(0, 3000)
 
 
 @pytest.fixture
-def asked():
+def queries():
     """Queries unlike every document."""
-    made = np.random.default_rng(1).normal(size=(40, DIMENSIONS)).astype(np.float32)
-    return made / np.linalg.norm(made, axis=1, keepdims=True)
+    return directions(1, 40)
 
 
 def filled(folder, rows, *, files=1):
-    index = VectorIndex.create(folder, DIMENSIONS)
+    index = VectorIndex.create(folder, rows.shape[1])
     for part in np.array_split(np.arange(len(rows)), files):
         index.add(part, rows[part])
         index.commit()
@@ -38,34 +41,117 @@ def nearest(rows, query, n, without=()):
     return np.argsort(-similarities, kind="stable")[:n]
 
 
-def share_found(index, rows, asked, n=20, without=()):
-    return np.mean([len(np.intersect1d(index.search(one, n)[0], nearest(rows, one, n, without))) / n for one in asked])
+def share_found(index, rows, queries, n=20, without=()):
+    shared = [np.intersect1d(index.search(query, n)[0], nearest(rows, query, n, without)) for query in queries]
+    return np.mean([len(documents) / n for documents in shared])
 
 
 @pytest.mark.parametrize("files", [1, 3])
-def test_of_a_file_that_is_read_through_nothing_is_missed(tmp_path, rows, asked, files):
+def test_of_a_file_that_is_searched_exactly_nothing_is_missed(tmp_path, rows, queries, files):
     index = filled(tmp_path / "vectors", rows, files=files)
-    # 16 bits a number: at the end of the list two neighbours may change places
-    assert share_found(index, rows, asked) > 0.995
+    # 8 bits a component: at the end of the list two neighbours may change places
+    assert share_found(index, rows, queries) > 0.97
     index.remove_all(np.arange(0, 3000, 5))
-    assert share_found(index, rows, asked, without=range(0, 3000, 5)) > 0.995
+    assert share_found(index, rows, queries, without=range(0, 3000, 5)) > 0.97
 
 
-def test_similarities_are_cosines_and_fall(tmp_path, rows, asked):
-    found, similarities = filled(tmp_path / "vectors", rows).search(asked[0], 10)
-    assert similarities == pytest.approx(rows[found] @ asked[0], abs=2e-3)
+def test_similarities_are_cosines_and_fall(tmp_path, rows, queries):
+    documents, similarities = filled(tmp_path / "vectors", rows).search(queries[0], 10)
+    assert similarities == pytest.approx(rows[documents] @ queries[0], abs=3e-3)
     assert (np.diff(similarities) <= 0).all()
 
 
-def test_a_graph_is_searched_so_widely_that_queries_unlike_all_documents_miss_little(
-    tmp_path, rows, asked, monkeypatch
-):
-    monkeypatch.setattr(vectors, "EXACT_UP_TO", 0)
-    filled(tmp_path / "vectors", rows)
-    # what is opened is searched as what was made: the file does not say how widely
-    assert share_found(VectorIndex.open(tmp_path / "vectors"), rows, asked) > 0.97
-    index = VectorIndex.open(tmp_path / "vectors", writable=True)
-    index.remove_all(np.arange(0, 3000, 2))
+def test_a_vector_is_as_near_to_itself_as_can_be(tmp_path, rows):
+    documents, similarities = filled(tmp_path / "vectors", rows).search(rows[7], 2)
+    assert documents[0] == 7
+    assert similarities[0] == pytest.approx(1, abs=1e-4)
+
+
+def test_of_a_large_file_the_nearest_by_signs_are_compared_and_few_are_missed(tmp_path, rows, monkeypatch):
+    monkeypatch.setattr(vector_file, "LEAST_COMPARED", 60)
+    index = filled(tmp_path / "vectors", rows)
+    noise = directions(2, 40)
+    queries = rows[:40] + noise
+    documents = [index.search(query, 5)[0] for query in queries]
+    assert np.mean([at in nearest for at, nearest in enumerate(documents)]) > 0.95
+    assert share_found(index, rows, queries, n=3) < 1  # the fixture is so hard that a search of 60 misses something
+
+
+def test_a_removed_document_does_not_take_the_place_of_a_compared_one(tmp_path, rows, monkeypatch):
+    monkeypatch.setattr(vector_file, "LEAST_COMPARED", 10)
+    monkeypatch.setattr(vector_file, "COMPARED_SHARE", 0)
+    index = filled(tmp_path / "vectors", rows)
+    query = rows[0]
+    near = index.search(query, 10)[0]
+    index.remove_all(near)
+    assert len(index.search(query, 10)[0]) == 10
+    assert not np.intersect1d(index.search(query, 10)[0], near).size
+
+
+def test_a_file_that_was_reopened_answers_as_before(tmp_path, rows, queries):
+    index = filled(tmp_path / "vectors", rows, files=5)
+    before = [index.search(query, 10) for query in queries]
+    index.remove_all(np.array([3, 4]))
     index.compact()
     index.commit()
-    assert share_found(index, rows, asked, without=range(0, 3000, 2)) > 0.97
+    reopened = VectorIndex.open(tmp_path / "vectors")
+    assert len(reopened) == 2998
+    assert np.array_equal(reopened.ids(), np.delete(np.arange(3000), [3, 4]))
+    for query, (documents, similarities) in zip(queries, before, strict=True):
+        if not np.isin(documents, [3, 4]).any():
+            again, cosines = reopened.search(query, 10)
+            assert again.tolist() == documents.tolist()
+            assert cosines.tolist() == similarities.tolist()
+
+
+def test_documents_may_be_added_in_any_order_and_merged(tmp_path, rows):
+    index = VectorIndex.create(tmp_path / "vectors", DIMENSIONS)
+    for part in (np.array([9, 2, 5]), np.array([4, 1, 8]), np.array([3, 7]), np.array([6])):
+        index.add(part, rows[part])
+        index.commit()
+    index.compact()
+    index.commit()
+    assert index.ids().tolist() == list(range(1, 10))
+    assert [int(index.search(rows[at], 1)[0][0]) for at in range(1, 10)] == list(range(1, 10))
+
+
+def test_signs_are_multiplied_with_the_rounded_query():
+    rows, query = directions(4, 50, 130), directions(5, 1, 130)[0]
+    steps = np.rint(query / np.abs(query).max() * 7).astype(int)
+    file = VectorRows.of(np.arange(50), rows)
+    expected = (file.values > 0) @ steps
+    assert sign_products(file.signs, _bit_planes(query)).tolist() == expected.tolist()
+
+
+def test_a_vector_of_zeros_has_cosine_zero_with_everything(tmp_path, rows):
+    index = VectorIndex.create(tmp_path / "vectors", DIMENSIONS)
+    index.add(np.arange(2), np.stack([np.zeros(DIMENSIONS, np.float32), rows[0]]))
+    documents, similarities = index.search(rows[0], 2)
+    assert documents.tolist() == [1, 0]
+    assert similarities[1] == 0
+
+
+@pytest.mark.parametrize("dimensions", [1, 64, 65, 768, 5000])
+def test_any_number_of_dimensions(dimensions):
+    rows = directions(3, 50, dimensions)
+    file = VectorRows.of(np.arange(50), rows)
+    content = b"".join(parts([file], [np.ones(50, np.bool_)]))
+    again = VectorRows.read(np.frombuffer(content, np.uint8), dimensions)
+    documents, cosines = again.nearest(rows[4], 50, np.zeros(0, np.int64))
+    assert cosines == pytest.approx(rows[documents] @ rows[4], abs=2e-2)
+
+
+def test_a_file_of_other_vectors_is_damage(rows):
+    content = np.frombuffer(b"".join(parts([VectorRows.of(np.arange(5), rows[:5])], [np.ones(5, np.bool_)])), np.uint8)
+    with pytest.raises(ValueError, match="not whole vectors"):
+        VectorRows.read(content[:-1], DIMENSIONS)
+    swapped = content.copy()
+    swapped[:16] = np.roll(swapped[:16], 8)
+    with pytest.raises(ValueError, match="ascending"):
+        VectorRows.read(swapped, DIMENSIONS)
+
+
+def test_vectors_of_another_length_are_refused(tmp_path):
+    index = VectorIndex.create(tmp_path / "vectors", DIMENSIONS)
+    with pytest.raises(CorpusIndexError, match="expected"):
+        index.add(np.arange(1), np.ones((1, 3), np.float32))

@@ -34,6 +34,5 @@ from .regions import find_regions as find_regions
 from .source import Source as Source
 from .token_channel import NAME_TOKEN as NAME_TOKEN
 from .token_channel import tokens as tokens
-from .vectors import EF_SEARCH as EF_SEARCH
-from .vectors import DocumentIds as DocumentIds
+from .vector_file import DocumentIds as DocumentIds
 from .vectors import VectorIndex as VectorIndex

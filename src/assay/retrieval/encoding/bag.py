@@ -3,10 +3,12 @@
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from assay.retrieval.compiled import compiled
 from assay.retrieval.encoding.features import HASH_BITS, Features, hashed_features
 from assay.retrieval.hashing import BASE, mixed
 from assay.types import Float32Array
@@ -14,7 +16,6 @@ from assay.types import Float32Array
 WEIGHT_BITS = 18
 SIGN_BITS = 13
 TEXTS_AT_ONCE = 512
-QUERY_VALUES = 1 << 15
 CHARACTERS_AT_ONCE = 1 << 19
 
 
@@ -86,16 +87,8 @@ class BagEncoder:
         return int(self.learned.shape[1])
 
     @cached_property
-    def _signs(self) -> Float32Array:
-        return sign_rows(self.dimensions)
-
-    @cached_property
-    def _table(self) -> Float32Array:
-        return np.concatenate([self._signs, self._learned_rows(slice(None))])
-
-    def _learned_rows(self, at: NDArray[np.int32] | slice) -> Float32Array:
-        rows = self.learned[at].astype(np.float32)
-        return rows if self.scales is None else rows * self.scales[at][:, None]
+    def _signs(self) -> NDArray[np.int8]:
+        return (sign_rows(self.dimensions) > 0).astype(np.int8) * np.int8(2) - np.int8(1)
 
     def encode(self, texts: Sequence[str]) -> Float32Array:
         """Return float32 [texts, d], rows of length 1, in the order of `texts`."""
@@ -108,19 +101,31 @@ class BagEncoder:
 
     def _sums(self, texts: Sequence[str]) -> Float32Array:
         at = parameter_indices(hashed_features(texts), len(self.learned).bit_length() - 1)
-        columns = np.stack([at.signs, at.rows + (1 << SIGN_BITS)], axis=1).ravel()
-        values = np.stack([self.sign_weights[at.weights], self.learned_weights[at.weights]], axis=1).ravel()
-        if len(texts) == 1 and len(values) <= QUERY_VALUES:
-            # the same sum in the same order, without reading the whole table and without the import of scipy
-            rows = np.empty((len(values), self.dimensions), np.float32)
-            rows[0::2], rows[1::2] = self._signs[at.signs], self._learned_rows(at.rows)
-            return np.add.reduce(values[:, None] * rows, axis=0, keepdims=True, dtype=np.float32)
-        from scipy.sparse import csr_array  # noqa: PLC0415  slow to import, and needed for batches only
-
-        sums: Float32Array = (
-            csr_array((values, columns, at.starts * 2), shape=(len(texts), len(self._table))) @ self._table
+        learned_weights = self.learned_weights[at.weights]
+        if self.scales is not None:
+            learned_weights *= self.scales[at.rows]
+        sums = np.zeros((len(texts), self.dimensions), np.float32)
+        _add_rows(
+            sums, at.starts, at.signs, self.sign_weights[at.weights] * np.float32(self.dimensions**-0.5), self._signs
         )
+        _add_rows(sums, at.starts, at.rows, learned_weights, self.learned)
         return sums
+
+
+@compiled
+def _add_rows(
+    sums: Float32Array,
+    starts: NDArray[np.int64],
+    rows: NDArray[np.int32],
+    weights: Float32Array,
+    table: NDArray[Any],
+) -> None:
+    """Add weight · row of each feature to the sum of its text; in the order of the features, so sums do not vary."""
+    for text in range(len(sums)):
+        for at in range(starts[text], starts[text + 1]):
+            weight, row = weights[at], table[rows[at]]
+            for column in range(sums.shape[1]):
+                sums[text, column] += weight * np.float32(row[column])
 
 
 def _portions(texts: Sequence[str]) -> Iterator[tuple[int, int]]:

@@ -4,16 +4,16 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
-from assay.retrieval.encoding.lexemes import Lexemes, read_lexemes
-from assay.retrieval.hashing import BASE, Hashes, mixed
+from assay.retrieval.compiled import compiled
+from assay.retrieval.encoding.lexemes import read_lexemes
+from assay.retrieval.hashing import BASE, HALF, MULTIPLIER, Hashes, mixed
 from assay.types import Int64Array
 
 SPELLED_GRAMS = (1, 2, 3)
 SHAPE_GRAMS = (3, 5, 8)
 HASH_BITS = 44
-TEXT_BITS = 64 - HASH_BITS
+DROPPED_BITS = 64 - HASH_BITS
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -40,33 +40,70 @@ def hashed_features(texts: Sequence[str]) -> Features:
       change them.
     """
     lexemes = read_lexemes(texts)
-    parts = [_keyed(lexemes.word_text, mixed(lexemes.words + np.uint64(1)), 0)]
-    parts += [_keyed(*_grams(lexemes, n, spelled=True), n) for n in SPELLED_GRAMS]
-    parts += [_keyed(*_grams(lexemes, n, spelled=False), 16 + n) for n in SHAPE_GRAMS]
-    keys = np.unique(np.concatenate(parts))
-    starts = np.searchsorted(keys, np.arange(len(texts) + 1, dtype=np.uint64) << np.uint64(HASH_BITS))
-    return Features(starts, keys & np.uint64((1 << HASH_BITS) - 1))
+    numbers = np.arange(len(texts) + 1)
+    tokens = (np.searchsorted(lexemes.text, numbers), lexemes.spelling, lexemes.shape, lexemes.since)
+    words = (np.searchsorted(lexemes.word_text, numbers), mixed(lexemes.words + np.uint64(1)))
+    return Features(*_distinct(tokens, words, np.uint64(BASE)))
 
 
-def _grams(lexemes: Lexemes, n: int, *, spelled: bool) -> tuple[Int64Array, Hashes]:
-    """Return text and polynomial hash of every n-gram that is within one text."""
-    count = max(0, len(lexemes.text) - n + 1)
-    total = np.zeros(count, np.uint64)
-    for offset in range(n):
-        at = slice(offset, offset + count)
-        if spelled:
-            codes = lexemes.spelling[at]
-        else:
-            since = lexemes.since[at]
-            # a name whose previous occurrence is before the gram counts as new
-            codes = lexemes.shape[at] + np.where(since <= offset, since, 0).astype(np.uint64)
-        total = total * np.uint64(BASE) + codes
-    text = lexemes.text[:count]
-    whole = text == lexemes.text[n - 1 :][:count]
-    return text[whole], total[whole]
+@compiled
+def _distinct(
+    tokens: tuple[Int64Array, Hashes, Hashes, Int64Array], words: tuple[Int64Array, Hashes], base: np.uint64
+) -> tuple[Int64Array, Hashes]:
+    """Return the start of the features of each text, int64 [texts + 1], and the features, ascending within a text.
+
+    Args:
+        tokens: start of each text, int64 [texts + 1]; spelling, shape and distance of each token, as in `Lexemes`.
+        words: start of each text, and the hash of each word.
+        base: BASE; numba has no constant above 2^63.
+    """
+    token_starts, spelling, shape, since = tokens
+    word_starts, word_hashes = words
+    starts = np.zeros_like(token_starts)
+    hashes = np.empty(len(word_hashes) + (len(SPELLED_GRAMS) + len(SHAPE_GRAMS)) * len(spelling), np.uint64)
+    end = 0
+    for text in range(len(starts) - 1):
+        begin, first, stop = end, token_starts[text], token_starts[text + 1]
+        for at in range(word_starts[text], word_starts[text + 1]):
+            hashes[end] = _feature(word_hashes[at], 0)
+            end += 1
+        for n in SPELLED_GRAMS:
+            for at in range(first, stop - n + 1):
+                hashes[end] = _feature(_spelled(spelling[at : at + n], base), n)
+                end += 1
+        for n in SHAPE_GRAMS:
+            for at in range(first, stop - n + 1):
+                hashes[end] = _feature(_shaped(shape[at : at + n], since[at : at + n], base), 16 + n)
+                end += 1
+        distinct = np.unique(hashes[begin:end])
+        end = begin + len(distinct)
+        hashes[begin:end] = distinct
+        starts[text + 1] = end
+    return starts, hashes[:end].copy()
 
 
-def _keyed(text: Int64Array, hashes: Hashes, kind: int) -> NDArray[np.uint64]:
-    """Return text (high bits) and hash (low bits) as one number, so that one sort groups equal features of a text."""
-    spread = mixed(hashes + np.uint64(kind * 0x9E3779B9))
-    return (text.astype(np.uint64) << np.uint64(HASH_BITS)) | (spread >> np.uint64(TEXT_BITS))
+@compiled
+def _spelled(spelling: Hashes, base: np.uint64) -> np.uint64:
+    """Return the polynomial hash of a gram."""
+    total = np.uint64(0)
+    for unit in spelling:
+        total = total * base + unit
+    return total
+
+
+@compiled
+def _shaped(shape: Hashes, since: Int64Array, base: np.uint64) -> np.uint64:
+    """Return the polynomial hash of a gram without names; a name last seen before the gram counts as new."""
+    total = np.uint64(0)
+    for at in range(len(shape)):
+        total = total * base + shape[at] + np.uint64(since[at] if since[at] <= at else 0)
+    return total
+
+
+@compiled
+def _feature(value: np.uint64, kind: int) -> np.uint64:
+    """Return the hash of a word or gram among those of its kind, below 2^44."""
+    value += np.uint64(kind * 0x9E3779B9)
+    value ^= value >> HALF
+    value *= MULTIPLIER
+    return (value ^ (value >> HALF)) >> np.uint64(DROPPED_BITS)

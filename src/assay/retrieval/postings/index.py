@@ -20,12 +20,13 @@ from assay.retrieval.generations import (
     sweep,
 )
 from assay.retrieval.hashing import Hashes
+from assay.retrieval.merge_policy import MergePolicy
 from assay.retrieval.postings.keys import distinct, keys_of
 from assay.retrieval.postings.memtable import Memtable
 from assay.retrieval.postings.merging import merge_segments
 from assay.retrieval.postings.overlap import Overlap, frequencies_of, overlap_of, shared_of, sizes_of
-from assay.retrieval.postings.policy import to_merge
 from assay.retrieval.postings.segment import VERSION, Segment
+from assay.retrieval.postings.writing import MOST_POSTINGS
 from assay.retrieval.profiles import Profile
 
 POSTINGS_READ = 6_000
@@ -33,6 +34,12 @@ POSTINGS_READ = 6_000
 
 CANDIDATES = 100
 MOST_DOCUMENTS = (1 << 32) - 1
+POLICY: MergePolicy[Segment] = MergePolicy(
+    size=lambda segment: segment.posting_count,
+    dead_share=lambda segment: len(segment.dead) / max(1, len(segment.documents)),
+    most=MOST_POSTINGS,
+    least_tier=1 << 16,
+)
 
 
 class Postings:
@@ -188,7 +195,7 @@ class Postings:
         if generation is None and not self._changed:
             return
         self._spill()
-        while chosen := to_merge(self._segments):
+        while chosen := POLICY.to_merge(self._segments):
             self._merge(chosen)
         self._publish(self.generation + 1 if generation is None else generation)
 
@@ -199,7 +206,7 @@ class Postings:
             CorpusIndexError: the disk is full or a segment is damaged; the last commit stands.
         """
         self._spill()
-        if chosen := to_merge(self._segments, everything=True):
+        if chosen := POLICY.to_merge(self._segments, everything=True):
             self._merge(chosen)
             self._changed = True
 

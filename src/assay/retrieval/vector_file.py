@@ -1,0 +1,231 @@
+"""Vectors in one array: eight bits a component, and the signs of the components, which a search reads first.
+
+A search multiplies the signs of all vectors with the query, which tells their cosines roughly (asymmetric sign codes:
+Dong, Charikar, Li 2008), and computes the cosines of the nearest alone. Nothing has to be built, and files merge by
+copying.
+"""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from assay.retrieval.compiled import compiled
+from assay.types import BooleanArray, Float32Array, Int64Array
+
+DocumentIds = NDArray[np.int64]
+"""Numbers of documents in an index."""
+
+LEAST_COMPARED = 1 << 15
+"""Vectors whose cosines are computed in any case; a file of as many is searched exactly."""
+
+COMPARED_SHARE = 1 / 16
+"""Share of the vectors of a larger file whose cosines are computed: of the nearest 100 then 99 % are among them."""
+
+ROWS_AT_ONCE = 1 << 14
+WORD_BITS = 64
+HIGHEST = 127
+"""Largest component in eight bits."""
+
+STEPS = 7
+"""Largest component of a query that is multiplied with signs; it and its negative fit into four bits."""
+
+_FIELDS = (("documents", "<i8"), ("scales", "<f4"), ("signs", "<u8"), ("values", "i1"))
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class VectorRows:
+    """Vectors of documents.
+
+    Attributes:
+        documents: int64 [n], ascending.
+        scales: float32 [n], 1 / length of the row of `values`.
+        signs: uint64 [n, ⌈d / 64⌉], bit b of word w is set where component 64 w + b is positive.
+        values: int8 [n, d], direction of each vector.
+    """
+
+    documents: DocumentIds
+    scales: Float32Array
+    signs: NDArray[np.uint64]
+    values: NDArray[np.int8]
+
+    def __len__(self) -> int:
+        return len(self.documents)
+
+    @classmethod
+    def of(cls, documents: DocumentIds, vectors: Float32Array) -> Self:
+        """Round vectors, float32 [n, d], to eight bits a component. The documents need not be in order."""
+        order = np.argsort(documents, kind="stable")
+        vectors = vectors[order]
+        largest = np.abs(vectors).max(axis=1, keepdims=True)
+        values = np.rint(vectors * (HIGHEST / np.where(largest > 0, largest, 1))).astype(np.int8)
+        lengths = np.sqrt((values.astype(np.float32) ** 2).sum(axis=1))
+        scales = (1 / np.where(lengths > 0, lengths, 1)).astype(np.float32)
+        return cls(documents[order], scales, _packed_signs(values > 0), values)
+
+    @classmethod
+    def read(cls, content: NDArray[np.uint8], dimensions: int) -> Self:
+        """Return the vectors that `parts` wrote, as views of the content.
+
+        Raises:
+            ValueError: the size is not that of whole vectors, or the documents are not in order.
+        """
+        count, rest = divmod(len(content), row_bytes(dimensions))
+        if rest:
+            raise ValueError(f"{len(content):,} bytes are not whole vectors of {dimensions} components")
+        widths = (1, 1, _words(dimensions), dimensions)
+        arrays, start = [], 0
+        for (field, kind), width in zip(_FIELDS, widths, strict=True):
+            stop = start + count * width * np.dtype(kind).itemsize
+            array = content[start:stop].view(kind)
+            arrays.append(array if field in {"documents", "scales"} else array.reshape(count, width))
+            start = stop
+        rows = cls(*arrays)
+        if (np.diff(rows.documents) <= 0).any():
+            raise ValueError("the documents are not in ascending order")
+        return rows
+
+    def without(self, documents: DocumentIds) -> "VectorRows":
+        """Return the vectors of all other documents."""
+        kept = ~np.isin(self.documents, documents)
+        return VectorRows(*(getattr(self, field)[kept] for field, _ in _FIELDS))
+
+    def positions(self, documents: DocumentIds) -> Int64Array:
+        """Return the row of each document, −1 for an absent one, int64 [m]."""
+        if not len(self):
+            return np.full(len(documents), -1)
+        at = np.minimum(np.searchsorted(self.documents, documents), len(self) - 1)
+        return np.where(self.documents[at] == documents, at, -1)
+
+    def nearest(self, vector: Float32Array, n: int, dead: DocumentIds) -> tuple[DocumentIds, Float32Array]:
+        """Return the nearest documents that are not dead, and their cosines.
+
+        Args:
+            vector: float32 [d].
+            n: number of documents.
+            dead: documents to leave out, ascending.
+
+        Returns:
+            Documents, int64 [m], in any order, at least the n nearest of those compared, and cosines, float32 [m].
+        """
+        living = np.ones(len(self), np.bool_)
+        living[self.positions(dead)[self.positions(dead) >= 0]] = False
+        compared = max(LEAST_COMPARED, int(len(self) * COMPARED_SHARE), n)
+        if living.sum() > compared:
+            products = sign_products(self.signs, _bit_planes(vector))
+            products[~living] = np.iinfo(np.int32).min
+            living &= products >= np.partition(products, -compared)[-compared]
+        rows = np.flatnonzero(living)
+        query, scale = _rounded_query(vector)
+        cosines = (dot_products(self.values, rows, query) * (self.scales[rows] * scale)).astype(np.float32)
+        return self.documents[rows], cosines
+
+
+def row_bytes(dimensions: int) -> int:
+    """Return the bytes of one vector in a file."""
+    return 8 + 4 + 8 * _words(dimensions) + dimensions
+
+
+def parts(files: Sequence[VectorRows], kept: Sequence[BooleanArray]) -> Iterator[bytes]:
+    """Yield the content of a file with the kept rows of several files, in portions of bounded size.
+
+    Args:
+        files: with different documents.
+        kept: bool [n] for each file, rows to write.
+    """
+    chosen = [np.flatnonzero(rows) for rows in kept]
+    source = np.repeat(np.arange(len(files)), [len(rows) for rows in chosen])
+    row = np.concatenate([np.zeros(0, np.int64), *chosen])
+    documents = np.concatenate(
+        [np.zeros(0, np.int64), *(file.documents[rows] for file, rows in zip(files, chosen, strict=True))]
+    )
+    order = np.argsort(documents, kind="stable")
+    source, row = source[order], row[order]
+    for field, kind in _FIELDS:
+        for start in range(0, len(order), ROWS_AT_ONCE):
+            at = slice(start, start + ROWS_AT_ONCE)
+            shape = getattr(files[0], field).shape[1:]
+            portion = np.empty((len(row[at]), *shape), kind)
+            for number, file in enumerate(files):
+                mine = source[at] == number
+                portion[mine] = getattr(file, field)[row[at][mine]]
+            yield portion.tobytes()
+
+
+@compiled
+def sign_products(signs: NDArray[np.uint64], planes: NDArray[np.uint64]) -> NDArray[np.int32]:
+    """Return the sum of the query's components where a vector is positive, int32 [n].
+
+    Its double, less the sum of all components, is the product of the query with the signs.
+
+    Args:
+        signs: uint64 [n, w].
+        planes: uint64 [4, w], bit p of each component of the query, to which `STEPS` was added.
+    """
+    products = np.empty(len(signs), np.int32)
+    for row in range(len(signs)):
+        total = np.int32(0)
+        for word in range(planes.shape[1]):
+            bits = signs[row, word]
+            total -= STEPS * _ones(bits)
+            for plane in range(4):
+                total += _ones(bits & planes[plane, word]) << plane
+        products[row] = total
+    return products
+
+
+@compiled
+def _ones(bits: np.uint64) -> np.int32:
+    """Return the number of bits that are set: counted in pairs, fours and bytes at once (Knuth, TAOCP 4A, 7.1.3)."""
+    bits -= (bits >> np.uint64(1)) & np.uint64(0x5555555555555555)
+    bits = (bits & np.uint64(0x3333333333333333)) + ((bits >> np.uint64(2)) & np.uint64(0x3333333333333333))
+    bits = (bits + (bits >> np.uint64(4))) & np.uint64(0x0F0F0F0F0F0F0F0F)
+    return np.int32((bits * np.uint64(0x0101010101010101)) >> np.uint64(56))
+
+
+@compiled
+def dot_products(values: NDArray[np.int8], rows: Int64Array, query: NDArray[np.int16]) -> NDArray[np.int32]:
+    """Return the product of each chosen row with the query, int32 [m]; whole numbers, so no order of sums matters.
+
+    Args:
+        values: int8 [n, d].
+        rows: int64 [m].
+        query: int16 [d], so small that no sum exceeds 32 bits.
+    """
+    products = np.empty(len(rows), np.int32)
+    for at in range(len(rows)):
+        total = np.int32(0)
+        row = values[rows[at]]
+        for column in range(len(query)):
+            total += np.int32(row[column]) * np.int32(query[column])
+        products[at] = total
+    return products
+
+
+def _rounded_query(vector: Float32Array) -> tuple[NDArray[np.int16], np.float32]:
+    """Return the direction of a vector as whole numbers, and 1 / their length."""
+    highest = min(2**15 - 1, (2**31 - 1) // (HIGHEST * vector.size))
+    largest = float(np.abs(vector).max(initial=0)) or 1.0
+    rounded = np.rint(vector * (highest / largest)).astype(np.int16)
+    length = float(np.linalg.norm(rounded.astype(np.float64))) or 1.0
+    return rounded, np.float32(1 / length)
+
+
+def _bit_planes(vector: Float32Array) -> NDArray[np.uint64]:
+    """Return the bits of the query's components in steps of a seventh of the largest, uint64 [4, w]."""
+    largest = float(np.abs(vector).max(initial=0)) or 1.0
+    steps = (np.rint(vector * (STEPS / largest)) + STEPS).astype(np.uint8)
+    return np.concatenate([_packed_signs((steps[None] >> plane) & 1 > 0) for plane in range(4)])
+
+
+def _packed_signs(positive: BooleanArray) -> NDArray[np.uint64]:
+    count, dimensions = positive.shape
+    bits = np.zeros((count, _words(dimensions) * WORD_BITS), np.bool_)
+    bits[:, :dimensions] = positive
+    return np.packbits(bits, axis=1, bitorder="little").view("<u8").astype(np.uint64)
+
+
+def _words(dimensions: int) -> int:
+    return -(-dimensions // WORD_BITS)

@@ -99,7 +99,7 @@ class VectorIndex:
             if manifest["version"] != VECTORS_FORMAT:
                 raise CorpusIndexError(
                     f"{folder}: vectors of format {manifest['version']}, written by another version of assay; "
-                    f"expected format {VECTORS_FORMAT}"
+                    f"expected format {VECTORS_FORMAT}; `assay index check --repair` computes them again"
                 )
             files = []
             for entry in manifest["files"]:

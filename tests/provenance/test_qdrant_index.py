@@ -74,22 +74,23 @@ def pair(client, tmp_path, encoder):
 
 
 def shown(found, index):
-    """A trace without what depends on the numbers of documents and on float16."""
+    """A trace without what depends on the numbers of documents; cosines apart, which both kinds of index round."""
     rows = []
     for match in found.matches:
         text = index.document(match.document_id).text
-        cosine = None if match.cosine is None else round(match.cosine, 2)
-        rows.append((text, match.path, match.similarity, match.containment, match.spans, match.channel, cosine))
+        rows.append((text, match.path, match.similarity, match.containment, match.spans, match.channel))
         rows.append((match.licence, match.author, match.origins, match.confidence is None))
-    return rows, found.evidence, found.candidates
+    cosines = [-1 if match.cosine is None else match.cosine for match in found.matches]
+    return (rows, found.evidence, found.candidates), cosines
 
 
 @pytest.mark.parametrize("method", ["union", "hst", "winnowing", "vector"])
 def test_a_trace_says_the_same_of_both(pair, method):
     query = text_of(3).replace("other", "renamed").replace("total", "sum")
     of_folder, of_server = (shown(trace(query, one, language="python", method=method, top=5), one) for one in pair)
-    assert of_folder == of_server
-    assert of_server[0][0][0] == text_of(3)
+    assert of_folder[0] == of_server[0]
+    assert of_folder[1] == pytest.approx(of_server[1], abs=2e-3)
+    assert of_server[0][0][0][0] == text_of(3)
 
 
 @pytest.mark.parametrize("profile", ["default", "paper"])

@@ -107,6 +107,22 @@ def test_scores_of_the_built_in_model_describe_lines_and_patches(assay, tmp_path
     assert [piece["first_line"] for piece in json.loads(added.out)["pieces"]] == [2]
 
 
+def test_detectors_with_further_models(assay, tmp_path):
+    (tmp_path / "a.py").write_text(terse(1))
+    (tmp_path / "b.py").write_text("x")
+    names = ("binoculars", "detect_gpt:n=2", "npr:n=2", "detect_code_gpt:n=2")
+    done = assay(
+        "detect", "a.py", "b.py", "--scores", ",".join(names), "--observer", "builtin:small",
+        "--filler", "builtin:small", "--json", "--no-progress",
+    )  # fmt: skip
+    assert done.code == 0, done.err
+    long, short = json.loads(done.out)["pieces"]
+    assert set(long["scores"]) == set(names)
+    assert None not in long["scores"].values()
+    assert set(short["scores"].values()) == {None}
+    assert "nothing to mask" in short["unscorable"]["npr:n=2"]
+
+
 def test_evaluate_and_audit(assay, table):
     evaluated = assay("authorship", "evaluate", table, *COLUMNS, "--evidence", "names,wording", "--json")
     assert evaluated.code == 0, evaluated.err
@@ -127,6 +143,13 @@ def test_evaluate_and_audit(assay, table):
         (("detect", "a.py", "--classifier", "absent"), "expected a classifier"),
         (("detect", "a.py", "--reference", "a.py"), "expected a file of `assay authorship calibrate`"),
         (("detect", "a.py", "--lines", "7-9"), "FIRST-LAST"),
+        (("detect", "a.py", "--scores", "npr"), "assay detect --filler MODEL"),
+        (("detect", "a.py", "--scores", "atc"), "assay detect --reviser MODEL"),
+        (("detect", "a.py", "--scores", "binoculars"), "assay detect --observer MODEL"),
+        (
+            ("detect", "a.py", "--scores", "binoculars", "--observer", "openai:m@http://h:1/v1"),
+            "shows no distributions",
+        ),
         (("authorship", "calibrate", ".", "-o", "p.json"), "--before"),
         (("authorship", "calibrate", ".", "--before", "long ago", "-o", "p.json"), "YYYY-MM-DD"),
         (("authorship", "calibrate", ".", "--before", "2021-01-01", "-o", "p.json"), "not a git repository"),

@@ -94,13 +94,13 @@ def test_a_continuation_ends_before_the_first_of_the_stop_strings():
 def test_a_batch_stops_when_all_its_rows_have(monkeypatch):
     """The stop string ends the work, not only the text."""
     steps = []
-    noise = generation._GumbelNoise.__call__
+    noise = generation.GumbelNoise.__call__
 
     def counted(self, input_ids, scores):
         steps.append(1)
         return noise(self, input_ids, scores)
 
-    monkeypatch.setattr(generation._GumbelNoise, "__call__", counted)
+    monkeypatch.setattr(generation.GumbelNoise, "__call__", counted)
     free = next(opened().generate(["x"], max_new_tokens=30, temperature=1.0))
     steps.clear()
     list(opened().generate(["x"], max_new_tokens=30, temperature=1.0, stop=[free[2:5]]))
@@ -119,7 +119,7 @@ def test_sampling_repeats_with_its_seed_whatever_the_batch():
 def test_samples_follow_the_models_distribution():
     """4000 draws of one distribution: each count within five standard deviations of what it should be."""
     p = torch.tensor([0.5, 0.3, 0.15, 0.04, 0.01])
-    noise = generation._GumbelNoise(range(4000))
+    noise = generation.GumbelNoise(range(4000))
     drawn = noise(torch.zeros(4000, 1, dtype=torch.int64), p.log().expand(4000, -1)).argmax(-1)
     counts = torch.bincount(drawn, minlength=5)
     assert ((counts - 4000 * p).abs() <= 5 * (4000 * p * (1 - p)).sqrt()).all()

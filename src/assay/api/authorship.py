@@ -7,12 +7,11 @@ from pathlib import Path
 
 import numpy as np
 
+from assay.api.detector_models import DetectorModels
 from assay.api.opening import Opener
 from assay.api.progress import progress_bar
-from assay.api.selection import ScoreSelection
 from assay.authorship import (
     DEFAULT_EVIDENCE,
-    DETECT_CODE_GPT,
     HIDDEN,
     Classifier,
     CodeUnit,
@@ -55,6 +54,7 @@ from assay.provenance import (
     texts_before,
 )
 from assay.retrieval import BUILTIN_PREFIX, open_encoder
+from assay.scores import requests
 from assay.types import Embedder, Sample
 
 COLLECTION = "collection"
@@ -73,12 +73,14 @@ class DetectorChoice:
         classifier: folder of a fitted classifier; None for scores of a language model.
         model: the language model (surrogate); None for the built-in model that knows most languages.
         scores: names with commas between them; the first one is what an answer rests on.
+        models: those that some scores need beside it.
         opener: opens models.
     """
 
     classifier: Path | None = None
     model: str | None = None
     scores: str = DEFAULT_SCORES
+    models: DetectorModels = field(default_factory=DetectorModels)
     opener: Opener = field(default_factory=Opener)
 
     def scored(self, units: Sequence[CodeUnit]) -> Scored:
@@ -91,10 +93,8 @@ class DetectorChoice:
             fitted = Classifier.load(self.classifier)
             vectors = vectors_named(fitted.hidden_model, self.opener) if fitted.hidden_model else None
             return by_classifier(units, codes_of(units), fitted, vectors)
-        names = list(dict.fromkeys(name.strip() for name in self.scores.split(",") if name.strip()))
-        planned = [name for name in names if name != DETECT_CODE_GPT] or DEFAULT_SCORES.split(",")[:1]
-        plan, _ = ScoreSelection(",".join(planned)).plan(self.model or default_surrogate(), self.opener)
-        return by_scores(units, plan, names)
+        plan = self.models.plan(requests(self.scores), self.model or default_surrogate(), self.opener)
+        return by_scores(units, plan)
 
 
 def default_surrogate() -> str:

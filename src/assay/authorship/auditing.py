@@ -15,13 +15,12 @@ from sklearn.feature_extraction.text import HashingVectorizer
 from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import GroupKFold
 
+from assay.authorship.comments import without_comments
 from assay.authorship.fitting import balanced_weights, subsample
 from assay.authorship.labelled import LabelledCode
 from assay.authorship.normalising import PYTHON, Code, Kind, code_of
 from assay.errors import DataError
 from assay.evaluation import Ranking, auroc, rank_score
-from assay.languages import lexical_rules
-from assay.retrieval import COMMENT, Source, find_regions
 from assay.types import Float64Array, Int64Array, Sample
 
 FOLDS = 4
@@ -52,17 +51,6 @@ def without_trailing_space(text: str, _: str | None) -> str:
 def without_blank_lines(text: str, _: str | None) -> str:
     """Remove blank lines."""
     return _BLANK.sub("\n", text).lstrip("\n")
-
-
-def without_comments(text: str, language: str | None) -> str:
-    """Remove comments, recognised by the lexical rules of the language; strings stay."""
-    regions = find_regions(Source.of(text), lexical_rules(language))
-    pieces, end = [], 0
-    for start, stop, kind in zip(regions.starts.tolist(), regions.stops.tolist(), regions.kinds.tolist(), strict=True):
-        if kind == COMMENT:
-            pieces.append(text[end:start])
-            end = stop
-    return without_blank_lines(without_trailing_space("".join([*pieces, text[end:]]), None), None)
 
 
 def without_docstrings(text: str, language: str | None) -> str:

@@ -52,7 +52,10 @@ def describe_detection(detection: Detection) -> Report:
             )
             if table.rows
         ),
-        notes=tuple(f"Out of distribution: {note}." for note in detection.scored.notes),
+        notes=(
+            *(f"Out of distribution: {note}." for note in detection.scored.notes),
+            *(f"{name}: {count:,} {words}." for (name, words), count in detection.scored.counts.items() if count),
+        ),
         samples=_samples(detection),
         data=_detection_data(detection),
     )
@@ -367,6 +370,7 @@ def _detection_data(detection: Detection) -> dict[str, Any]:
         "realised": _rate_data(detection.realised),
         "nominal": NOMINAL,
         "out_of_distribution": list(detection.scored.notes),
+        "counts": [[*key, count] for key, count in detection.scored.counts.items()],
         "shares": {folder: _rate_data(rate) for folder, rate in detection.shares.items()},
         "pieces": [
             {

@@ -2,7 +2,7 @@
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 
 import numpy as np
@@ -13,14 +13,14 @@ from assay.authorship.domain import domain_notes
 from assay.authorship.evidence import WORDING, Vectors
 from assay.authorship.heads import SparseHead
 from assay.authorship.normalising import Code, code_of
-from assay.authorship.perturbing import DETECT_CODE_GPT, detect_code_gpt
 from assay.authorship.reference import SHORTEST, Reference, ReferenceAnswer
 from assay.authorship.units import CodeUnit
 from assay.authorship.wording import ngram_matrix
-from assay.errors import DataError, MissingCapability
+from assay.errors import DataError
 from assay.evaluation import FlagRate, flag_rate
+from assay.models import combined
 from assay.scoring import Plan, score_samples
-from assay.types import BooleanArray, Float64Array, Sample, TokenScorer
+from assay.types import BooleanArray, Float64Array, Sample
 
 NOMINAL = 0.05
 LONGEST_LINES = 60
@@ -43,6 +43,7 @@ class Scored:
         notes: why the pieces as a whole are out of distribution.
         outside: bool [n], pieces unlike every training text.
         lines: per piece, (line of the file, evidence) of the lines that count most.
+        counts: (score, words) → number over all pieces, such as failed fills.
     """
 
     detector: str
@@ -53,6 +54,7 @@ class Scored:
     notes: tuple[str, ...]
     outside: BooleanArray
     lines: tuple[tuple[tuple[int, float], ...], ...]
+    counts: Mapping[tuple[str, str], int] = field(default_factory=dict)
 
     def without(self, kinds: Sequence[str]) -> Float64Array:
         """Return the values without the parts of some kinds of evidence."""
@@ -82,42 +84,39 @@ def by_classifier(
     )
 
 
-def by_scores(units: Sequence[CodeUnit], plan: Plan, names: Sequence[str]) -> Scored:
-    """Return the scores of a language model for pieces of code; all one-pass scores share one pass.
+def by_scores(units: Sequence[CodeUnit], plan: Plan) -> Scored:
+    """Return the scores of a plan for pieces of code; all one-pass scores share one pass.
 
     Args:
         units: pieces of code.
-        plan: models and scores.
-        names: of the scores, the one that the answer rests on first; `detect_code_gpt` may be among them.
+        plan: models and scores; the answer rests on the first score.
 
     Raises:
-        DataError: a score is not one of the plan.
-        MissingCapability: the model gives no ranks for `detect_code_gpt`.
         ModelError: a model cannot be run.
     """
-    planned = {request.name for request in plan.requests}
-    absent = [name for name in names if name not in planned and name != DETECT_CODE_GPT]
-    if absent:
-        raise DataError(f"score {absent[0]!r} is not computed, expected one of {', '.join(sorted(planned))}")
     samples = [Sample(str(row), unit.text, unit.language) for row, unit in enumerate(units)]
     table = score_samples(samples, plan)
-    values, reasons = dict(table.values), dict(table.reasons)
-    model = plan.models["target"]
-    if DETECT_CODE_GPT in names:
-        if not isinstance(model, TokenScorer):
-            raise MissingCapability(f"{model.name} gives no ranks, which {DETECT_CODE_GPT} needs")
-        texts = [unit.text for unit in units]
-        values[DETECT_CODE_GPT], reasons[DETECT_CODE_GPT] = detect_code_gpt(texts, model)
+    names = [request.name for request in plan.requests]
     return Scored(
-        f"{names[0]} {model.digest}",
-        values[names[0]],
-        {name: values[name] for name in names},
-        {name: reasons[name] for name in names},
+        f"{names[0]} {detector_digest(plan)}",
+        table.values[names[0]],
+        table.values,
+        table.reasons,
         {},
         (),
         np.zeros(len(units), np.bool_),
         ((),) * len(units),
+        table.counts,
     )
+
+
+def detector_digest(plan: Plan) -> str:
+    """Return the digest of all models that the first score of a plan rests on."""
+    definition = plan.requests[0].definition
+    roles = dict.fromkeys(view.role for view in definition.views.values())
+    digests = [plan.models[role].digest for role in roles]
+    digests += [plan.derivers[kind].digest for kind in definition.derivations.values()]
+    return digests[0] if len(digests) == 1 else combined(digests)
 
 
 @dataclass(frozen=True, slots=True, eq=False)

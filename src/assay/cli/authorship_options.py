@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from assay.authorship import LabelledCode
 
 DETECTOR = "Detector"
+MODELS = "Further models"
 NO_PROOF = "A score is no proof of misconduct."
 
 
@@ -38,18 +39,56 @@ class AuthorshipDetectorOptions:
         str | None,
         typer.Option(
             metavar="a,b,…",
-            help="Scores; the answer rests on the first one. Default: fast_detect_gpt and five others of one pass. "
-            "Also: detect_code_gpt.",
+            help="Scores (`assay score --list`); the answer rests on the first one. Default: fast_detect_gpt and five "
+            "others of one pass.",
             rich_help_panel=DETECTOR,
             show_default=False,
         ),
     ] = None
+    observer: Annotated[
+        str | None,
+        typer.Option(metavar="MODEL", help="Observer of Binoculars.", rich_help_panel=MODELS),
+    ] = None
+    performer: Annotated[
+        str | None,
+        typer.Option(
+            metavar="MODEL",
+            help="Performer of Binoculars. Default: the model of --model.",
+            rich_help_panel=MODELS,
+            show_default=False,
+        ),
+    ] = None
+    filler: Annotated[
+        str | None,
+        typer.Option(
+            metavar="MODEL",
+            help="Model that fills masked spans: of the T5 family, or one that continues text.",
+            rich_help_panel=MODELS,
+        ),
+    ] = None
+    reviser: Annotated[
+        str | None,
+        typer.Option(
+            metavar="MODEL",
+            help="Model that follows instructions: it revises code and describes its task.",
+            rich_help_panel=MODELS,
+        ),
+    ] = None
+    restorer: Annotated[
+        str | None,
+        typer.Option(metavar="MODEL", help="Encoder-decoder model of BARTScore.", rich_help_panel=MODELS),
+    ] = None
+    encoder: Annotated[
+        str,
+        typer.Option(metavar="ENCODER", help="Encoder that compares code with its revisions.", rich_help_panel=MODELS),
+    ] = "builtin:fragments"
 
     def choice(self) -> "DetectorChoice":
         """Return the chosen detector."""
-        from assay.api import DEFAULT_SCORES, DetectorChoice
+        from assay.api import DEFAULT_SCORES, DetectorChoice, DetectorModels
 
-        return DetectorChoice(self.classifier, self.model, self.scores or DEFAULT_SCORES)
+        models = DetectorModels(self.observer, self.performer, self.filler, self.reviser, self.restorer, self.encoder)
+        return DetectorChoice(self.classifier, self.model, self.scores or DEFAULT_SCORES, models)
 
 
 @dataclass(frozen=True, slots=True)

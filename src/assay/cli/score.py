@@ -84,7 +84,7 @@ def score_list() -> "Report":
     ]
     table = Table(
         name="scores",
-        title="Scores: higher = member",
+        title="Scores: higher = member; of detectors of generated code, higher = generated",
         columns=tuple(
             Column(title, "name" if title == "name" else "text", optional=title in RARELY) for title in titles
         ),

@@ -31,6 +31,9 @@ from .names import is_remote as is_remote
 from .names import located as located
 from .open import open_local as open_local
 from .open import open_model as open_model
+from .open import open_seq2seq as open_seq2seq
+from .pair import ModelPair as ModelPair
+from .seq2seq import Seq2SeqModel as Seq2SeqModel
 from .settings import Bos as Bos
 from .settings import ModelSettings as ModelSettings
 from .spending import SpendingLimits as SpendingLimits

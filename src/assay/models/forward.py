@@ -75,11 +75,17 @@ class Forward:
             ModelError: a statistic is not finite.
         """
         with torch.inference_mode():
-            if self.chunked and self._head is not None:
-                source, head = self._hidden(ids.to(self._device)), self._head
-            else:
-                source, head = self._own_logits(ids.to(self._device)), _unchanged
-            return self._reduced(source, head, positions, targets)
+            return self._reduced(*self.source(ids), positions, targets)
+
+    def source(self, ids: Tensor) -> tuple[Tensor, Head]:
+        """Return what the logits of chosen rows are computed from, [batch, length, …], and how.
+
+        Call it in inference mode.
+        """
+        ids = ids.to(self._device)
+        if self.chunked and self._head is not None:
+            return self._hidden(ids), self._head
+        return self._own_logits(ids), _unchanged
 
     def with_states(
         self, ids: Tensor, positions: Tensor, targets: Tensor, layer: int, ends: Tensor

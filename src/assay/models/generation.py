@@ -105,7 +105,7 @@ def continuations(
             ids = [*encoder.prefix, *encoded.ids[before:][-room:].tolist()] or [beginning(encoder.tokenizer)]
             repetition = seen[prompt] = seen.get(prompt, -1) + 1
             tokens = len(ids) + decoding.max_new_tokens
-            work.append(_Prompt(index, ids, _seed(decoding.seed, prompt, repetition), tokens))
+            work.append(_Prompt(index, ids, prompt_seed(decoding.seed, prompt, repetition), tokens))
         yield from _batched(
             model, work, budget, prefixes, lambda batch, shared: _continue(model, encoder, batch, decoding, shared)
         )
@@ -223,7 +223,7 @@ def _new_tokens(
             processors.append(TemperatureLogitsWarper(decoding.temperature))
         if decoding.top_p < 1:
             processors.append(TopPLogitsWarper(decoding.top_p))
-        processors.append(_GumbelNoise([prompt.seed for prompt in batch]))
+        processors.append(GumbelNoise([prompt.seed for prompt in batch]))
     stopping = StoppingCriteriaList([_StopStrings(encoder, decoding.stop, width)] if decoding.stop else [])
     settings = GenerationConfig(
         max_new_tokens=decoding.max_new_tokens,
@@ -233,7 +233,7 @@ def _new_tokens(
         eos_token_id=ends or None,
         pad_token_id=padding,
     )
-    with torch.inference_mode(), _own_settings_off(model):
+    with torch.inference_mode(), own_settings_off(model):
         prompts = [prompt.ids for prompt in batch]
         computed = None if prefixes is None else prefixes.cache(prompts)
         output = generate(
@@ -253,7 +253,7 @@ def _new_tokens(
 
 
 @contextmanager
-def _own_settings_off(model: PreTrainedModel) -> Iterator[None]:
+def own_settings_off(model: PreTrainedModel) -> Iterator[None]:
     """Switch the checkpoint's own settings off: greedy decoding must not add a repetition penalty, for example."""
     own = model.generation_config
     model.generation_config = GenerationConfig()
@@ -263,7 +263,7 @@ def _own_settings_off(model: PreTrainedModel) -> Iterator[None]:
         model.generation_config = own
 
 
-class _GumbelNoise(LogitsProcessor):
+class GumbelNoise(LogitsProcessor):
     """Argmax of logits plus Gumbel noise is a sample of their softmax.
 
     Each prompt has a random stream of its own, on the CPU: what is sampled for it depends neither on the
@@ -274,6 +274,7 @@ class _GumbelNoise(LogitsProcessor):
         self._streams = [torch.Generator().manual_seed(seed) for seed in seeds]
 
     def __call__(self, input_ids: Tensor, scores: Tensor) -> Tensor:  # noqa: ARG002  the interface passes both
+        """Return logits with noise, [rows, V]."""
         uniform = torch.stack([torch.rand(scores.shape[-1], generator=stream) for stream in self._streams])
         gumbel = -(-uniform.clamp(min=torch.finfo(uniform.dtype).tiny).log()).log()
         return scores.float() + gumbel.to(scores.device)
@@ -313,7 +314,7 @@ def _end_tokens(model: PreTrainedModel, encoder: TextEncoder) -> list[int]:
     return [int(token) for token in stated] if isinstance(stated, list) else [int(stated)]
 
 
-def _seed(seed: int, prompt: str, repetition: int) -> int:
+def prompt_seed(seed: int, prompt: str, repetition: int) -> int:
     """A stream per prompt; the same prompt asked twice continues in two ways."""
     key = f"{seed}\0{repetition}\0".encode() + prompt.encode("utf-8", "surrogatepass")
     return int.from_bytes(hashlib.sha256(key).digest()[:8]) >> 1

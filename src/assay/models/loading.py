@@ -15,6 +15,7 @@ import transformers
 from transformers import (
     AutoConfig,
     AutoModelForCausalLM,
+    AutoModelForSeq2SeqLM,
     AutoTokenizer,
     PretrainedConfig,
     PreTrainedModel,
@@ -161,8 +162,9 @@ def _load_weights(name: str, arguments: dict[str, Any]) -> Any:  # noqa: ANN401 
     """Load the network; weights that the files lack would be random numbers, so they are refused."""
     # transformers shows a bar while it dequantises, whatever its settings for bars are
     silence = redirect_stderr(StringIO()) if "gguf_file" in arguments else nullcontext()
+    kind = AutoModelForSeq2SeqLM if arguments["config"].is_encoder_decoder else AutoModelForCausalLM
     with silence:
-        loaded: Any = AutoModelForCausalLM.from_pretrained(name, output_loading_info=True, **arguments)
+        loaded: Any = kind.from_pretrained(name, output_loading_info=True, **arguments)
     model, report = loaded
     if report["missing_keys"]:
         examples = ", ".join(sorted(report["missing_keys"])[:3])

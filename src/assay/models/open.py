@@ -17,6 +17,7 @@ from assay.types import Generator
 if TYPE_CHECKING:
     from assay.models.llama_cpp_backend import LlamaCppModel
     from assay.models.openai_http import OpenAIChat, OpenAICompletions
+    from assay.models.seq2seq import Seq2SeqModel
     from assay.models.transformers_backend import TransformersModel
     from assay.models.vllm_backend import VllmModel
 
@@ -41,7 +42,7 @@ def model_prefixes() -> tuple[str, ...]:
 
 def open_model(
     name: str, settings: ModelSettings = DEFAULTS, **changes: object
-) -> "TransformersModel | VllmModel | LlamaCppModel | OpenAICompletions | OpenAIChat | Generator":
+) -> "TransformersModel | Seq2SeqModel | VllmModel | LlamaCppModel | OpenAICompletions | OpenAIChat | Generator":
     """Open a model by name. Its type says what it can do.
 
     Args:
@@ -80,7 +81,28 @@ def open_model(
         if not isinstance(model, Generator):
             raise ModelError(f"model {name!r} is of type {type(model).__name__}; expected one that generates text")
         return model
-    return open_local(name, settings)
+    return _open_weights(name, settings)
+
+
+def open_seq2seq(name: str, settings: ModelSettings = DEFAULTS) -> "Seq2SeqModel":
+    """Open an encoder-decoder model (T5, BART) from its weights.
+
+    Args:
+        name: a folder as save_pretrained writes it, or a hub id.
+        settings: how to open it.
+
+    Raises:
+        ModelError: there is no such model, it does not work, or it is no encoder-decoder model.
+        MissingExtra: it needs an optional dependency.
+    """
+    from assay.models.transformers_backend import TransformersModel  # noqa: PLC0415  see open_local
+
+    model = _open_weights(name, settings)
+    if isinstance(model, TransformersModel):
+        raise ModelError(
+            f"{name} is a decoder without an encoder: expected an encoder-decoder model such as T5 or BART"
+        )
+    return model
 
 
 def open_local(name: str, settings: ModelSettings = DEFAULTS, **changes: object) -> "TransformersModel":
@@ -95,10 +117,22 @@ def open_local(name: str, settings: ModelSettings = DEFAULTS, **changes: object)
         ModelError: there is no such model, or it does not work; one line says why.
         MissingExtra: it needs an optional dependency.
     """
+    from assay.models.seq2seq import Seq2SeqModel  # noqa: PLC0415  see _open_weights
+
+    model = _open_weights(name, replace(settings, **changes))  # type: ignore[arg-type]  # see open_model
+    if isinstance(model, Seq2SeqModel):
+        raise ModelError(f"{name} is an encoder-decoder model: expected one that only decodes, such as GPT-2 or Llama")
+    return model
+
+
+def _open_weights(name: str, settings: ModelSettings) -> "TransformersModel | Seq2SeqModel":
+    """Open a model of transformers: decoder-only or encoder-decoder, as its configuration says."""
     require("torch", "transformers", purpose=f"model {name!r}")
     # torch takes seconds to import; listing scores or opening a table model does not wait for it
     from assay.models.loading import load_checkpoint  # noqa: PLC0415
+    from assay.models.seq2seq import Seq2SeqModel  # noqa: PLC0415
     from assay.models.transformers_backend import TransformersModel  # noqa: PLC0415
 
-    settings = replace(settings, **changes)  # type: ignore[arg-type]  # see open_model
-    return TransformersModel(load_checkpoint(name, settings), settings)
+    checkpoint = load_checkpoint(name, settings)
+    kind = Seq2SeqModel if checkpoint.model.config.is_encoder_decoder else TransformersModel
+    return kind(checkpoint, settings)

@@ -207,6 +207,10 @@ class TransformersModel:
             prefixes=self._prefixes(),
         )
 
+    def forward_statistics(self, ids: torch.Tensor, positions: torch.Tensor, targets: torch.Tensor) -> torch.Tensor:
+        """Return the statistics of one batch; see `Forward.statistics`."""
+        return self.forward.statistics(ids, positions, targets)
+
     def _prefixes(self) -> Prefixes | None:
         return Prefixes(self.checkpoint.model) if self.shares_prefixes else None
 
@@ -253,7 +257,7 @@ class TransformersModel:
             positions.append(np.arange(first, first + window.scored))
             targets.append(sequence[window.first : window.stop])
         try:
-            result = self.forward.statistics(
+            result = self.forward_statistics(
                 torch.from_numpy(ids),
                 torch.from_numpy(np.concatenate(positions)),
                 torch.from_numpy(np.concatenate(targets)),

@@ -3,10 +3,13 @@ from .continuation import Cut as Cut
 from .continuation import StartsCut as StartsCut
 from .continuation import SuffixCut as SuffixCut
 from .definition import Continuations as Continuations
+from .definition import DerivationKind as DerivationKind
+from .definition import Derived as Derived
 from .definition import LogProbs as LogProbs
 from .definition import LowercasedLogProbs as LowercasedLogProbs
 from .definition import ModelRole as ModelRole
 from .definition import RankedTokens as RankedTokens
+from .definition import PairStatistics as PairStatistics
 from .definition import ReferenceLogProbs as ReferenceLogProbs
 from .definition import SampleInputs as SampleInputs
 from .definition import ScoreDefinition as ScoreDefinition
@@ -19,6 +22,7 @@ from .definition import Variants as Variants
 from .definition import View as View
 from .definition import score as score
 from .detector import EMBEDDINGS as EMBEDDINGS
+from .detector import GENERATED as GENERATED
 from .detector import SCORES_OF_BENCHMARK as SCORES_OF_BENCHMARK
 from .detector import SCORES_OF_UNSEEN as SCORES_OF_UNSEEN
 from .detector import SRDETECTION as SRDETECTION

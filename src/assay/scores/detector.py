@@ -22,9 +22,11 @@ from assay.errors import ScoreError
 from assay.types import Generator, Sample, Score, TokenStatistics
 
 DetectorKind = Literal["sample", "fitted", "dataset"]
-Access = Literal["gray", "two models", "black", "labelled"]
-"""What has to be available: token probabilities of the audited model, those of two models, only the text that the
-audited model generates, or that and samples of known label."""
+Access = Literal["gray", "two models", "several models", "black", "labelled"]
+"""What has to be available: token probabilities of the audited model, those of two models, those and models that fill,
+revise or describe the text, only the text that the audited model generates, or that and samples of known label."""
+GENERATED = "generated"
+"""The positive label of a detector of machine-written text."""
 SRDETECTION = "SrDetection"
 """Li et al., SrDetection: A Self-Referential Framework for Data Leakage Detection in Code LLMs."""
 Flag = Literal["ours", "baseline", "contender", "headline", "verdict", "default", "filter", "figure", "demo", "weights"]

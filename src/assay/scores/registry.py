@@ -16,17 +16,18 @@ from typing import TypeVar
 
 from assay.errors import EXTRAS, MissingExtra, ScoreError
 from assay.plug_ins import PlugIns
-from assay.scores import generation_scores, pair_scores, token_scores, variant_scores
+from assay.scores import generation_scores, origin_scores, pair_scores, token_scores, variant_scores
 from assay.scores.continuation import Cut
 from assay.scores.definition import SampleInputs, ScoreDefinition
 from assay.scores.detector import Access, DatasetDetector, DatasetInputs, DatasetScore, Detector, Flag, Work
+from assay.types import MEMBER
 
 DETECTOR_PACKAGE = "assay.leakage.detectors"
 _Kind = TypeVar("_Kind", bound=Detector)
 
 _BUILT_IN: Mapping[str, ScoreDefinition] = {
     definition.name: definition
-    for module in (token_scores, pair_scores, variant_scores, generation_scores)
+    for module in (token_scores, pair_scores, variant_scores, generation_scores, origin_scores)
     for definition in vars(module).values()
     if isinstance(definition, ScoreDefinition)
 }
@@ -118,6 +119,11 @@ def one_pass() -> tuple[str, ...]:
     return tuple(name for name, definition in SCORES.items() if definition.passes == 1)
 
 
+def scores_of_membership() -> tuple[str, ...]:
+    """Return the names of the scores whose positive label is that of members."""
+    return tuple(name for name, definition in SCORES.items() if definition.positive == MEMBER)
+
+
 def black_box() -> tuple[str, ...]:
     """Return the names of the scores of a model that only generates text."""
     return tuple(name for name, definition in SCORES.items() if definition.access == "black")
@@ -150,6 +156,11 @@ class ScoreRequest:
     def variants(self) -> int:
         """The number of rewritings of each text that the score compares."""
         return self.definition.variants(**self.parameters)
+
+    @property
+    def derived(self) -> int:
+        """The number of derivations of each text that the score compares."""
+        return self.definition.derived(**self.parameters)
 
     @property
     def cut(self) -> Cut | None:
@@ -288,14 +299,14 @@ def _definition(name: str) -> ScoreDefinition:
 def requests(specs: str | Iterable[str]) -> tuple[ScoreRequest, ...]:
     """Read a comma-separated list or an iterable of specifications; a score that is asked for twice counts once.
 
-    `all` stands for every score, `one-pass` for those that one forward pass gives, `black` for those of a model that
-    only generates text.
+    `all` stands for every score of membership, `one-pass` for those that one forward pass gives, `black` for those of
+    a model that only generates text.
 
     Raises:
         ScoreError: see `request`; also when nothing is asked for.
         PlugInError: see `request`.
     """
-    lists = {"all": lambda: tuple(SCORES), "one-pass": one_pass, "black": black_box}
+    lists = {"all": scores_of_membership, "one-pass": one_pass, "black": black_box}
     parts = specs.split(",") if isinstance(specs, str) else list(specs)
     names = [part.strip() for part in parts if part.strip()]
     expanded = [name for part in names for name in (lists[part]() if part in lists else (part,))]

@@ -2,6 +2,7 @@ from .asking import ask as ask
 from .cutting import CutText as CutText
 from .cutting import Question as Question
 from .cutting import cut_texts as cut_texts
+from .deriving import Deriver as Deriver
 from .estimating import RunEstimate as RunEstimate
 from .estimating import estimate_run as estimate_run
 from .planning import Plan as Plan

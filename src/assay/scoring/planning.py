@@ -5,7 +5,8 @@ from dataclasses import dataclass, field
 from hashlib import sha256
 
 from assay.errors import MissingCapability, ScoreError
-from assay.scores import Cut, FrequencyTable, ModelRole, ScoreRequest, SuffixCut, View
+from assay.scores import Cut, DerivationKind, FrequencyTable, ModelRole, ScoreRequest, SuffixCut, View
+from assay.scoring.deriving import Deriver
 from assay.scoring.rewriters import Deterministic, Rewriter
 from assay.types import Generator, LogProbScorer, RankedLogProbs, TokenGenerator, gives
 
@@ -13,6 +14,14 @@ _MISSING: Mapping[ModelRole, str] = {
     "target": "needs the model's token probabilities (--access gray); received a model that only generates text",
     "reference": "needs a reference model: give one with --reference MODEL",
     "tuned": "needs the model after fine-tuning on the data set; received none",
+    "pair": "needs two models of one tokenizer: `assay detect --observer MODEL`",
+}
+_MISSING_DERIVER: Mapping[DerivationKind, str] = {
+    "style": "needs copies with random white space: `assay detect`",
+    "spans": "needs a model that fills spans: `assay detect --filler MODEL`",
+    "restored": "needs a reviser and a sequence-to-sequence model: `assay detect --reviser MODEL --restorer MODEL`",
+    "revised": "needs a model that revises code: `assay detect --reviser MODEL`",
+    "task": "needs a model that describes code: `assay detect --reviser MODEL`",
 }
 
 
@@ -27,6 +36,7 @@ class Plan:
         frequencies: token-frequency table of the target's tokenizer, if one was given.
         generator: the target as a model that generates, for the scores that need no more.
         rewriter: makes the rewritings of each text.
+        derivers: kind → what makes derivations of that kind.
     """
 
     requests: tuple[ScoreRequest, ...]
@@ -35,6 +45,7 @@ class Plan:
     frequencies: FrequencyTable | None
     generator: Generator | None = None
     rewriter: Rewriter = field(default_factory=Deterministic)
+    derivers: Mapping[DerivationKind, Deriver] = field(default_factory=dict)
 
     @property
     def name(self) -> str:
@@ -65,6 +76,15 @@ class Plan:
         return max((request.variants for request in self.requests if request.cut is None), default=0)
 
     @property
+    def derivations(self) -> Mapping[DerivationKind, int]:
+        """Kind → how many derivations of each text at least one score compares."""
+        counts: dict[DerivationKind, int] = {}
+        for request in self.requests:
+            for kind in request.definition.derivations.values():
+                counts[kind] = max(request.derived, counts.get(kind, 0))
+        return counts
+
+    @property
     def cuts(self) -> Mapping[Cut, int]:
         """Cut → how many rewritings of each text are cut there as well."""
         cuts: dict[Cut, int] = {}
@@ -81,6 +101,7 @@ def plan(
     *,
     generator: Generator | None = None,
     rewriter: Rewriter | None = None,
+    derivers: Mapping[DerivationKind, Deriver] | None = None,
 ) -> Plan:
     """Return the union of what the scores need.
 
@@ -90,10 +111,11 @@ def plan(
         frequencies: token-frequency table.
         generator: the target as a model that generates.
         rewriter: makes rewritings; None for the deterministic engine.
+        derivers: kind → what makes derivations of that kind.
 
     Raises:
-        MissingCapability: a score needs a model in a role that is empty, a model that generates, or more than its model
-            returns: ranks, entropies, a tokenizer.
+        MissingCapability: a score needs a model in a role that is empty, derivations that nothing makes, a model that
+            generates, or more than its model returns: ranks, entropies, a tokenizer.
         ScoreError: a score needs a token-frequency table, and there is none or only that of another tokenizer.
     """
     if "target" not in models and generator is None:
@@ -106,9 +128,13 @@ def plan(
             if view.role not in models:
                 raise MissingCapability(f"score {request.name} {_MISSING[view.role]}")
             _check_statistics(request, models[view.role])
+        for kind in request.definition.derivations.values():
+            if kind not in (derivers or {}):
+                raise MissingCapability(f"score {request.name} {_MISSING_DERIVER[kind]}")
         if request.definition.needs_frequencies:
             _check_frequencies(request.name, models["target"], frequencies)
-    return Plan(tuple(requests), tuple(views), models, frequencies, generator, rewriter or Deterministic())
+    chosen_rewriter = rewriter or Deterministic()
+    return Plan(tuple(requests), tuple(views), models, frequencies, generator, chosen_rewriter, derivers or {})
 
 
 def _check_cut(request: ScoreRequest, generator: Generator | None) -> None:

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from assay.errors import Unscorable
-from assay.scores import ModelRole, SampleInputs, ScoreRequest, View
+from assay.scores import DerivationKind, Derived, ModelRole, SampleInputs, ScoreRequest, View
 from assay.scoring.continuing import continuations_of, cut_block
 from assay.scoring.planning import Plan
 from assay.scoring.views import Rewritten, view_text
@@ -86,7 +86,7 @@ def score_stream(
     uses = pairs_to_run(samples, plan)
     done = prompts = 0
     statistics: dict[Pair, TokenLogProbs | Rejected] = {}
-    size = max(1, block // (1 + plan.variants))
+    size = max(1, block // (1 + plan.variants + sum(plan.derivations.values())))
     for begin in range(0, len(samples), size):
         positions = range(begin, min(begin + size, len(samples)))
         texts: list[Pair] = [
@@ -113,12 +113,18 @@ def score_stream(
                     progress(done, total)
         continuations = continuations_of(cut, plan.generator, progress=partial(_report, progress, done, total))
         done += len(cut.questions)
+        derived: dict[DerivationKind, Sequence[Derived | Rejected]] = {
+            kind: plan.derivers[kind](chosen, n) for kind, n in plan.derivations.items()
+        }
         for position in positions:
             sample = samples[position]
             views = {view: statistics[view.role, view_text(sample.text, view.form)] for view in plan.views}
             replies = _variant_replies(variants.get(position), statistics, plan)
             cuts = continuations[position - begin] if continuations else {}
-            inputs = SampleInputs(sample.text, views, plan.frequencies, replies.statistics, replies.reason, cuts)
+            own_derived = {kind: column[position - begin] for kind, column in derived.items()}
+            inputs = SampleInputs(
+                sample.text, views, plan.frequencies, replies.statistics, replies.reason, cuts, own_derived
+            )
             yield score_sample(position, sample.id, inputs, plan)
             if observe and isinstance(own := views.get(View()), TokenLogProbs):
                 observe(position, own)
@@ -151,6 +157,11 @@ def score_sample(index: int, sample_id: str, inputs: SampleInputs, plan: Plan) -
         if isinstance(own, TokenStatistics)
         for words, count in request.definition.counts.items()
     }
+    for request in plan.requests:
+        for kind in request.definition.derivations.values():
+            derived = inputs.derived[kind]
+            if isinstance(derived, Derived):
+                counts |= {(request.name, words): count for words, count in derived.failures.items()}
     return ScoredSample(index, tuple(computed(sample_id, request, inputs) for request in plan.requests), counts)
 
 

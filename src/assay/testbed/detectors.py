@@ -11,6 +11,7 @@ from typing import Self
 
 from assay.errors import DataError
 from assay.scores import DETECTORS, Access, Detector, ScoreDefinition, ScoreRequest, request
+from assay.types import MEMBER
 
 WRITING: tuple[Access, ...] = ("black", "labelled")
 """Kinds of access that need only the text that the model generates."""
@@ -59,10 +60,10 @@ class ComparedDetector:
 
 @cache
 def sample_detectors() -> Mapping[str, ComparedDetector]:
-    """Return every detector that judges samples, and its presets, by name."""
+    """Return every detector of membership that judges samples, and its presets, by name."""
     compared: dict[str, ComparedDetector] = {}
     for name, detector in DETECTORS.items():
-        if detector.kind != "dataset":
+        if detector.kind != "dataset" and detector.positive == MEMBER:
             presets = [f"{name}:{preset.parameters}" for preset in detector.presets]
             compared |= {column: ComparedDetector(column, detector) for column in (name, *presets)}
     return compared

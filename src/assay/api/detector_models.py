@@ -1,0 +1,115 @@
+"""The models beside the surrogate that detectors of generated code need, and a plan that has them."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from assay.api.opening import Opener
+from assay.api.progress import warn
+from assay.api.selection import frequencies_for
+from assay.authorship import (
+    CausalFiller,
+    ConditionedStatistics,
+    CopyStatistics,
+    EncodedRevisions,
+    RestoredStatistics,
+    Reviser,
+    SentinelFiller,
+    SpanPerturbation,
+    StylePerturbation,
+)
+from assay.errors import MissingCapability
+from assay.models import ModelPair, Seq2SeqModel, cached_generator, cached_scorer, is_remote, open_local, open_model
+from assay.models import open_seq2seq as open_restorer
+from assay.retrieval import BUILTIN_PREFIX, open_encoder
+from assay.scores import DerivationKind, ModelRole, ScoreRequest
+from assay.scoring import Deriver, Plan, generator_digest, plan
+from assay.types import Generator, LogProbScorer, TokenScorer
+
+DEFAULT_ENCODER = f"{BUILTIN_PREFIX}fragments"
+
+
+@dataclass(frozen=True, slots=True)
+class DetectorModels:
+    """Names of the models beside the surrogate; None where there is none.
+
+    Attributes:
+        observer: of Binoculars.
+        performer: of Binoculars; None for the surrogate.
+        filler: fills masked spans; a model of the T5 family, or one that continues text.
+        reviser: follows instructions: it revises code and describes its task.
+        restorer: encoder-decoder model of BARTScore.
+        encoder: of rewriting similarity.
+    """
+
+    observer: str | None = None
+    performer: str | None = None
+    filler: str | None = None
+    reviser: str | None = None
+    restorer: str | None = None
+    encoder: str = DEFAULT_ENCODER
+
+    def plan(self, requests: Sequence[ScoreRequest], surrogate: str, opener: Opener) -> Plan:
+        """Open the models that the scores need, each once, and say what will be run.
+
+        Raises:
+            AssayError: a model cannot be opened, cannot give what a score needs, or is not named.
+        """
+        target = opener.scorer(surrogate)
+        models: dict[ModelRole, LogProbScorer] = {"target": target}
+        roles = {view.role for request in requests for view in request.definition.views.values()}
+        if "pair" in roles and self.observer is not None:
+            models["pair"] = self._pair(surrogate, opener)
+        kinds = {kind for request in requests for kind in request.definition.derivations.values()}
+        return plan(requests, models, frequencies_for(target, None), derivers=self._derivers(kinds, target, opener))
+
+    def _derivers(
+        self, kinds: set[DerivationKind], target: LogProbScorer, opener: Opener
+    ) -> Mapping[DerivationKind, Deriver]:
+        """Return what makes the derivations of these kinds, as far as the models for it are named."""
+        others = opener.of_other_model()
+        derivers: dict[DerivationKind, Deriver] = {}
+        if kinds & {"style", "spans", "task"} and not isinstance(target, TokenScorer):
+            raise MissingCapability(
+                f"{target.name} gives log-probabilities alone: expected a model opened from weights"
+            )
+        if isinstance(target, TokenScorer):
+            if "style" in kinds:
+                derivers["style"] = CopyStatistics(StylePerturbation(), target)
+            if "spans" in kinds and self.filler is not None:
+                derivers["spans"] = CopyStatistics(SpanPerturbation(_filler(self.filler, others)), target)
+        if self.reviser is None or not kinds & {"restored", "revised", "task"}:
+            return derivers
+        reviser = Reviser(others.generator(self.reviser))
+        if "revised" in kinds:
+            derivers["revised"] = EncodedRevisions(reviser, open_encoder(self.encoder))
+        if "restored" in kinds and self.restorer is not None:
+            derivers["restored"] = RestoredStatistics(reviser, open_restorer(self.restorer, others.settings))
+        if "task" in kinds and isinstance(target, TokenScorer):
+            derivers["task"] = ConditionedStatistics(reviser.describing(), target)
+        return derivers
+
+    def _pair(self, surrogate: str, opener: Opener) -> LogProbScorer:
+        """Open observer and performer.
+
+        Raises:
+            MissingCapability: one of them has no weights here.
+            ModelError: a model cannot be opened, or their tokenizers differ.
+        """
+        names = (self.observer or surrogate, self.performer or surrogate)
+        for name in names:
+            if is_remote(name):
+                raise MissingCapability(f"{name} shows no distributions: expected two models opened from their weights")
+        observer, performer = (open_local(name, opener.of_other_model().settings) for name in names)
+        pair = ModelPair(observer, performer, opener.of_other_model().settings)
+        cache = opener.open_cache()
+        return pair if cache is None else cached_scorer(pair, cache, on_problem=warn)
+
+
+def _filler(name: str, opener: Opener) -> SentinelFiller | CausalFiller:
+    """Open a filler: the kind of model decides how it is asked."""
+    model: Generator = open_model(name, opener.settings)
+    kind = SentinelFiller if isinstance(model, Seq2SeqModel) else CausalFiller
+    cache = opener.open_cache()
+    if cache is not None:
+        model = cached_generator(model, cache, digest=generator_digest(model), on_problem=warn)
+    return kind(model)

@@ -77,6 +77,14 @@ def test_a_text_without_a_revision_has_a_reason():
     assert row == Rejected(f"no revision: {NO_CODE}")
 
 
+def test_no_model_is_asked_about_an_empty_text():
+    reviser = Scripted("```\na\n```")
+    empty, other = EncodedRevisions(Reviser(reviser), Letters())([Sample("s", " \n"), Sample("t", "a")], 1)
+    assert empty == Rejected("no revision: texts without code")
+    assert other.values == pytest.approx((1.0,))
+    assert len(reviser.prompts) == 1
+
+
 def test_atc_counts_the_code_behind_the_task_and_no_comment():
     model = TableModel.uniform(90)
     describer = Reviser(Scripted("<task>add two numbers</task>")).describing()

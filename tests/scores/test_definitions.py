@@ -6,22 +6,33 @@ import numpy as np
 import pytest
 
 from assay.errors import ScoreError, Unscorable
-from assay.scores import SCORES, FrequencyTable, SampleInputs, View, one_pass, request, requests
+from assay.scores import GENERATED, SCORES, Derived, FrequencyTable, SampleInputs, View, one_pass, request, requests
 from assay.scores.continuation import Continuation
 from assay.scores.definition import score
 from assay.scoring.run import computed
+from assay.types import Rejected
 from support.exact import certain_statistics, exact_statistics, uniform_statistics
 
 SELF_REFERENTIAL = {name for name in SCORES if name.startswith("sr_")}
 ALL_CUTS = {found.cut() for found in SCORES.values() if found.cut()}
-ALL_VIEWS = (View(), View(form="lowercase"), View(role="reference"))
+ALL_VIEWS = (View(), View(form="lowercase"), View(role="reference"), View(role="pair"))
+ALL_KINDS = {kind for entry in SCORES.values() for kind in entry.derivations.values()}
+DETECTORS = {name for name, entry in SCORES.items() if entry.positive == GENERATED}
 
 
 def inputs(statistics, text="x = 1", vocabulary_size=64):
     table = FrequencyTable(np.arange(vocabulary_size), "0" * 64, "a test")
     variants = tuple(known(max(1, len(statistics)), seed=100 + i) for i in range(10))
     cuts = {cut: (written(statistics), *map(written, variants)) for cut in ALL_CUTS}
-    return SampleInputs(text, dict.fromkeys(ALL_VIEWS, statistics), table, variants, None, cuts)
+    derived = {kind: derivations(kind, variants, statistics) for kind in ALL_KINDS}
+    return SampleInputs(text, dict.fromkeys(ALL_VIEWS, statistics), table, variants, None, cuts, derived)
+
+
+def derivations(kind, copies, statistics):
+    """Numbers where a score takes numbers, else statistics; none of an empty text."""
+    if not len(statistics):
+        return Rejected("fewer than 2 tokens")
+    return Derived(tuple(np.linspace(0, 1, len(copies))) if kind == "revised" else copies)
 
 
 def written(statistics):
@@ -65,7 +76,9 @@ class TestEveryScore:
 @pytest.mark.parametrize(
     "name",
     sorted(
-        set(SCORES) - {"entropy", "fast_detect_gpt", "lowercase", "reference", "lrr", "sr_shared", "ngram_generation"}
+        set(SCORES)
+        - {"entropy", "fast_detect_gpt", "lowercase", "reference", "lrr", "sr_shared", "ngram_generation"}
+        - DETECTORS
     ),
 )
 def test_a_text_that_the_model_knows_scores_higher(name):
@@ -116,11 +129,12 @@ class TestAskingForScores:
     def test_a_score_asked_for_twice_counts_once(self):
         assert [one.name for one in requests(["loss", "zlib", "loss"])] == ["loss", "zlib"]
 
-    def test_all_stands_for_the_whole_table(self):
-        assert [one.name for one in requests("all")] == list(SCORES)
+    def test_all_stands_for_every_score_of_membership(self):
+        assert [one.name for one in requests("all")] == [name for name in SCORES if name not in DETECTORS]
 
     def test_one_pass_leaves_out_what_costs_a_second_one(self):
-        assert set(SCORES) - set(one_pass()) == {"lowercase", "reference"} | SELF_REFERENTIAL | {"ngram_generation"}
+        several = {"lowercase", "reference"} | SELF_REFERENTIAL | {"ngram_generation"} | DETECTORS
+        assert set(SCORES) - set(one_pass()) == several
 
     @pytest.mark.parametrize(
         ("spec", "message"),

@@ -4,6 +4,7 @@ from .attribution import fit_generators as fit_generators
 from .auditing import ShortcutAudit as ShortcutAudit
 from .auditing import audit_shortcuts as audit_shortcuts
 from .classifier import Classifier as Classifier
+from .comments import without_comments as without_comments
 from .declared import Commit as Commit
 from .declared import Signal as Signal
 from .declared import in_commits as in_commits
@@ -34,6 +35,10 @@ from .filling import SpanPerturbation as SpanPerturbation
 from .fitting import FitSettings as FitSettings
 from .fitting import fit_classifier as fit_classifier
 from .labelled import LabelledCode as LabelledCode
+from .linguistics import Linguistics as Linguistics
+from .linguistics import bits_of as bits_of
+from .linguistics import linguistics_of as linguistics_of
+from .linguistics import similarities as similarities
 from .perturbing import CopyStatistics as CopyStatistics
 from .perturbing import StylePerturbation as StylePerturbation
 from .reference import Reference as Reference

@@ -49,6 +49,7 @@ _TASK = re.compile(r"<task>(.*?)(?:</task>|\Z)", re.DOTALL)
 NO_CODE = "replies without a code block"
 NO_TASK = "replies without a task"
 REFUSED = "prompts that the reviser refused"
+EMPTY = "texts without code"
 
 
 def code_block(reply: str) -> str | None:
@@ -99,15 +100,18 @@ class Reviser:
 
     def __call__(self, samples: Sequence[Sample], n: int) -> list[tuple[list[str], Mapping[str, int]]]:
         """Return at most n replies for each sample, as they are read, and the failures; all prompts are one call."""
+        with_code = [bool(sample.text.strip()) for sample in samples]
         prompts = [
             self.prompt.format(language=sample.language or "the same language", code=sample.text)
-            for sample in samples
-            for _ in range(n)
+            for sample, has_code in zip(samples, with_code, strict=True)
+            for _ in range(n if has_code else 0)
         ]
         replies = self.model.generate(
             prompts, max_new_tokens=self.tokens, temperature=self.temperature, top_p=self.top_p, seed=self.seed
         )
-        return [self._read([next(replies) for _ in range(n)]) for _ in samples]
+        return [
+            self._read([next(replies) for _ in range(n)]) if has_code else ([], {EMPTY: 1}) for has_code in with_code
+        ]
 
     def _read(self, replies: Sequence[str | Rejected]) -> tuple[list[str], Mapping[str, int]]:
         results, failures = [], Counter[str]()

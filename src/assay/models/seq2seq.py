@@ -142,7 +142,7 @@ class Seq2SeqModel:
 
     @property
     def _padding(self) -> int:
-        return _token(self.checkpoint.tokenizer, "pad_token_id", 0)
+        return int(_token(self.checkpoint.tokenizer, "pad_token_id", 0))
 
     def _scored(self, batch: Sequence[_Pair]) -> list[tuple[int, TokenLogProbs]]:
         inputs = self._inputs(batch)

@@ -8,8 +8,8 @@ from .definition import Derived as Derived
 from .definition import LogProbs as LogProbs
 from .definition import LowercasedLogProbs as LowercasedLogProbs
 from .definition import ModelRole as ModelRole
-from .definition import RankedTokens as RankedTokens
 from .definition import PairStatistics as PairStatistics
+from .definition import RankedTokens as RankedTokens
 from .definition import ReferenceLogProbs as ReferenceLogProbs
 from .definition import SampleInputs as SampleInputs
 from .definition import ScoreDefinition as ScoreDefinition

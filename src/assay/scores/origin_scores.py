@@ -27,7 +27,7 @@ LEAST_COPIES = 2
 """Copies below which a standard deviation means nothing."""
 
 
-def checked(derived: Sequence[object], n: int, least: int = 1) -> None:
+def check_derived(derived: Sequence[object], n: int, least: int = 1) -> None:
     """Check that enough derivations were made.
 
     Raises:
@@ -79,7 +79,7 @@ def detect_gpt(target: Statistics, copies: SpanCopies, *, n: int = 10) -> float:
 
     A standard deviation of 0 counts as 1, as in the published code.
     """
-    checked(copies, n, LEAST_COPIES)
+    check_derived(copies, n, LEAST_COPIES)
     perturbed = np.array([mean_log_prob(copy) for copy in copies])
     return float((mean(target.log_probs) - perturbed.mean()) / (perturbed.std() or 1.0))
 
@@ -92,7 +92,7 @@ def detect_gpt(target: Statistics, copies: SpanCopies, *, n: int = 10) -> float:
 )
 def npr(target: Statistics, copies: SpanCopies, *, n: int = 10) -> float:
     """Log-rank of copies with spans that another model filled, over that of the text."""
-    checked(copies, n)
+    check_derived(copies, n)
     return log_rank_ratio(target, copies)
 
 
@@ -104,7 +104,7 @@ def npr(target: Statistics, copies: SpanCopies, *, n: int = 10) -> float:
 )
 def detect_code_gpt(target: Statistics, copies: StyleCopies, *, n: int = 20) -> float:
     """Log-rank of copies with random white space, over that of the text."""
-    checked(copies, n)
+    check_derived(copies, n)
     return log_rank_ratio(target, copies)
 
 
@@ -130,7 +130,7 @@ def binoculars(pair: PairStatistics) -> float:
 )
 def bart_score(restorations: Restorations, *, n: int = 1) -> float:
     """Log-likelihood of the text given its revision: a reviser changes less in generated text."""
-    checked(restorations, n)
+    check_derived(restorations, n)
     return float(np.mean([mean_log_prob(restored) for restored in restorations]))
 
 
@@ -142,7 +142,7 @@ def bart_score(restorations: Restorations, *, n: int = 1) -> float:
 )
 def revision_similarity(similarities: RevisionSimilarities, *, n: int = 4) -> float:
     """Mean similarity of the text to its revisions: a reviser changes less in generated code."""
-    checked(similarities, n)
+    check_derived(similarities, n)
     return float(np.mean(similarities))
 
 
@@ -154,7 +154,7 @@ def revision_similarity(similarities: RevisionSimilarities, *, n: int = 4) -> fl
 )
 def atc(conditioned: TaskStatistics, *, n: int = 1) -> float:
     """Negated entropy of the code behind a description of its task that a model wrote from the code."""
-    checked(conditioned, n)
+    check_derived(conditioned, n)
     if not all(map(len, conditioned)):
         raise Unscorable("no token of code outside comments")
     return -float(np.mean([mean(statistics.entropy) for statistics in conditioned]))

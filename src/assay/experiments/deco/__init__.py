@@ -1,0 +1,1 @@
+"""DECo: code of people and of four generators, its detection, attribution and language."""

@@ -6,6 +6,7 @@ from .api.indexing import build_index as build_index
 from .api.judging import judge_dataset as judge_dataset
 from .api.loading import load as load
 from .api.opening import Opener as Opener
+from .api.rewrites import build_rewrites as build_rewrites
 from .api.scores import Scores as Scores
 from .api.selection import ScoreSelection as ScoreSelection
 from .api.studying import study_bugs as study_bugs

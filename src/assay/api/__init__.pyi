@@ -23,6 +23,9 @@ from .progress import ERRORS as ERRORS
 from .progress import files_bar as files_bar
 from .progress import progress_bar as progress_bar
 from .progress import warn as warn
+from .rewrites import BuiltRewrites as BuiltRewrites
+from .rewrites import RewritesRequest as RewritesRequest
+from .rewrites import build_rewrites as build_rewrites
 from .scores import Scores as Scores
 from .selection import ScoreSelection as ScoreSelection
 from .studying import study_bugs as study_bugs

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from assay.api.progress import inform
 from assay.errors import ModelError
-from assay.models import ModelSettings, is_remote, tokens_of_length
+from assay.models import ModelSettings, is_server, tokens_of_length
 from assay.scoring import Plan, estimate_run
 from assay.types import Sample
 
@@ -15,7 +15,7 @@ def report_spending(model: str, plan: Plan, samples: Sequence[Sample], settings:
     Raises:
         ModelError: the estimate exceeds a limit of the settings.
     """
-    if not is_remote(model) or model.startswith("vllm:"):
+    if not is_server(model):
         return
     estimate, limits = estimate_run(samples, plan), settings.limits
     tokens = tokens_of_length(estimate.characters) + estimate.generated

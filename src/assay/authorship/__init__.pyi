@@ -34,6 +34,7 @@ from .filling import SentinelFiller as SentinelFiller
 from .filling import SpanPerturbation as SpanPerturbation
 from .fitting import FitSettings as FitSettings
 from .fitting import fit_classifier as fit_classifier
+from .labelled import HUMAN as HUMAN
 from .labelled import LabelledCode as LabelledCode
 from .linguistics import Linguistics as Linguistics
 from .linguistics import bits_of as bits_of

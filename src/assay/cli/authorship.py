@@ -6,6 +6,7 @@ from typing import Annotated, Literal
 
 import typer
 
+from assay.cli.authorship_build import build_rewrites_command
 from assay.cli.authorship_options import AuthorshipDetectorOptions, FitOptions, LabelledOptions
 from assay.cli.groups import grouped
 from assay.cli.options import OUTPUT, AsJson
@@ -165,6 +166,9 @@ def audit_shortcuts_command(
     report = describe_shortcuts(audit_shortcuts(labelled.read(data), per_class=per_class, seed=seed))
     written = write_html(report, page) if page is not None else None
     show(report, chosen_format(as_json=as_json), written)
+
+
+authorship_app.command("build")(build_rewrites_command)
 
 
 def _day(text: str) -> date:

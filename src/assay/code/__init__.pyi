@@ -1,3 +1,4 @@
+from .parse.checking import parses as parses
 from .parse.functions import Function as Function
 from .parse.functions import TextSpan as TextSpan
 from .parse.functions import functions_in as functions_in

@@ -11,6 +11,7 @@ from .digest import tokenizer_digest as tokenizer_digest
 from .folders import check_folder as check_folder
 from .folders import check_place as check_place
 from .folders import check_vocabulary as check_vocabulary
+from .generation_cache import CachedGenerator as CachedGenerator
 from .generation_cache import cached_generator as cached_generator
 from .gguf_file import gguf_note as gguf_note
 from .gguf_file import gguf_of as gguf_of
@@ -28,6 +29,7 @@ from .names import builtin_folder as builtin_folder
 from .names import builtin_name as builtin_name
 from .names import default_control as default_control
 from .names import is_remote as is_remote
+from .names import is_server as is_server
 from .names import located as located
 from .open import open_local as open_local
 from .open import open_model as open_model
@@ -36,7 +38,9 @@ from .pair import ModelPair as ModelPair
 from .seq2seq import Seq2SeqModel as Seq2SeqModel
 from .settings import Bos as Bos
 from .settings import ModelSettings as ModelSettings
+from .spending import Metered as Metered
 from .spending import SpendingLimits as SpendingLimits
+from .spending import SpendingMeter as SpendingMeter
 from .spending import tokens_of_length as tokens_of_length
 from .table import TableModel as TableModel
 from .tokenizer import open_tokenizer as open_tokenizer

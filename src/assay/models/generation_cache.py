@@ -57,8 +57,7 @@ class CachedGenerator:
         seed: int = 0,
     ) -> Iterator[str | Rejected]:
         """Yield continuations in the order of `prompts`; a rejection is not stored."""
-        sampled = temperature > 0
-        settings = ["text", max_new_tokens, list(stop), *([temperature, top_p, seed] if sampled else [])]
+        settings = key_settings(max_new_tokens, temperature, top_p, stop, seed)
 
         def write(missing: Sequence[Prompt]) -> Iterable[str | Rejected]:
             return self.model.generate(
@@ -70,9 +69,25 @@ class CachedGenerator:
                 seed=seed,
             )
 
-        requests = numbered(prompts) if sampled else [(prompt, 0) for prompt in prompts]
+        requests = numbered(prompts) if temperature > 0 else [(prompt, 0) for prompt in prompts]
         for answer in self._kept_or(write, requests, settings):
             yield answer if isinstance(answer, Rejected) else str(answer)
+
+    def missing(
+        self,
+        prompts: Sequence[str],
+        *,
+        max_new_tokens: int,
+        temperature: float = 0.0,
+        top_p: float = 1.0,
+        stop: Sequence[str] = (),
+        seed: int = 0,
+    ) -> list[str]:
+        """Return the distinct prompts whose first continuation is not stored; arguments as of `generate`."""
+        settings = key_settings(max_new_tokens, temperature, top_p, stop, seed)
+        keys = {prompt: entry_key(prompt, settings) for prompt in prompts}
+        kept = self._entries.lookup(keys.values(), unpack_answer)
+        return [prompt for prompt, key in keys.items() if key not in kept]
 
     def _kept_or(
         self,
@@ -137,6 +152,11 @@ def cached_generator(
     """Return the model behind the cache; it shows its tokenizer if the model does."""
     kind = CachedTokenGenerator if isinstance(model, TokenGenerator) else CachedGenerator
     return kind(model, cache, digest=digest, on_problem=on_problem)
+
+
+def key_settings(max_new_tokens: int, temperature: float, top_p: float, stop: Sequence[str], seed: int) -> list[object]:
+    """Return the settings that a continuation depends on; greedy decoding depends on neither seed nor nucleus."""
+    return ["text", max_new_tokens, list(stop), *([temperature, top_p, seed] if temperature > 0 else [])]
 
 
 def numbered(prompts: Sequence[str]) -> list[Numbered]:

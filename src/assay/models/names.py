@@ -20,6 +20,11 @@ def is_remote(name: str) -> bool:
     return name.startswith((*SERVER_PREFIXES, VLLM_PREFIX))
 
 
+def is_server(name: str) -> bool:
+    """Return True if the name means a model behind a server, whose requests may cost money."""
+    return name.startswith(SERVER_PREFIXES)
+
+
 def located(name: str) -> str:
     """Return the folder or hub id behind a model's name.
 

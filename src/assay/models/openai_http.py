@@ -23,7 +23,7 @@ from assay.models.prompt_log_probs import (
     require_log_probabilities,
 )
 from assay.models.seeding import prompt_seeds
-from assay.models.spending import SpendingLimits
+from assay.models.spending import SpendingLimits, SpendingMeter
 from assay.types import RankedLogProbs, Rejected, TokenLogProbs
 
 KEY = "OPENAI_API_KEY"
@@ -73,6 +73,11 @@ class OpenAIChat:
     def digest(self) -> str:
         """SHA-256 of address, model and end point: the server does not identify its weights."""
         return combined(["openai", self._endpoint.url, self.path, self.model])
+
+    @property
+    def meter(self) -> SpendingMeter:
+        """Requests and tokens that were sent so far."""
+        return self._endpoint.meter
 
     def generate(
         self,

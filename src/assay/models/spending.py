@@ -3,7 +3,8 @@
 import threading
 import time
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import Protocol, runtime_checkable
 
 from assay.errors import ModelError
 
@@ -42,6 +43,16 @@ class SpendingLimits:
     def cost(self, tokens: int) -> float | None:
         """Return the cost of tokens; None without a price."""
         return None if self.price is None else tokens * self.price / PER_PRICE
+
+    def after(self, requests: int, tokens: int) -> "SpendingLimits":
+        """Return the limits that are left after so many requests and tokens."""
+        cost = self.cost(tokens)
+        return replace(
+            self,
+            max_requests=None if self.max_requests is None else max(0, self.max_requests - requests),
+            max_tokens=None if self.max_tokens is None else max(0, self.max_tokens - tokens),
+            max_cost=None if self.max_cost is None or cost is None else max(0.0, self.max_cost - cost),
+        )
 
     def exceeded(self, requests: int, tokens: int) -> str:
         """Return the limit that so many requests and tokens exceed, in words; "" if they exceed none."""
@@ -107,6 +118,16 @@ class SpendingMeter:
         if isinstance(total, int):
             with self._lock:
                 self.tokens += total - estimate
+
+
+@runtime_checkable
+class Metered(Protocol):
+    """A model behind a server, whose requests are counted."""
+
+    @property
+    def meter(self) -> SpendingMeter:
+        """Requests and tokens that were sent so far."""
+        ...
 
 
 def estimated_tokens(body: Mapping[str, object]) -> int:

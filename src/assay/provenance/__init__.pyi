@@ -17,6 +17,7 @@ from .clones import TokenizedText as TokenizedText
 from .clones import edited as edited
 from .clones import renamed as renamed
 from .dated import DatedFile as DatedFile
+from .dated import dated_documents as dated_documents
 from .dated import dated_files as dated_files
 from .describing import denials_by_finding as denials_by_finding
 from .describing import describe_files as describe_files

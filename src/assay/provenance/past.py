@@ -24,8 +24,8 @@ def texts_before(repository: Path, before: date, filters: Filters | None = None)
     """
     if not is_repository(repository):
         raise DataError(f"{repository}: not a git repository, so nothing says how old its files are; expected one")
-    commit = git_output(repository, "rev-list", "-1", f"--before={before.isoformat()}T00:00:00Z", "HEAD").strip()
-    if not commit:
+    commit = commit_before(repository, before)
+    if commit is None:
         raise DataError(
             f"{repository}: no commit before {before.isoformat()}, expected a longer history or a later day"
         )
@@ -37,6 +37,16 @@ def texts_before(repository: Path, before: date, filters: Filters | None = None)
         entry = Entry(path, digest, int(size), Blob(repository, digest), Facts())
         if text := entry_text(entry, filters or Filters()):
             yield text
+
+
+def commit_before(repository: Path, before: date) -> str | None:
+    """Return the last commit on the way to HEAD that was made before a day; None where there is none.
+
+    Raises:
+        DataError: git cannot read the repository.
+    """
+    listed = git_output(repository, "rev-list", "-1", f"--before={before.isoformat()}T00:00:00Z", "HEAD")
+    return listed.strip() or None
 
 
 def commit_messages(repository: Path) -> Iterator[tuple[str, str, str, str]]:

@@ -11,7 +11,7 @@ from assay.code import Unparsable, functions_in
 from assay.errors import DataError
 from assay.languages import languages_with
 from assay.provenance.filters import MEGABYTE, Filters, decode_source, language_of_file
-from assay.provenance.sources.entry import Entry
+from assay.provenance.sources.entry import Entry, Reason
 from assay.provenance.sources.open import CorpusOptions, open_sources
 from assay.provenance.splitting import outside_functions, pieces
 
@@ -94,17 +94,25 @@ def lines_of(text: str) -> list[str]:
 
 def entry_text(entry: Entry, filters: Filters) -> SourceText | None:
     """Return the text of a file; None where the filters skip it or it cannot be read."""
-    if filters.by_name(entry.path, entry.size):
-        return None
+    text = text_or_reason(entry, filters)
+    return text if isinstance(text, SourceText) else None
+
+
+def text_or_reason(entry: Entry, filters: Filters) -> SourceText | Reason:
+    """Return the text of a file, or the reason why the filters skip it or it cannot be read."""
+    if reason := filters.by_name(entry.path, entry.size):
+        return reason
     try:
         raw = entry.content.read(filters.largest + 1)
-        if filters.by_bytes(raw.encode("utf-8", "surrogatepass") if isinstance(raw, str) else raw):
-            return None
+        if reason := filters.by_bytes(raw.encode("utf-8", "surrogatepass") if isinstance(raw, str) else raw):
+            return reason
         text = raw if isinstance(raw, str) else decode_source(raw)[0]
-    except (OSError, UnicodeError):
-        return None
+    except OSError:
+        return "unreadable"
+    except UnicodeError:
+        return "undecodable"
     language = entry.facts.language or language_of_file(entry.path, text[:200])
-    return None if filters.by_language(language) or filters.by_text(text) else SourceText(entry.path, text, language)
+    return filters.by_language(language) or filters.by_text(text) or SourceText(entry.path, text, language)
 
 
 def read_source_text(path: Path, language: str | None = None) -> SourceText:

@@ -60,12 +60,14 @@ class GitRepository:
         path: of the repository, a work tree or bare.
         name: see `CorpusSource`.
         all_history: every version of every file on every branch and tag, each under the commit that brought it; else
-            the files at HEAD, each under the last commit that touched it.
+            the files at `revision`, each under the last commit that touched it.
+        revision: the commit whose files are read; HEAD or a hexadecimal digest.
     """
 
     path: Path
     name: str
     all_history: bool = False
+    revision: str = field(default="HEAD", kw_only=True)
     indivisible: bool = field(default=False, init=False)
 
     @property
@@ -78,13 +80,16 @@ class GitRepository:
         """Commits of HEAD and of all branches and tags; None for a partial clone, whose missing files may arrive."""
         if _is_partial(self.path):
             return None
-        return " ".join(git_output(self.path, "rev-parse", "HEAD", *(["--all"] if self.all_history else [])).split())
+        return " ".join(
+            git_output(self.path, "rev-parse", self.revision, *(["--all"] if self.all_history else [])).split()
+        )
 
     def count(self) -> int:
-        """Return the number of files at HEAD, or of commits in the whole history."""
+        """Return the number of files at the revision, or of commits in the whole history."""
         if self.all_history:
             return int(git_output(self.path, "rev-list", "--count", "--all"))
-        return sum(1 for _ in git_records(self.path, "ls-tree", "-r", "-z", "--name-only", "--full-tree", "HEAD"))
+        listed = git_records(self.path, "ls-tree", "-r", "-z", "--name-only", "--full-tree", self.revision)
+        return sum(1 for _ in listed)
 
     def files(self) -> Iterator[SourceFile]:
         """See `CorpusSource`.
@@ -115,20 +120,20 @@ class GitRepository:
         """Return the digests of objects that a partial clone lacks; a request for one of them would end git."""
         if not _is_partial(self.path):
             return frozenset()
-        which = ["--all"] if self.all_history else ["HEAD^{tree}"]
+        which = ["--all"] if self.all_history else [f"{self.revision}^{{tree}}"]
         listed = git_output(self.path, "rev-list", "--objects", "--no-object-names", "--missing=print", *which)
         return frozenset(line[1:] for line in listed.splitlines() if line.startswith("?"))
 
     def _tree(self) -> Iterator[tuple[str, str, str]]:
-        """Yield mode, digest and path of every file at HEAD."""
-        for line in git_records(self.path, "ls-tree", "-r", "-z", "--full-tree", "HEAD"):
+        """Yield mode, digest and path of every file at the revision."""
+        for line in git_records(self.path, "ls-tree", "-r", "-z", "--full-tree", self.revision):
             described, _, path = line.partition("\t")
             mode, _, digest = described.split()
             yield mode, digest, path
 
     def _surroundings(self, missing: frozenset[str]) -> Surroundings:
         surroundings = Surroundings()
-        if _succeeds(self.path, "rev-parse", "--verify", "-q", "HEAD"):
+        if _succeeds(self.path, "rev-parse", "--verify", "-q", self.revision):
             with _sizes(self.path, missing) as size_of:
                 for mode, digest, path in self._tree():
                     if mode not in {_LINK, _SUBMODULE} and describes_neighbours(path) and size_of(digest) is not None:
@@ -147,7 +152,7 @@ class GitRepository:
         """Return the last commit that touched each path, from one pass that ends when each has one."""
         commits: dict[str, _Commit] = {}
         missing = set(paths)
-        for commit, path in _changes(self.path, "--name-only", "HEAD"):
+        for commit, path in _changes(self.path, "--name-only", self.revision):
             if path in missing:
                 missing.discard(path)
                 commits[path] = commit

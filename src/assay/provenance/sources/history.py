@@ -32,14 +32,16 @@ class Age:
 
 
 class GitHistory:
-    """The commits of HEAD.
+    """The commits on the way to a revision.
 
     Attributes:
         path: of the repository.
-        files: path at HEAD → age of the file; a renamed file keeps the day on which it appeared under its first name.
+        revision: HEAD or a hexadecimal digest.
+        files: path at the revision → age of the file; a renamed file keeps the day on which it appeared under its first
+            name.
     """
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Path, revision: str = "HEAD") -> None:
         """Read which commit touched which file, once.
 
         Raises:
@@ -51,6 +53,7 @@ class GitHistory:
                 "(git fetch --unshallow)"
             )
         self.path = path
+        self.revision = revision
         self._blamed: tuple[str, list[Age]] = ("", [])
         self.files: dict[str, Age] = {}
         for age, old, new in self._changes():
@@ -61,7 +64,7 @@ class GitHistory:
         """Yield age, old path and new path of every change, oldest commit first."""
         records = git_records(
             self.path, "log", "-z", "--topo-order", "--reverse", "-M", "--no-ext-diff", "--no-textconv",
-            "--no-show-signature", "--name-status", "--format=%x00%x01%at %ct", "HEAD",
+            "--no-show-signature", "--name-status", "--format=%x00%x01%at %ct", self.revision,
         )  # fmt: skip
         age = Age(date.max, date.min)
         for record in records:
@@ -76,7 +79,9 @@ class GitHistory:
             yield age, old, new
 
     def lines(self, path: str) -> list[Age]:
-        """Return the age of each line of a file at HEAD: of the commits that last changed it, but for spaces and moves.
+        """Return the age of each line of a file at the revision: of the commits that last changed it.
+
+        Changes of spaces and moves do not count.
 
         Raises:
             DataError: git cannot read the file.
@@ -84,8 +89,8 @@ class GitHistory:
         if self._blamed[0] == path:
             return self._blamed[1]
         out = git_output(
-            self.path, "blame", "--no-ignore-revs-file", "--porcelain", "-w", "-M", "--no-textconv", "HEAD", "--",
-            path,
+            self.path, "blame", "--no-ignore-revs-file", "--porcelain", "-w", "-M", "--no-textconv",
+            self.revision, "--", path,
         )  # fmt: skip
         ages: list[Age] = []
         times: dict[bytes, dict[bytes, int]] = {}

@@ -39,6 +39,7 @@ from .rewrites.collecting import CodeUnitKind as CodeUnitKind
 from .rewrites.collecting import Collected as Collected
 from .rewrites.collecting import CollectionRequest as CollectionRequest
 from .rewrites.collecting import collect as collect
+from .rewrites.collecting import select as select
 from .rewrites.describing import describe_sets as describe_sets
 from .rewrites.rewriting import RewritingRequest as RewritingRequest
 from .rewrites.rewriting import batches_of as batches_of
@@ -47,6 +48,7 @@ from .rewrites.rewriting import rewritten_by as rewritten_by
 from .rewrites.writing import STORE as STORE
 from .rewrites.writing import SetCounts as SetCounts
 from .rewrites.writing import check_folder_of_set as check_folder_of_set
+from .rewrites.writing import counts_of as counts_of
 from .rewrites.writing import read_counts as read_counts
 from .rewrites.writing import write_sets as write_sets
 from .unseen.building import UnseenSet as UnseenSet

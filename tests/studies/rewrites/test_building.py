@@ -337,7 +337,8 @@ def test_a_build_that_is_killed_asks_only_for_what_is_missing(repositories, tmp_
     with served(reply) as (played, url):
         command = [
             sys.executable, "-m", "assay", "authorship", "build", *repositories,
-            "--generator", f"m=openai-chat:m@{url}", "--concurrency", "1", "--temperature", "0", "-o", str(tmp_path / "set"),
+            "--generator", f"m=openai-chat:m@{url}",
+            "--concurrency", "1", "--temperature", "0", "-o", str(tmp_path / "set"),
         ]  # fmt: skip
         process = subprocess.Popen(
             command, env=os.environ | {"PYTHONPATH": str(SOURCE)}, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL

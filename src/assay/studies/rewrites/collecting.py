@@ -93,20 +93,40 @@ def collect(corpora: Sequence[str], request: CollectionRequest, index: CodeIndex
     filters = Filters(languages=frozenset(request.languages))
     files = dated_files(corpora, request.released, filters, before=request.period.before, skipped=skip)
     documents = dated_documents(index, request.released) if index is not None else ()
-    kept, read = [], 0
+
+    def of_the_period() -> Iterator[Sample]:
+        for file in chain(files, documents):
+            if file.source.language not in request.languages:
+                continue
+            for sample in _texts(file, request.unit, skip):
+                if request.period.admits(file.age):
+                    yield sample
+                else:
+                    removed[RemovalRule.ANOTHER_TIME] += 1
+
+    chosen = select(of_the_period(), request)
+    return replace(chosen, skipped=skipped, read=chosen.read + removed.total(), removed=chosen.removed + removed)
+
+
+def select(samples: Iterable[Sample], request: CollectionRequest) -> Collected:
+    """Return the texts of people that the rules keep, without copies, and drawn at random where there are too many.
+
+    Args:
+        samples: with group, and with licence and path in the metadata.
+        request: limits; days and units are the caller's.
+    """
+    removed: Counter[RemovalRule] = Counter()
     rules = HumanRules(*request.tokens, request.licences)
-    for file in chain(files, documents):
-        if file.source.language not in request.languages:
-            continue
-        for sample in _texts(file, request.unit, skip):
-            read += 1
-            fault = rules.fault(sample) if request.period.admits(file.age) else RemovalRule.ANOTHER_TIME
-            if fault is None:
-                kept.append(sample)
-            else:
-                removed[fault] += 1
+    kept, read = [], 0
+    for sample in samples:
+        read += 1
+        fault = rules.fault(sample)
+        if fault is None:
+            kept.append(sample)
+        else:
+            removed[fault] += 1
     distinct = with_distinct_ids(_without_copies(kept, removed))
-    return Collected(tuple(_drawn(distinct, request, removed)), skipped, read, removed)
+    return Collected(tuple(_drawn(distinct, request, removed)), Counter(), read, removed)
 
 
 def _texts(file: DatedFile, unit: CodeUnitKind, skip: Callable[[str], None]) -> Iterator[Sample]:

@@ -37,11 +37,11 @@ from assay.studies import (
     RewriteSets,
     RewritingRequest,
     assemble,
-    batches_of,
     check_folder_of_set,
     collect,
     describe_sets,
     prompt_for,
+    reply_batches,
     rewritten_by,
     write_sets,
 )
@@ -214,7 +214,7 @@ def _report_cost(
     requests = tokens = 0
     for name, generator in generators.items():
         own_requests = own_tokens = 0
-        for most, places in batches_of(samples).items():
+        for most, places in reply_batches(samples).items():
             prompts = [prompt_for(samples[place]) for place in places]
             missing = generator.missing(prompts, max_new_tokens=most, **asdict(request))
             own_requests += len(missing)

@@ -87,10 +87,10 @@ class CollectionOptions:
         before, after = day_named(self.before, "before"), day_named(self.after, "after")
         if before is not None and after is not None and after >= before:
             raise DataError(f"after {after} and before {before}: no day is both")
-        known = languages_with("functions")
-        languages = tuple(sorted(languages_named(self.language))) if self.language else known
-        if unknown := [name for name in languages if name not in known]:
-            raise DataError(f"language {unknown[0]!r}: expected one of {', '.join(known)}")
+        readable = languages_with("functions")
+        languages = tuple(sorted(languages_named(self.language))) if self.language else readable
+        if unreadable := [name for name in languages if name not in readable]:
+            raise DataError(f"language {unreadable[0]!r}: expected one of {', '.join(readable)}")
         return CollectionRequest(
             period=Period(after, before),
             released=day_named(self.released, "released"),

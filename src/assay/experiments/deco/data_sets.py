@@ -1,6 +1,5 @@
 """Table 1: the number of samples of DECo, beside those of a data set that is built here."""
 
-from collections.abc import Mapping
 from dataclasses import replace
 
 from assay.errors import DataError
@@ -33,14 +32,14 @@ STORE = "rewrites.sqlite"
 TITLES = {"binary": "Binary: number of samples", "multi": "Multi: texts that every generator rewrote"}
 
 
-def table_1(bench: Bench) -> Finding:
+def deco_table_1(bench: Bench) -> Finding:
     """Number of samples by language and author, in Binary and Multi.
 
     `--data deco=FOLDER` takes a data set of `assay authorship build`. Without it a small one is built: the models of
     the scale rewrite functions of this Python's standard library.
     """
     if DATA in bench.data:
-        counts: Mapping[str, SetCounts] = read_counts(bench.data[DATA])
+        counts = read_counts(bench.data[DATA])
         notes = ["Ours: a data set of `assay authorship build`; its manifest counts what every rule removed."]
     elif bench.scale == "paper":
         raise DataError(
@@ -82,7 +81,7 @@ def built_here(bench: Bench) -> tuple[dict[str, SetCounts], list[str]]:
         removed = ", ".join(f"{rule.value} {count}" for rule, count in sets.removed(configuration.name).items())
         total = sets.replies(configuration.name)
         notes.append(f"{configuration.name} ({configuration.model}): {total} replies; removed: {removed or 'none'}.")
-    return {name: counts_of(sets, name) for name in ("binary", "multi")}, notes
+    return {"binary": counts_of(sets, "binary"), "multi": counts_of(sets, "multi")}, notes
 
 
 def counts_beside_paper(name: str, counts: SetCounts) -> ValueTable:
@@ -104,4 +103,4 @@ def counts_beside_paper(name: str, counts: SetCounts) -> ValueTable:
     return ValueTable(name, TITLES[name], "language", heads, tuple(rows), "number")
 
 
-EXPERIMENTS = (Experiment("deco", "table-1", table_1),)
+EXPERIMENTS = (Experiment("deco", "table-1", deco_table_1),)

@@ -40,8 +40,8 @@ class AssemblyRequest:
 
 
 @dataclass(frozen=True, slots=True)
-class Outcome:
-    """What became of one reply.
+class ReplyOutcome:
+    """One reply, and the rule that removed it.
 
     Attributes:
         source: id of the text that was rewritten.
@@ -66,7 +66,7 @@ class RewriteSets:
         generators: names in the order of the request.
         binary: every text of a person, then the rewritings that stayed; metadata as of `Collected`.
         multi: texts of people that every generator rewrote, with these rewritings; empty without a generator.
-        outcomes: one per reply.
+        outcomes: one for each reply.
         anonymised: author → number of texts in which something was replaced.
         split: what no split cuts.
         seed: of the split.
@@ -75,7 +75,7 @@ class RewriteSets:
     generators: tuple[str, ...]
     binary: tuple[Sample, ...]
     multi: tuple[Sample, ...]
-    outcomes: tuple[Outcome, ...]
+    outcomes: tuple[ReplyOutcome, ...]
     anonymised: Counter[str]
     split: SplitKind = "repository"
     seed: int = 0
@@ -115,7 +115,7 @@ def assemble(
         request: options.
     """
     rewritings: list[tuple[Sample, str, str]] = []
-    outcomes: list[Outcome] = []
+    outcomes: list[ReplyOutcome] = []
     for generator, own in replies.items():
         for sample, reply in zip(collected.samples, own, strict=True):
             text, outcome = _outcome(sample, generator, reply, request.regexes)
@@ -181,17 +181,17 @@ def split_samples(samples: Sequence[Sample], kind: SplitKind, seed: int) -> dict
     }
 
 
-def _outcome(sample: Sample, generator: str, reply: str | Rejected, regexes: Regexes) -> tuple[str, Outcome]:
+def _outcome(sample: Sample, generator: str, reply: str | Rejected, regexes: Regexes) -> tuple[str, ReplyOutcome]:
     """Return the code of a reply, "" where a rule removes it, and what became of it; similarity comes later."""
     if isinstance(reply, Rejected):
         too_long = reply.reason == RemovalRule.TOO_LONG
         refused = RemovalRule.TOO_LONG if too_long else RemovalRule.REFUSED
-        return "", Outcome(sample.id, generator, None, refused, reply.reason)
+        return "", ReplyOutcome(sample.id, generator, None, refused, reply.reason)
     clean = clean_reply(reply, str(sample.language), regexes)
     rule = clean.fault or text_fault(clean.text, str(sample.language))
     if rule is None and mostly_lost(sample.text, clean.text):
         rule = RemovalRule.MOSTLY_LOST
-    return ("" if rule else clean.text), Outcome(sample.id, generator, reply, rule)
+    return ("" if rule else clean.text), ReplyOutcome(sample.id, generator, reply, rule)
 
 
 def _anonymised(sample: Sample, author: str, text: str, regexes: Regexes, changed: Counter[str]) -> Sample:

@@ -33,14 +33,14 @@ PAPER_PREFIXES: dict[str, tuple[str, ...]] = {
         r"java|JAVA|Java",
         r"java\\n|JAVA\\n|Java\\n",
     ),
-    "python": (
+    "py": (
         r"python\\n|Python\\n|PYTHON\\n",
         r"python\\n(.?)|Python\\n(.?)|PYTHON\\n(.?)",
         r"python|Python|PYTHON",
         r"python\\n|Python\\n|PYTHON\\n",
     ),
 }
-"""Figure 9 as printed: language → expressions whose matches are removed, one after the other."""
+"""Figure 9 as printed: language, in its spelling → expressions whose matches are removed, one after the other."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,8 +95,10 @@ def clean_reply(reply: str, language: str, regexes: Regexes = "repaired") -> Cle
 def by_printed_expressions(reply: str, language: str) -> str:
     """Return a reply without the marks of fences at both ends, and without the matches of Figure 9."""
     text = _MARKS_AT_EDGES.sub("", reply)
-    for expression in PAPER_PREFIXES.get(language, ()):
-        text = re.sub(expression, "", text)
+    for name, expressions in PAPER_PREFIXES.items():
+        if language_named(name) == language:
+            for expression in expressions:
+                text = re.sub(expression, "", text)
     return text
 
 

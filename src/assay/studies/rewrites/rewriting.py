@@ -64,7 +64,7 @@ def reply_tokens(text: str) -> int:
     return STEP * max(1, -(-len(text) // (CHARACTERS_A_TOKEN * STEP)))
 
 
-def batches_of(samples: Sequence[Sample]) -> dict[int, list[int]]:
+def reply_batches(samples: Sequence[Sample]) -> dict[int, list[int]]:
     """Return most tokens of a reply → the places of the samples whose replies may have that many, shortest first."""
     alike: dict[int, list[int]] = {}
     for place, sample in enumerate(samples):
@@ -90,7 +90,7 @@ def rewritten_by(
         ModelError: the model cannot be run, or a limit of its cost is reached.
     """
     replies: dict[int, str | Rejected] = {}
-    for tokens, places in batches_of(samples).items():
+    for tokens, places in reply_batches(samples).items():
         prompts = [prompt_for(samples[place]) for place in places]
         fits = _that_fit(generator, prompts, tokens)
         replies |= {place: Rejected(RemovalRule.TOO_LONG) for place, fit in zip(places, fits, strict=True) if not fit}

@@ -121,7 +121,7 @@ def described_counts(collected: Collected, sets: RewriteSets) -> dict[str, objec
     }
 
 
-def read_counts(folder: Path) -> dict[DataSetName, SetCounts]:
+def read_counts(folder: Path) -> dict[str, SetCounts]:
     """Return the numbers of both data sets of a folder.
 
     Raises:

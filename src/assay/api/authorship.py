@@ -7,6 +7,7 @@ from pathlib import Path
 
 import numpy as np
 
+from assay.api.declared import declared_around
 from assay.api.detector_models import DetectorModels
 from assay.api.opening import Opener
 from assay.api.progress import progress_bar
@@ -15,7 +16,6 @@ from assay.authorship import (
     HIDDEN,
     Classifier,
     CodeUnit,
-    Commit,
     Detection,
     FitSettings,
     LabelledCode,
@@ -31,8 +31,6 @@ from assay.authorship import (
     codes_of,
     detect,
     fit_classifier,
-    in_commits,
-    in_paths,
     in_text,
     leave_out,
     line_range,
@@ -47,8 +45,6 @@ from assay.models import builtin_folder, open_model
 from assay.provenance import (
     Filters,
     SourceText,
-    commit_messages,
-    is_repository,
     read_source_text,
     source_texts,
     texts_before,
@@ -57,6 +53,7 @@ from assay.retrieval import BUILTIN_PREFIX, open_encoder
 from assay.scores import requests
 from assay.types import Embedder, Sample
 
+STDIN = "-"
 COLLECTION = "collection"
 """Column that names the collection of a row; without it the file's name does."""
 
@@ -302,6 +299,7 @@ def detect_code(
     """
     units: list[CodeUnit] = []
     signals: list[Signal] = []
+    unread: list[str] = []
     for path in paths:
         texts = list(_texts(path, language))
         signals += [signal for text in texts for signal in in_text(text.text, text.path)]
@@ -312,14 +310,16 @@ def detect_code(
                 units.append(line_range(text.path, text.text, text.language, lines))
             else:
                 units += units_of(text.path, text.text, text.language, by)
-        if path.is_dir():
-            signals += _declared(path)
+        if str(path) != STDIN and not patch:
+            declared, unread_part = declared_around(path)
+            signals += declared
+            unread += [unread_part] if unread_part else []
     if not units:
         raise DataError(f"{', '.join(map(str, paths))}: no source file in a known language")
     past = Reference.load(reference) if reference else None
     with progress_bar("scoring"):
         scored = choice.scored(units)
-    return detect(units, codes_of(units), scored, signals, past)
+    return detect(units, codes_of(units), scored, list(dict.fromkeys(signals)), past, unread=unread)
 
 
 def _texts(path: Path, language: str | None) -> Iterator[SourceText]:
@@ -329,11 +329,3 @@ def _texts(path: Path, language: str | None) -> Iterator[SourceText]:
             yield SourceText(f"{path.as_posix().rstrip('/')}/{text.path}", text.text, text.language)
     else:
         yield read_source_text(path, language)
-
-
-def _declared(folder: Path) -> Iterator[Signal]:
-    """Yield the signals of a folder's files by name, and of its commits where it is a repository."""
-    files = (file.relative_to(folder).as_posix() for file in sorted(folder.rglob("*")) if file.is_file())
-    yield from in_paths(name for name in files if not name.startswith(".git/"))
-    if is_repository(folder):
-        yield from in_commits(Commit(*fields) for fields in commit_messages(folder))

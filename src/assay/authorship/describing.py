@@ -53,6 +53,7 @@ def describe_detection(detection: Detection) -> Report:
             if table.rows
         ),
         notes=(
+            *detection.unread,
             *(f"Out of distribution: {note}." for note in detection.scored.notes),
             *(f"{name}: {count:,} {words}." for (name, words), count in detection.scored.counts.items() if count),
         ),

@@ -155,6 +155,7 @@ class Detection:
         signals: declared by authors and tools.
         reference: human code of the same origin; None without one.
         realised: share of the reference itself that is flagged; None without a reference or where it is too small.
+        unread: sentences on signals that were not read.
     """
 
     results: tuple[UnitResult, ...]
@@ -162,6 +163,7 @@ class Detection:
     signals: tuple[Signal, ...]
     reference: Reference | None
     realised: FlagRate | None
+    unread: tuple[str, ...] = ()
 
     @cached_property
     def judged(self) -> tuple[UnitResult, ...]:
@@ -194,6 +196,8 @@ def detect(
     scored: Scored,
     signals: Sequence[Signal],
     reference: Reference | None,
+    *,
+    unread: Sequence[str] = (),
 ) -> Detection:
     """Return the answers for pieces of code.
 
@@ -219,7 +223,8 @@ def detect(
             zip(units, codes, values, scored.outside, scored.lines, strict=True)
         )
     )
-    return Detection(results, scored, tuple(signals), reference, reference.realised(NOMINAL) if reference else None)
+    realised = reference.realised(NOMINAL) if reference else None
+    return Detection(results, scored, tuple(signals), reference, realised, tuple(unread))
 
 
 def judge_unit(reference: Reference, code: Code, value: float, *, outside: bool = False) -> ReferenceAnswer:

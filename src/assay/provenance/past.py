@@ -49,14 +49,30 @@ def commit_before(repository: Path, before: date) -> str | None:
     return listed.strip() or None
 
 
-def commit_messages(repository: Path) -> Iterator[tuple[str, str, str, str]]:
-    """Yield digest, author, address and message of every commit on the way to HEAD.
+def commit_messages(
+    repository: Path, path: Path | None = None, *, seconds: float | None = None
+) -> Iterator[tuple[str, str, str, str]]:
+    """Yield digest, author, address and message of commits on the way to HEAD, the newest first.
+
+    Args:
+        repository: its root.
+        path: only commits that changed this file, under its earlier names too, or this folder; None for all.
+        seconds: after which reading stops; None reads all.
 
     Raises:
         DataError: git cannot read the repository.
+        TimeoutError: the time is over; the commits so far are whole.
     """
+    chosen = ["HEAD"]
+    if path is not None:
+        within = path.resolve().relative_to(repository.resolve()).as_posix()
+        chosen = ["HEAD", "--", within] if path.is_dir() else ["--follow", "HEAD", "--", within]
+    if not git_output(repository, "rev-list", "--max-count=1", "--all").strip():
+        return  # a repository without a commit declares nothing
+    options = ("log", "-z", "--no-show-signature", "--no-ext-diff", "--no-textconv", "--format=%H%x00%an%x00%ae%x00%B")
     fields: list[str] = []
-    for field in git_records(repository, "log", "-z", "--no-show-signature", "--format=%H%x00%an%x00%ae%x00%B", "HEAD"):
+    records = git_records(repository, "--literal-pathspecs", *options, *chosen, seconds=seconds)
+    for field in records:
         fields.append(field)
         if len(fields) == _FIELDS:
             yield fields[0].strip(), fields[1], fields[2], fields[3]

@@ -9,6 +9,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import lru_cache
 from pathlib import Path
+from threading import Event, Timer
 from typing import IO
 from urllib.parse import urlsplit
 
@@ -190,6 +191,12 @@ def is_repository(path: Path) -> bool:
     return (path / ".git").exists() or (
         (path / "HEAD").is_file() and (path / "objects").is_dir() and (path / "refs").is_dir()
     )
+
+
+def repository_of(path: Path) -> Path | None:
+    """Return the root of the git repository that a file or folder is in; None outside of any."""
+    resolved = path.resolve()
+    return next((folder for folder in (resolved, *resolved.parents) if is_repository(folder)), None)
 
 
 def _new_side(modes: str, digests: str, described: str) -> tuple[str, str]:
@@ -379,32 +386,50 @@ def git_output(repository: Path, *arguments: str) -> str:
     return out.decode("utf-8", "replace")
 
 
-def git_records(repository: Path, *arguments: str) -> Iterator[str]:
+def git_records(repository: Path, *arguments: str, seconds: float | None = None) -> Iterator[str]:
     """Yield the output of git, cut at NUL bytes, as it comes; git ends when the reader stops reading.
+
+    Args:
+        repository: where git runs.
+        arguments: of git.
+        seconds: after which git is ended; None lets it finish.
 
     Raises:
         DataError: git reports an error.
+        TimeoutError: the time is over; the records so far are whole.
     """
-    with _running(repository, *arguments) as out:
+    with _running(repository, *arguments, seconds=seconds) as out:
         rest = b""
         while chunk := out.read1(1 << 16):  # type: ignore[attr-defined]  # the pipe of a Popen is buffered
             *whole, rest = (rest + chunk).split(b"\0")
             yield from (record.decode("utf-8", "backslashreplace") for record in whole)
-        if rest:
+        if rest and seconds is None:  # a record that was cut off is none
             yield rest.decode("utf-8", "backslashreplace")
 
 
 @contextmanager
-def _running(repository: Path, *arguments: str) -> Iterator[IO[bytes]]:
+def _running(repository: Path, *arguments: str, seconds: float | None = None) -> Iterator[IO[bytes]]:
     process = _start(repository, *arguments)
     assert process.stdout is not None  # noqa: S101  opened above
     assert process.stderr is not None  # noqa: S101
+    expired = Event()
+
+    def expire() -> None:
+        expired.set()
+        process.kill()
+
+    timer = Timer(seconds or 0.0, expire)
+    if seconds is not None:
+        timer.start()
     try:
         yield process.stdout
         ended = process.wait()
+        if expired.is_set():
+            raise TimeoutError(f"{repository}: git was ended after {seconds:g} s")
         if ended:
             raise _fault(repository, process.stderr.read())
     finally:
+        timer.cancel()
         process.stdout.close()
         process.stderr.close()
         if process.poll() is None:

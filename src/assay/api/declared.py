@@ -1,0 +1,48 @@
+"""Signals that a file, a folder and their history declare, read within a limit of time."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+from assay.authorship import Commit, Signal, in_commits, in_paths
+from assay.errors import DataError
+from assay.provenance import commit_messages, git_records, repository_of
+
+SECONDS = 20.0
+"""Longest time that the history of one file or folder is read."""
+
+
+def declared_around(path: Path, *, seconds: float = SECONDS) -> tuple[list[Signal], str]:
+    """Return the configuration files of agents around a path, and the declarations of the commits that changed it.
+
+    Of a path in a git repository the configuration files of the whole repository count: they say that an agent is used
+    there. Of a folder outside of one, its own files count.
+
+    Args:
+        path: file or folder.
+        seconds: after which reading the history stops.
+
+    Returns:
+        The signals, and a sentence on what was not read; "" where all was.
+    """
+    repository = repository_of(path)
+    if repository is None:
+        files = sorted(path.rglob("*")) if path.is_dir() else []
+        return list(in_paths(file.relative_to(path).as_posix() for file in files if file.is_file())), ""
+    signals: list[Signal] = []
+    whole = path.resolve() == repository
+    try:
+        signals += in_paths(_files_of(repository))
+        for fields in commit_messages(repository, None if whole else path, seconds=seconds):
+            signals += in_commits([Commit(*fields)])
+    except TimeoutError:
+        return signals, f"The history of {path} was read for {seconds:g} s; its oldest commits were not read."
+    except DataError as error:  # a repository of another user: the code itself can be judged all the same
+        return signals, f"The history of {path} was not read: {error}."
+    return signals, ""
+
+
+def _files_of(repository: Path) -> Iterator[str]:
+    """Yield the files of a work tree, tracked ones and others that are not ignored; of a bare repository, at HEAD."""
+    work_tree = ("ls-files", "-z", "--cached", "--others", "--exclude-standard", "--deduplicate")
+    bare = ("ls-tree", "-r", "-z", "--name-only", "--full-tree", "HEAD")
+    yield from git_records(repository, *(work_tree if (repository / ".git").exists() else bare))

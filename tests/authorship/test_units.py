@@ -2,8 +2,12 @@
 
 import pytest
 
-from assay.authorship import added_units, line_range, units_of
+from assay.authorship import CodeUnit, added_units, by_scores, in_context, line_range, units_of
+from assay.authorship.units import code_in_context
 from assay.errors import DataError
+from assay.models import open_model
+from assay.scores import requests
+from assay.scoring import plan
 
 TEXT = "import os\n\ndef f(a):\n    return a\n\ndef g(b):\n    return b\n"
 PATCH = """diff --git a/m.py b/m.py
@@ -38,6 +42,56 @@ def test_lines_of_a_file():
 def test_wrong_lines_are_refused(lines):
     with pytest.raises(DataError, match="FIRST-LAST"):
         line_range("m.py", TEXT, "python", lines)
+
+
+def test_added_lines_stand_in_the_patched_file_where_it_is_there(tmp_path):
+    file = "a = 0\nx = 1\ny = 2\nz = 3\nw = 4\nv = 5\nlast = 6\n"
+    patch = PATCH.replace("@@ -1,3 +1,5 @@", "@@ -2,3 +2,5 @@")
+    (tmp_path / "m.py").write_text(file)
+    for root, text in ((tmp_path, file), (tmp_path / "elsewhere", "x = 1\ny = 2\nz = 3\nw = 4\nv = 5\n")):
+        (unit,) = added_units(patch, [root])
+        assert (unit.text, unit.first_line) == ("y = 2\nw = 4\n", 3)
+        assert unit.surroundings.text == text
+        assert "".join(text[start:stop] for start, stop in unit.surroundings.spans) == unit.text
+        assert [line for _, line in unit.surroundings.lines] == [3, 5]
+    (tmp_path / "m.py").write_text(file.replace("z = 3", "z = 4"))
+    (unit,) = added_units(patch, [tmp_path])
+    assert unit.surroundings.text.startswith("x = 1")
+    (unit,) = added_units(patch.replace("/m.py", "/../m.py"), [tmp_path / "elsewhere"])
+    assert unit.surroundings.text.startswith("x = 1")
+
+
+def test_an_added_line_inside_a_docstring_is_no_code(tmp_path):
+    (tmp_path / "m.py").write_text('def f():\n    """Return 1.\n\n    y = 2\n    """\n    return 1\n')
+    patch = """--- a/m.py
++++ b/m.py
+@@ -1,4 +1,6 @@
+ def f():
+     \"\"\"Return 1.
++
++    y = 2
+     \"\"\"
+-    return 0
++    return 1
+"""
+    (unit,) = added_units(patch, [tmp_path])
+    code = code_in_context(unit)
+    assert [token.text for token in code.tokens] == ["return", "1"]
+    assert code.tokens[0].line + unit.first_line - 1 == 6
+
+
+def test_added_lines_are_scored_given_the_lines_before_them():
+    """The same line is likelier behind a copy of itself."""
+    line = "    total = values[0] * weights[0] + values[1]\n"
+    patch = f"--- a/m.py\n+++ b/m.py\n@@ -1,2 +1,3 @@\n def f(values, weights):\n {line}+{line}"
+    (unit,) = added_units(patch)
+    work = plan(requests("loss,entropy"), {"target": open_model("builtin:small")})
+    alone = by_scores([unit], work, ["loss", "entropy"])
+    inside = in_context([unit], work, alone)
+    assert inside.values[0] > alone.values[0] + 0.5
+    assert inside.scores["entropy"][0] != alone.scores["entropy"][0]
+    plain = CodeUnit("m.py", line, "python")
+    assert in_context([plain], work, by_scores([plain], work, ["loss"])).values[0] == alone.values[0]
 
 
 def test_added_lines_of_a_patch():

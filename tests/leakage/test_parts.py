@@ -5,10 +5,10 @@ import pytest
 
 from assay.leakage import ComparisonData, DecisionSettings, audit
 from assay.leakage.description.tables import part_table
-from assay.leakage.parts import part_spans, restricted
+from assay.leakage.parts import part_spans
 from assay.models.table import TableModel
 from assay.scores import requests
-from assay.scoring import plan
+from assay.scoring import plan, restricted
 from assay.types import Sample
 
 FUNCTION = 'def f(x):\n    """Add one."""\n    return x + 1\n'

@@ -31,6 +31,7 @@ from assay.authorship import (
     codes_of,
     detect,
     fit_classifier,
+    in_context,
     in_text,
     leave_out,
     line_range,
@@ -45,6 +46,7 @@ from assay.models import builtin_folder, open_model
 from assay.provenance import (
     Filters,
     SourceText,
+    enclosing_repository,
     read_source_text,
     source_texts,
     texts_before,
@@ -91,7 +93,7 @@ class DetectorChoice:
             vectors = vectors_named(fitted.hidden_model, self.opener) if fitted.hidden_model else None
             return by_classifier(units, codes_of(units), fitted, vectors)
         plan = self.models.plan(requests(self.scores), self.model or default_surrogate(), self.opener)
-        return by_scores(units, plan)
+        return in_context(units, plan, by_scores(units, plan))
 
 
 def default_surrogate() -> str:
@@ -305,7 +307,7 @@ def detect_code(
         signals += [signal for text in texts for signal in in_text(text.text, text.path)]
         for text in texts:
             if patch:
-                units += added_units(text.text)
+                units += added_units(text.text, _roots(path))
             elif lines is not None:
                 units.append(line_range(text.path, text.text, text.language, lines))
             else:
@@ -329,3 +331,10 @@ def _texts(path: Path, language: str | None) -> Iterator[SourceText]:
             yield SourceText(f"{path.as_posix().rstrip('/')}/{text.path}", text.text, text.language)
     else:
         yield read_source_text(path, language)
+
+
+def _roots(patch: Path) -> list[Path]:
+    """Return the folders that the paths of a patch may be relative to: this one, and the repositories around."""
+    working = Path.cwd()
+    around = [enclosing_repository(working)] + ([enclosing_repository(patch)] if str(patch) != STDIN else [])
+    return list(dict.fromkeys([working, *(root for root in around if root is not None)]))

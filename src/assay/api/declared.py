@@ -5,7 +5,7 @@ from pathlib import Path
 
 from assay.authorship import Commit, Signal, in_commits, in_paths
 from assay.errors import DataError
-from assay.provenance import commit_messages, git_records, repository_of
+from assay.provenance import commit_messages, enclosing_repository, git_records
 
 SECONDS = 20.0
 """Longest time that the history of one file or folder is read."""
@@ -24,7 +24,7 @@ def declared_around(path: Path, *, seconds: float = SECONDS) -> tuple[list[Signa
     Returns:
         The signals, and a sentence on what was not read; "" where all was.
     """
-    repository = repository_of(path)
+    repository = enclosing_repository(path)
     if repository is None:
         files = sorted(path.rglob("*")) if path.is_dir() else []
         return list(in_paths(file.relative_to(path).as_posix() for file in files if file.is_file())), ""

@@ -5,6 +5,7 @@ from .auditing import ShortcutAudit as ShortcutAudit
 from .auditing import audit_shortcuts as audit_shortcuts
 from .classifier import Classifier as Classifier
 from .comments import without_comments as without_comments
+from .context import in_context as in_context
 from .declared import Commit as Commit
 from .declared import Signal as Signal
 from .declared import in_commits as in_commits

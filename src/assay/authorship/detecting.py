@@ -12,9 +12,9 @@ from assay.authorship.declared import Signal
 from assay.authorship.domain import domain_notes
 from assay.authorship.evidence import WORDING, Vectors
 from assay.authorship.heads import SparseHead
-from assay.authorship.normalising import Code, code_of
+from assay.authorship.normalising import Code
 from assay.authorship.reference import SHORTEST, Reference, ReferenceAnswer
-from assay.authorship.units import CodeUnit
+from assay.authorship.units import CodeUnit, code_in_context
 from assay.authorship.wording import ngram_matrix
 from assay.errors import DataError
 from assay.evaluation import FlagRate, flag_rate
@@ -243,7 +243,7 @@ def judge_unit(reference: Reference, code: Code, value: float, *, outside: bool 
 
 def codes_of(units: Sequence[CodeUnit]) -> list[Code]:
     """Return the tokens of pieces of code."""
-    return [code_of(unit.text, unit.language) for unit in units]
+    return [code_in_context(unit) for unit in units]
 
 
 def _rate(rows: Sequence[UnitResult]) -> FlagRate:

@@ -2,16 +2,42 @@
 
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from itertools import accumulate
+from pathlib import Path
 from typing import Literal
 
+from assay.authorship.normalising import Code, code_of
 from assay.code import Unparsable, functions_in
-from assay.datasets import hunks
+from assay.datasets import Hunk, hunks
 from assay.errors import DataError
 from assay.languages import language_of, languages_with
 
 UnitKind = Literal["file", "function"]
+LARGEST_FILE = 1_000_000
+"""Bytes of a file that is read for the text around added lines."""
+
 _RANGE = re.compile(r"(\d+)-(\d+)")
+
+
+@dataclass(frozen=True, slots=True)
+class PatchedText:
+    """The text that a piece stands in.
+
+    Attributes:
+        text: the file, or what a patch shows of it.
+        lines: of the piece: (line of this text, line of the file), both from 1, ascending.
+    """
+
+    text: str
+    lines: tuple[tuple[int, int], ...]
+
+    @property
+    def spans(self) -> tuple[tuple[int, int], ...]:
+        """Return where the lines stand in the text, in characters, line ends included."""
+        content = self.text.split("\n")
+        starts = list(accumulate((len(line) + 1 for line in content), initial=0))
+        return tuple((starts[line - 1], min(starts[line], len(self.text))) for line, _ in self.lines)
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,6 +50,7 @@ class CodeUnit:
         language: as the table of languages names it, or None.
         first_line: of the file, from 1.
         name: dotted name of a function; None for any other piece.
+        surroundings: of the added lines of a patch, which are scored given the text before them; else None.
     """
 
     path: str
@@ -31,6 +58,7 @@ class CodeUnit:
     language: str | None
     first_line: int = 1
     name: str | None = None
+    surroundings: PatchedText | None = None
 
     @property
     def place(self) -> str:
@@ -73,22 +101,79 @@ def line_range(path: str, text: str, language: str | None, lines: str) -> CodeUn
     return CodeUnit(path, "".join(content[first - 1 : last]), language, first)
 
 
-def added_units(patch: str) -> Sequence[CodeUnit]:
-    """Return the added lines of a unified diff, one unit per file that gains lines.
+def added_units(patch: str, roots: Sequence[Path] = ()) -> Sequence[CodeUnit]:
+    """Return the added lines of a unified diff, one unit per file that gains lines, with the text around them.
+
+    That text is the patched file, where one of the folders has it as the patch leaves it; else what the patch shows.
+
+    Args:
+        patch: a unified diff.
+        roots: folders that the paths of the patch may be relative to.
 
     Raises:
         DataError: the text is no unified diff, or adds nothing.
     """
-    parts: dict[str, list[str]] = {}
-    starts: dict[str, int] = {}
+    by_path: dict[str, list[Hunk]] = {}
     for hunk in hunks(patch):
-        added = hunk.side("new", context=False)
-        if added.strip():
-            before = next(place for place, (sign, _) in enumerate(hunk.lines) if sign == "+")
-            skipped = sum(sign != "-" for sign, _ in hunk.lines[:before])
-            starts.setdefault(hunk.path, hunk.first_line + skipped)
-            parts.setdefault(hunk.path, []).append(added)
-    units = [CodeUnit(path, "".join(texts), language_of(path), starts[path]) for path, texts in parts.items()]
+        if hunk.side("new", context=False).strip():
+            by_path.setdefault(hunk.path, []).append(hunk)
+    units = []
+    for path, changes in by_path.items():
+        around = next(filter(None, (_in_file(root, path, changes) for root in roots)), None) or _in_hunks(changes)
+        content = around.text.split("\n")
+        text = "".join(f"{content[line - 1]}\n" for line, _ in around.lines)
+        units.append(CodeUnit(path, text, language_of(path), around.lines[0][1], surroundings=around))
     if not units:
         raise DataError("no added lines, expected a unified diff such as `git diff` prints")
     return units
+
+
+def _in_hunks(changes: Sequence[Hunk]) -> PatchedText:
+    """Return the new sides of hunks as one text."""
+    text, lines = "", list[tuple[int, int]]()
+    for hunk in changes:
+        before = text.count("\n")
+        lines += [(before + place, hunk.first_line + place - 1) for place in _added_places(hunk)]
+        text += hunk.side("new")
+    return PatchedText(text, tuple(lines))
+
+
+def _in_file(root: Path, path: str, changes: Sequence[Hunk]) -> PatchedText | None:
+    """Return the file below a folder, if it has every line of the hunks at its place."""
+    file = (root / path).resolve()
+    if not file.is_relative_to(root.resolve()) or not file.is_file() or file.stat().st_size > LARGEST_FILE:
+        return None
+    try:
+        text = file.read_bytes().decode("utf-8")
+    except (OSError, UnicodeError):
+        return None
+    content = text.split("\n")
+    for hunk in changes:
+        new = hunk.side("new").split("\n")[:-1]
+        if content[hunk.first_line - 1 : hunk.first_line - 1 + len(new)] != new:
+            return None
+    lines = [(line, line) for hunk in changes for line in (hunk.first_line + at - 1 for at in _added_places(hunk))]
+    return PatchedText(text, tuple(lines))
+
+
+def _added_places(hunk: Hunk) -> Iterator[int]:
+    """Yield the places of the added lines among the lines of the new side, from 1."""
+    place = 0
+    for sign, _ in hunk.lines:
+        place += sign != "-"
+        if sign == "+":
+            yield place
+
+
+def code_in_context(unit: CodeUnit) -> Code:
+    """Return the tokens of a piece; of added lines those that the whole text has there.
+
+    A line that stands inside a comment or a docstring of the file is none of the code. Line numbers are those that the
+    line of the file and the first line of the piece give.
+    """
+    if unit.surroundings is None:
+        return code_of(unit.text, unit.language)
+    whole = code_of(unit.surroundings.text, unit.language)
+    places = {line: of_file - unit.first_line + 1 for line, of_file in unit.surroundings.lines}
+    tokens = tuple(replace(token, line=places[token.line]) for token in whole.tokens if token.line in places)
+    return Code(tokens, whole.language, code_of(unit.text, unit.language).docstrings)

@@ -35,11 +35,11 @@ from assay.evaluation import (
 from assay.leakage.calibration_file import UnseenScores
 from assay.leakage.heat_map import TokenKeeper
 from assay.leakage.negative_control import Control, ControlScores, control_scores
-from assay.leakage.parts import PartGroups, PartKeeper, by_part, has_parts, observers
+from assay.leakage.parts import PartGroups, PartKeeper, by_part, observers
 from assay.leakage.results import Audit, Calibration, Distribution, ScoreSummary
 from assay.leakage.weighting import Weights, weights_note, weights_of
 from assay.scores import Fitted, ScoreRequest, flagged
-from assay.scoring import Plan, Progress, ScoreTable, score_samples
+from assay.scoring import Plan, Progress, ScoreTable, has_parts, score_samples
 from assay.types import MEMBER, NONMEMBER, Float64Array, Sample
 
 Ties = Literal["strict", "inclusive"]

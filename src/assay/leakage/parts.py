@@ -7,7 +7,7 @@ model runs twice. Each part of the benchmark is compared with the same part of t
 import ast
 import math
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -16,7 +16,8 @@ from assay.errors import Unscorable
 from assay.evaluation import MINIMUM_UNSEEN, UnseenTail, conformal_p_values, flag_rate
 from assay.leakage.results import PartResult
 from assay.scores import FrequencyTable, SampleInputs, ScoreRequest, View
-from assay.types import BooleanArray, Float64Array, Sample, TokenLogProbs, TokenStatistics
+from assay.scoring import restricted
+from assay.types import Float64Array, Sample, TokenLogProbs, TokenStatistics
 
 COLUMNS: Mapping[str, tuple[str, ...]] = {
     "prompt": ("prompt", "complete_prompt", "instruct_prompt", "question", "text"),
@@ -87,20 +88,6 @@ class PartKeeper:
                 column[index] = self._request(SampleInputs(sample.text[start:end], views, self._frequencies))
             except Unscorable:
                 column[index] = math.nan
-
-
-def has_parts(request: ScoreRequest) -> bool:
-    """Return True if a score can be computed on a part of the tokens of one pass."""
-    definition = request.definition
-    return set(definition.views.values()) == {View()} and not definition.needs_variants and request.cut is None
-
-
-def restricted(statistics: TokenStatistics, inside: BooleanArray) -> TokenStatistics:
-    """Return the statistics of some of the tokens."""
-    return replace(
-        statistics,
-        **{name: getattr(statistics, name)[inside] for name in TokenStatistics.__dataclass_fields__},
-    )
 
 
 @dataclass(frozen=True, slots=True)

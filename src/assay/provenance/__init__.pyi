@@ -64,10 +64,10 @@ from .removal import remove as remove
 from .sarif_log import sarif as sarif
 from .searchable import Searchable as Searchable
 from .searchable import WritableIndex as WritableIndex
+from .sources.git import enclosing_repository as enclosing_repository
 from .sources.git import git_output as git_output
 from .sources.git import git_records as git_records
 from .sources.git import is_repository as is_repository
-from .sources.git import repository_of as repository_of
 from .sources.history import Age as Age
 from .sources.open import CorpusOptions as CorpusOptions
 from .sources.open import open_sources as open_sources

@@ -8,6 +8,8 @@ from .estimating import estimate_run as estimate_run
 from .planning import Plan as Plan
 from .planning import generator_digest as generator_digest
 from .planning import plan as plan
+from .restricting import has_parts as has_parts
+from .restricting import restricted as restricted
 from .rewriters import CHANGES as CHANGES
 from .rewriters import Deterministic as Deterministic
 from .rewriters import ModelRewriter as ModelRewriter

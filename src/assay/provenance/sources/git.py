@@ -193,7 +193,7 @@ def is_repository(path: Path) -> bool:
     )
 
 
-def repository_of(path: Path) -> Path | None:
+def enclosing_repository(path: Path) -> Path | None:
     """Return the root of the git repository that a file or folder is in; None outside of any."""
     resolved = path.resolve()
     return next((folder for folder in (resolved, *resolved.parents) if is_repository(folder)), None)

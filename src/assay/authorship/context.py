@@ -1,0 +1,61 @@
+"""Added lines of a patch, scored given the file around them."""
+
+import math
+from collections.abc import Sequence
+from dataclasses import replace
+
+import numpy as np
+
+from assay.authorship.detecting import Scored
+from assay.authorship.units import CodeUnit
+from assay.errors import Unscorable
+from assay.scores import SampleInputs, View
+from assay.scoring import Plan, has_parts, restricted, score_samples
+from assay.types import Sample, TokenLogProbs, TokenStatistics
+
+
+def in_context(units: Sequence[CodeUnit], plan: Plan, scored: Scored) -> Scored:
+    """Return the scores of pieces with surroundings from the tokens of the piece, given the text before them.
+
+    Scores that need more than one pass over one text stay those of the lines alone, as do all scores of a model that
+    gives log-probabilities alone.
+
+    Args:
+        units: the pieces that were scored.
+        plan: models and scores.
+        scored: of the pieces alone.
+
+    Raises:
+        ModelError: the model cannot be run.
+    """
+    rows = [row for row, unit in enumerate(units) if unit.surroundings is not None]
+    requests = [request for request in plan.requests if has_parts(request)]
+    if not rows or not requests:
+        return scored
+    values = {name: column.copy() for name, column in scored.scores.items()}
+    reasons = {name: list(column) for name, column in scored.reasons.items()}
+
+    def keep(position: int, statistics: TokenLogProbs) -> None:
+        unit = units[rows[position]]
+        if not isinstance(statistics, TokenStatistics) or unit.surroundings is None:
+            return
+        inside = np.zeros(len(statistics), np.bool_)
+        for start, stop in unit.surroundings.spans:
+            inside |= (statistics.offsets[:, 0] >= start) & (statistics.offsets[:, 0] < stop)
+        inputs = SampleInputs(unit.text, {View(): restricted(statistics, inside)}, plan.frequencies)
+        for request in requests:
+            try:
+                value, reason = request(inputs), None
+            except Unscorable as outcome:
+                value, reason = math.nan, str(outcome)
+            values[request.name][rows[position]], reasons[request.name][rows[position]] = value, reason
+
+    around = [Sample(str(row), own.text, units[row].language) for row in rows if (own := units[row].surroundings)]
+    score_samples(around, replace(plan, requests=tuple(requests), views=(View(),)), observe=keep)
+    primary = plan.requests[0].name
+    return replace(
+        scored,
+        values=values.get(primary, scored.values),
+        scores=values,
+        reasons={name: tuple(column) for name, column in reasons.items()},
+    )

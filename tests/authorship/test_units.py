@@ -86,12 +86,12 @@ def test_added_lines_are_scored_given_the_lines_before_them():
     patch = f"--- a/m.py\n+++ b/m.py\n@@ -1,2 +1,3 @@\n def f(values, weights):\n {line}+{line}"
     (unit,) = added_units(patch)
     work = plan(requests("loss,entropy"), {"target": open_model("builtin:small")})
-    alone = by_scores([unit], work, ["loss", "entropy"])
+    alone = by_scores([unit], work)
     inside = in_context([unit], work, alone)
     assert inside.values[0] > alone.values[0] + 0.5
     assert inside.scores["entropy"][0] != alone.scores["entropy"][0]
     plain = CodeUnit("m.py", line, "python")
-    assert in_context([plain], work, by_scores([plain], work, ["loss"])).values[0] == alone.values[0]
+    assert in_context([plain], work, by_scores([plain], work)).values[0] == alone.values[0]
 
 
 def test_added_lines_of_a_patch():

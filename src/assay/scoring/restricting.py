@@ -9,7 +9,8 @@ from assay.types import BooleanArray, TokenStatistics
 def has_parts(request: ScoreRequest) -> bool:
     """Return True if a score can be computed on a part of the tokens of one pass."""
     definition = request.definition
-    return set(definition.views.values()) == {View()} and not definition.needs_variants and request.cut is None
+    of_one_pass = set(definition.views.values()) == {View()} and not definition.derivations
+    return of_one_pass and not definition.needs_variants and request.cut is None
 
 
 def restricted(statistics: TokenStatistics, inside: BooleanArray) -> TokenStatistics:

@@ -71,7 +71,7 @@ def played(tmp_path, monkeypatch, script):
 
 def test_a_history_without_end_is_read_for_the_time_allowed(repository, tmp_path, monkeypatch):
     log = r"printf 'd1\0A\0a@x\0Assisted-by: GitHub Copilot\0d2\0B'; exec sleep 600"
-    played(tmp_path, monkeypatch, f'case "$*" in *rev-list*) echo d1;; *log*) {log};; esac')
+    played(tmp_path, monkeypatch, f'case "$*" in *rev-list*) echo d1;; *" log "*) {log};; esac')
     signals, unread = kinds(repository / "src" / "b.py", seconds=0.3)
     assert set(signals) <= {COPILOT}  # what came in time
     assert unread.endswith("b.py was read for 0.3 s; its oldest commits were not read.")

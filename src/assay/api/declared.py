@@ -19,7 +19,7 @@ def declared_around(path: Path, *, seconds: float = SECONDS) -> tuple[list[Signa
 
     Args:
         path: file or folder.
-        seconds: after which reading the history stops.
+        seconds: after which reading the list of files, and then the history, stops.
 
     Returns:
         The signals, and a sentence on what was not read; "" where all was.
@@ -31,7 +31,7 @@ def declared_around(path: Path, *, seconds: float = SECONDS) -> tuple[list[Signa
     signals: list[Signal] = []
     whole = path.resolve() == repository
     try:
-        signals += in_paths(_files_of(repository))
+        signals += in_paths(_files_of(repository, seconds))
         for fields in commit_messages(repository, None if whole else path, seconds=seconds):
             signals += in_commits([Commit(*fields)])
     except TimeoutError:
@@ -41,8 +41,8 @@ def declared_around(path: Path, *, seconds: float = SECONDS) -> tuple[list[Signa
     return signals, ""
 
 
-def _files_of(repository: Path) -> Iterator[str]:
+def _files_of(repository: Path, seconds: float) -> Iterator[str]:
     """Yield the files of a work tree, tracked ones and others that are not ignored; of a bare repository, at HEAD."""
     work_tree = ("ls-files", "-z", "--cached", "--others", "--exclude-standard", "--deduplicate")
     bare = ("ls-tree", "-r", "-z", "--name-only", "--full-tree", "HEAD")
-    yield from git_records(repository, *(work_tree if (repository / ".git").exists() else bare))
+    yield from git_records(repository, *(work_tree if (repository / ".git").exists() else bare), seconds=seconds)

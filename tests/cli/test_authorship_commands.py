@@ -143,6 +143,8 @@ def test_evaluate_and_audit(assay, table):
         (("detect", "a.py", "--classifier", "absent"), "expected a classifier"),
         (("detect", "a.py", "--reference", "a.py"), "expected a file of `assay authorship calibrate`"),
         (("detect", "a.py", "--lines", "7-9"), "FIRST-LAST"),
+        (("detect", "a.py", "--language", "klingon"), "no language is called 'klingon'"),
+        (("detect", "bytes.py"), "binary; expected source code"),
         (("detect", "a.py", "--scores", "npr"), "assay detect --filler MODEL"),
         (("detect", "a.py", "--scores", "atc"), "assay detect --reviser MODEL"),
         (("detect", "a.py", "--scores", "binoculars"), "assay detect --observer MODEL"),
@@ -160,6 +162,7 @@ def test_evaluate_and_audit(assay, table):
 )
 def test_bad_input_is_one_line(assay, tmp_path, arguments, message):
     (tmp_path / "a.py").write_text("x = 1\n")
+    (tmp_path / "bytes.py").write_bytes(bytes(range(256)))
     (tmp_path / "a.jsonl").write_text('{"id": "1", "text": "x = 1"}\n')
     rows = [{"id": str(i), "text": "x = 1", "label": "human", "language": "python"} for i in range(30)]
     (tmp_path / "b.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))

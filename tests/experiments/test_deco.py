@@ -178,6 +178,9 @@ def test_data_without_authors_and_the_scale_of_the_paper_without_data_are_one_li
     (tmp_path / "a.jsonl").write_text('{"id": "1", "text": "x"}\n')
     with pytest.raises(DataError, match="no column of authors"):
         collection(Bench(tmp_path, (), (0,), {"mine": tmp_path / "a.jsonl"}, scale="smoke"))
+    (tmp_path / "b.jsonl").write_text('{"id": "1", "text": "x", "label": "human", "language": "python"}\n')
+    with pytest.raises(DataError, match="texts of one author, expected at least 2 authors"):
+        collection(Bench(tmp_path, (), (0,), {"mine": tmp_path / "b.jsonl"}, scale="smoke"))
     with pytest.raises(DataError, match="expected --data"):
         collection(Bench(tmp_path, (), (0,), scale="paper"))
 

@@ -56,7 +56,7 @@ def detect_command(
     from assay.api import detect_code
     from assay.authorship import describe_detection, detection_sarif
     from assay.cli.present import chosen_format, show
-    from assay.languages import language_named
+    from assay.provenance import checked_language
     from assay.reports import write_html
 
     if patch and lines is not None:
@@ -68,7 +68,7 @@ def detect_command(
         by=by,
         lines=lines,
         patch=patch,
-        language=language and language_named(language),
+        language=language and checked_language(language),
     )
     report = describe_detection(detection)
     if sarif is not None:

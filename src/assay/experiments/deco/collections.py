@@ -130,6 +130,9 @@ def collection(bench: Bench) -> AuthorTexts:
     settings = sizes_at(bench)
     if bench.data:
         sets = {name: _limited(list(_read(name, path)), settings) for name, path in bench.data.items()}
+        for name, samples in sets.items():
+            if _authors(samples) < 2:  # noqa: PLR2004  nothing to tell apart
+                raise DataError(f"{name}: {len(samples)} texts of one author, expected at least 2 authors")
         notes = [f"{name}: {len(samples):,} texts of {_authors(samples)} authors." for name, samples in sets.items()]
         return AuthorTexts(tuple(sample for samples in sets.values() for sample in samples), tuple(notes))
     if bench.scale == "paper":

@@ -6,7 +6,7 @@ from sklearn.manifold import TSNE
 from assay.authorship import similarities
 from assay.experiments.bench import Bench
 from assay.experiments.declaration import Experiment
-from assay.experiments.deco.collections import HUMAN, PAPER, AuthorTexts, collection, heading, sizes_at
+from assay.experiments.deco.collections import HUMAN, PAPER, AuthorTexts, collection, heading
 from assay.experiments.finding import Finding, Value, ValueRow, ValueTable
 from assay.retrieval import open_encoder
 from assay.types import BooleanArray, Float32Array
@@ -21,8 +21,7 @@ PERPLEXITY = 30.0
 def deco_figure_19(bench: Bench) -> Finding:
     """Similarity of the authors' code, by fingerprints."""
     texts = collection(bench)
-    limit = sizes_at(bench).tasks or TASKS
-    tasks = [task for language in texts.languages for task in texts.tasks(language)[: min(limit, TASKS)]]
+    tasks = [task for language in texts.languages for task in texts.tasks(language)[:TASKS]]
     pairs = similarities(tasks)
     lines = [
         ValueRow(author, tuple(pairs.get((min(author, other), max(author, other))) for other in texts.authors))

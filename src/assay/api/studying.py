@@ -19,9 +19,11 @@ from assay.studies import (
     BugStudy,
     ControlSet,
     StudySettings,
+    check_sets,
     read_repositories,
     run_bug_study,
     with_whole_files,
+    without_empty,
 )
 
 
@@ -29,7 +31,7 @@ def study_bugs(
     model: str,
     benchmarks: Sequence[str | Path],
     *,
-    data: Mapping[str, Path | str] | None = None,
+    data: Mapping[str, Path | str] | Path | str | None = None,
     source_root: Path | str | None = None,
     controls: Mapping[str, Path | str] | None = None,
     reference: str | None = None,
@@ -47,7 +49,7 @@ def study_bugs(
     Args:
         model: as `assay.audit`.
         benchmarks: names of bug benchmarks, or tables with the columns `fixed` and `buggy`.
-        data: benchmark → its file or folder.
+        data: benchmark → its file or folder; of a single benchmark the path alone is enough.
         source_root: folder with checkouts of the projects: texts are then whole files at the commit of each bug.
         controls: name → file or folder with texts to compare with, such as files that are newer than the model.
         reference: model whose preference for the fix is subtracted.
@@ -65,14 +67,15 @@ def study_bugs(
     """
     day = _day(cutoff)
     listed = None if repositories is None else read_repositories(Path(repositories))
-    paths = dict(data or {})
+    paths = _paths(data, benchmarks)
     if unused := sorted(set(paths) - set(map(str, benchmarks))):
         raise DataError(f"data for {unused[0]!r}, which is not among the benchmarks {', '.join(map(str, benchmarks))}")
     sets: list[BugSet | ControlSet] = []
     notes: list[str] = []
     for name in benchmarks:
         both = read_pairs(name, DataSelection(data=paths.get(str(name)), limit=limit))
-        pairs = both.pairs
+        pairs, more = without_empty(both.pairs, benchmark=both.fixed.name)
+        notes += more
         if source_root is not None:
             pairs, more = with_whole_files(pairs, Path(source_root), benchmark=both.fixed.name)
             notes += more
@@ -82,13 +85,15 @@ def study_bugs(
         dataset = read_dataset(path)
         sets.append(ControlSet(name, dataset.samples))
         notes += dataset.notes
+    check_sets(sets)
     names = [score for score, _ in MEASURES.values()] + ([REFERENCE] if reference else [])
     selection = ScoreSelection(",".join(names), reference=reference)
     opener = Opener(settings or ModelSettings(), cache)
-    plan, remarks = selection.plan(model, opener)
-    generator = opener.generator(model) if probes else None
     with ExitStack() as stack:
+        # models take the longest to open, so they come last
         opened = None if index is None else stack.enter_context(open_index(index))
+        plan, remarks = selection.plan(model, opener)
+        generator = opener.generator(model) if probes else None
         scored = stack.enter_context(progress_bar("scoring", shown=progress))
         searched = stack.enter_context(progress_bar("searching the index", shown=progress and opened is not None))
         return run_bug_study(
@@ -99,6 +104,18 @@ def study_bugs(
             progress=scored,
             searched=searched,
         )
+
+
+def _paths(
+    data: Mapping[str, Path | str] | Path | str | None, benchmarks: Sequence[str | Path]
+) -> Mapping[str, Path | str]:
+    if not isinstance(data, Path | str):
+        return data or {}
+    if len(benchmarks) > 1:
+        raise DataError(
+            f"received data {str(data)!r} for {len(benchmarks)} benchmarks, expected a path for each by name"
+        )
+    return {str(name): data for name in benchmarks}
 
 
 def _day(cutoff: date | str | None) -> date | None:

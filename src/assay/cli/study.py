@@ -29,7 +29,10 @@ def study_bugs_command(
     *,
     data: Annotated[
         list[str] | None,
-        typer.Option(metavar="NAME=PATH", help="Where a benchmark lies. Give the option once for each."),
+        typer.Option(
+            metavar="[NAME=]PATH",
+            help="Where a benchmark lies. With several benchmarks give the option once for each, with its name.",
+        ),
     ] = None,
     source_root: Annotated[
         Path | None,
@@ -86,7 +89,7 @@ def study_bugs_command(
     The study describes and gives no verdict. It prints the mean NLL and the 5-gram accuracy of every set, and how often
     the model finds the fix likelier than the bug. With --index it also prints which sides of a bug the corpus has.
 
-    **Example**: `assay study bugs builtin:small quixbugs --data quixbugs=QuixBugs/`
+    **Example**: `assay study bugs builtin:small quixbugs --data QuixBugs/`
     """
     from assay.api import study_bugs
     from assay.cli.present import chosen_format, show
@@ -94,7 +97,7 @@ def study_bugs_command(
     study = study_bugs(
         model,
         benchmarks,
-        data=_named_paths(data, "--data"),
+        data=_data_paths(data, benchmarks),
         source_root=source_root,
         controls=_named_paths(control, "--control"),
         reference=reference,
@@ -108,6 +111,15 @@ def study_bugs_command(
     )
     path = None if out is None else study.report(out)
     show(study.describe(), chosen_format(as_json=json), path)
+
+
+def _data_paths(texts: list[str] | None, benchmarks: list[str]) -> dict[str, Path | str]:
+    """Return benchmark → path; of a single benchmark the path alone is enough."""
+    if len(benchmarks) == 1 and texts and len(texts) == 1 and not texts[0].startswith(f"{benchmarks[0]}="):
+        name, separator, _ = texts[0].partition("=")
+        if not separator or Path(texts[0]).exists() or "/" in name:
+            return {benchmarks[0]: texts[0]}
+    return _named_paths(texts, "--data")
 
 
 def _named_paths(texts: list[str] | None, option: str) -> dict[str, Path | str]:

@@ -21,6 +21,10 @@ LONGEST_TEXT = 2**22
 _LONE_SURROGATE = re.compile(r"[\ud800-\udfff]")
 
 
+EMPTY = "an empty text: no score can judge it"
+"""End of the note on samples with an empty text."""
+
+
 @dataclass(frozen=True)
 class Dataset:
     """Samples in the order of their source.
@@ -73,7 +77,7 @@ class Dataset:
         if mended := sum(_LONE_SURROGATE.search(sample.id + sample.text) is not None for sample in read):
             all_notes += (f"lone surrogates became U+FFFD in {mended} sample{'s' * (mended > 1)}",)
         if empty := sum(not sample.text.strip() for sample in kept):
-            all_notes += (f"{empty} sample{'s have' if empty > 1 else ' has'} an empty text: no score can judge it",)
+            all_notes += (f"{empty} sample{'s have' if empty > 1 else ' has'} {EMPTY}",)
         return cls(name, kept, source, _digest(kept), all_notes)
 
     def __len__(self) -> int:

@@ -1,8 +1,8 @@
 """From the name of a benchmark or the path of a table to a `Dataset`."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, fields
-from itertools import islice
+from itertools import islice, tee
 from pathlib import Path
 
 from assay.datasets.benchmarks import BenchmarkInfo, benchmark, is_benchmark
@@ -54,19 +54,46 @@ def read_dataset(name_or_path: str | Path, selection: DataSelection | None = Non
         UnknownBenchmark: neither a benchmark nor a path.
         DataError: the data cannot be found or read, or do not hold what was requested; one line.
     """
-    chosen = selection or DataSelection()
-    name, notes = str(name_or_path), list[str]()
+    return read_datasets(name_or_path, (selection or DataSelection(),))[0]
+
+
+def read_datasets(name_or_path: str | Path, selections: Sequence[DataSelection]) -> tuple[Dataset, ...]:
+    """Read several selections of one benchmark or table; its source is read once.
+
+    Args:
+        name_or_path: as `read_dataset`.
+        selections: they differ in the texts alone: `text` and `label` of a table, `part` of a benchmark.
+
+    Raises:
+        UnknownBenchmark: neither a benchmark nor a path.
+        DataError: as `read_dataset`.
+    """
+    chosen, name, notes = selections[0], str(name_or_path), list[str]()
     if isinstance(name_or_path, str) and (is_benchmark(name) or chosen.data is not None):
         info = benchmark(name)
         _refuse(name, "a benchmark has its own columns", chosen, "text", "id", "label", "group")
-        samples, source = _of_benchmark(info, _checked(info, chosen), chosen.data, notes.append)
-        first = islice(samples, chosen.limit)
-        return Dataset.of(info.name, first, source=source, notes=notes, repeated=chosen.repeated)
-    _refuse(name, "only a benchmark has it", chosen, "data", "subset", "part")
-    rows, title, source = _table(name, chosen.split, notes.append)
-    columns = ColumnMapping(**{field.name: getattr(chosen, field.name) for field in fields(ColumnMapping)})
-    samples = samples_from(islice(rows, chosen.limit), columns, name=title, source=source, note=notes.append)
-    return Dataset.of(title, samples, source=source, notes=notes, repeated=chosen.repeated)
+        requests = [_checked(info, each) for each in selections]
+        rows, source = _rows_of_benchmark(info, requests[0], chosen.data, notes.append)
+        texts = [
+            _samples(info, copy, request, source, notes.append)
+            for copy, request in zip(tee(rows, len(requests)), requests, strict=True)
+        ]
+        title = info.name
+    else:
+        _refuse(name, "only a benchmark has it", chosen, "data", "subset", "part")
+        rows, title, source = _table(name, chosen.split, notes.append)
+        texts = [
+            samples_from(copy, _columns(each), name=title, source=source, note=notes.append)
+            for copy, each in zip(tee(islice(rows, chosen.limit), len(selections)), selections, strict=True)
+        ]
+    return tuple(
+        Dataset.of(title, islice(samples, each.limit), source=source, notes=notes, repeated=each.repeated)
+        for samples, each in zip(texts, selections, strict=True)
+    )
+
+
+def _columns(chosen: DataSelection) -> ColumnMapping:
+    return ColumnMapping(**{field.name: getattr(chosen, field.name) for field in fields(ColumnMapping)})
 
 
 def _table(name: str, split: str | None, note: Note) -> tuple[Iterator[SourceRow], str, str]:
@@ -97,15 +124,14 @@ def _of_split(rows: Iterator[SourceRow], split: str, source: str) -> Iterator[So
         raise DataError(f"{source}: no row of split {split!r}; the column 'split' holds {shortened(splits)}")
 
 
-def _of_benchmark(
+def _rows_of_benchmark(
     info: BenchmarkInfo, selection: Selection, data: str | Path | None, note: Note
-) -> tuple[Iterator[Sample], str]:
-    """Return the samples of a benchmark, and their source."""
+) -> tuple[Iterator[SourceRow], str]:
+    """Return the rows of a benchmark, and their source."""
     if data is None:
-        source = f"hub {', '.join(map(str, info.hub(selection))) or info.name}"
-        return _samples(info, rows_from_hub(info, selection), selection, source, note), source
+        return rows_from_hub(info, selection), f"hub {', '.join(map(str, info.hub(selection))) or info.name}"
     path = Path(data).expanduser()
-    return _samples(info, local_rows(info, selection, path, note), selection, str(path), note), str(path)
+    return local_rows(info, selection, path, note), str(path)
 
 
 def _samples(

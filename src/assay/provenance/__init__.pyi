@@ -14,6 +14,7 @@ from .candidates import similarity_of as similarity_of
 from .change import added_lines as added_lines
 from .change import added_parts as added_parts
 from .clones import TokenizedText as TokenizedText
+from .clones import bare as bare
 from .clones import edited as edited
 from .clones import renamed as renamed
 from .dated import DatedFile as DatedFile

@@ -9,6 +9,8 @@ from .annotation.task_results import LogColumns as LogColumns
 from .annotation.task_results import TaskResult as TaskResult
 from .annotation.task_results import read_task_results as read_task_results
 from .bugs.checkouts import with_whole_files as with_whole_files
+from .bugs.content import ContentEvidence as ContentEvidence
+from .bugs.content import ContentMembership as ContentMembership
 from .bugs.exposure import Exposure as Exposure
 from .bugs.exposure import PairExposure as PairExposure
 from .bugs.exposure import exposures as exposures
@@ -20,11 +22,15 @@ from .bugs.study import BugSet as BugSet
 from .bugs.study import BugStudy as BugStudy
 from .bugs.study import ControlSet as ControlSet
 from .bugs.study import StudySettings as StudySettings
+from .bugs.study import check_sets as check_sets
 from .bugs.study import run_bug_study as run_bug_study
+from .bugs.study import without_empty as without_empty
 from .cleaning import write_clean as write_clean
 from .contamination import BenchmarkTrace as BenchmarkTrace
 from .contamination import trace_benchmark as trace_benchmark
 from .describing import describe_benchmark as describe_benchmark
+from .membership import CopyEvidence as CopyEvidence
+from .membership import copy_evidence as copy_evidence
 from .regression import Average as Average
 from .regression import Coefficient as Coefficient
 from .regression import MixedModel as MixedModel

@@ -2,6 +2,7 @@
 
 import json
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -11,8 +12,10 @@ from typer.testing import CliRunner
 
 import assay
 from assay.cli.app import app
-from assay.errors import DataError
-from assay.studies import exposures, read_repositories
+from assay.datasets import read_pairs
+from assay.errors import AssayError, DataError
+from assay.studies import exposures, read_repositories, without_empty
+from assay.studies.bugs.content import content_memberships
 from assay.studies.bugs.exposure import counted_exposures, own_runs
 from assay.studies.bugs.preference import mean_of, preferences
 from assay.studies.bugs.repositories import repository_membership, repository_name
@@ -33,6 +36,11 @@ def function(name: str, sign: str) -> str:
 def pair(name: str) -> SamplePair:
     fixed, buggy = function(name, "<="), function(name, ">")
     return SamplePair(Sample(name, fixed, "python", group=name), Sample(name, buggy, "python", group=name))
+
+
+def with_issue(bug: SamplePair) -> SamplePair:
+    metadata = {"problem_statement": "The window crashes when the first value is larger than the limit of the list."}
+    return SamplePair(*(replace(side, metadata=metadata) for side in (bug.fixed, bug.buggy)))
 
 
 @pytest.fixture(scope="module")
@@ -56,6 +64,17 @@ def test_the_index_tells_which_side_of_a_bug_it_has(index):
     assert results[1].fixed.share == 1.0
     assert results[1].buggy.share < 0.5
     assert counted_exposures(results) == {"neither": 1, "bug": 1, "fix": 1, "both": 1, "cannot tell": 0}
+
+
+def test_each_text_of_a_bug_has_its_own_evidence_with_the_document(index):
+    (corner, window) = exposures([pair("corner"), with_issue(pair("window"))], index)
+    assert {side: content.is_present for side, content in corner.content.items()} == {"buggy": True, "fixed": True}
+    assert corner.content["buggy"].document == "a.py"
+    assert corner.content["buggy"].evidence.order == 1
+    assert window.content["issue"].reason or not window.content["issue"].is_present
+    memberships = content_memberships([corner.content, window.content], ["a", "b"])
+    assert memberships["buggy"].present == 1 + window.content["buggy"].is_present
+    assert memberships["issue"].judged + memberships["issue"].too_short == 1
 
 
 def test_sides_that_differ_in_layout_only_cannot_be_told(index):
@@ -189,6 +208,21 @@ def test_the_whole_study_on_the_built_in_model(table, tmp_path):
     assert study.report(tmp_path / "report.html").read_text().count("NLL") > 3
 
 
+def test_the_study_in_an_index_reports_the_texts_that_the_corpus_holds(tmp_path):
+    corpus = tmp_path / "corpus"
+    corpus.mkdir()
+    (corpus / "a.py").write_text(function("corner", ">"))
+    assay.build_index([corpus], tmp_path / "i", encoder=None, progress=False)
+    table = tmp_path / "bugs.jsonl"
+    rows = [{"id": n, "fixed": function(n, "<="), "buggy": function(n, ">"), "language": "python"} for n in NAMES[:2]]
+    table.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    study = assay.study_bugs("builtin:small", [table], index=tmp_path / "i", cache=False, progress=False)
+    assert study.sets[0].content["fixed"].judged == 2
+    report = study.describe()
+    assert {"content", "content-evidence", "exposure", "evidence"} <= {each.name for each in report.tables}
+    assert "a.py" in study.report(tmp_path / "r.md").read_text()
+
+
 def test_probes_run_on_the_built_in_model_and_say_what_is_missing(table):
     study = assay.study_bugs("builtin:small", [table], limit=3, probes=True, cache=False, progress=False)
     probes = study.sets[0].probes
@@ -197,15 +231,43 @@ def test_probes_run_on_the_built_in_model_and_say_what_is_missing(table):
     assert any(table.name == "probes" for table in study.describe().tables)
 
 
+def test_bugs_without_a_text_are_left_out_with_a_note_each():
+    def bug(name, fixed, buggy):
+        return SamplePair(Sample(name, fixed), Sample(name, buggy))
+
+    kept, notes = without_empty(
+        [bug("1", "", ""), bug("2", "x", ""), bug("3", "", "x"), bug("4", "x", "y")], benchmark="b"
+    )
+    assert [pair.id for pair in kept] == ["2", "3", "4"]
+    assert [note.partition(":")[0] for note in notes] == ["b"] * 3
+    assert "1 of 4 left out: the patch is empty" in notes[0]
+    assert "only adds lines" in notes[1]
+    with pytest.raises(DataError, match="no bug of b has a text: every patch is empty"):
+        without_empty([bug("1", "", " ")], benchmark="b")
+
+
+def test_a_bug_with_two_fixes_is_two_pairs_of_one_group(tmp_path):
+    path = tmp_path / "two.jsonl"
+    rows = [{"id": "a", "fixed": "x + 1", "buggy": "x"}, {"id": "a", "fixed": "x + 2", "buggy": "x"}]
+    rows.append({"id": "b", "fixed": "y", "buggy": ""})
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    both = read_pairs(path)
+    assert [(pair.id, pair.fixed.group) for pair in both.pairs] == [("a", "a"), ("a#2", "a"), ("b", None)]
+    assert [pair.fixed.text for pair in both.pairs] == ["x + 1", "x + 2", "y"]
+    assert any("repeat an id" in note for note in both.fixed.notes)
+    assert not any("empty" in note for note in both.buggy.notes)
+
+
 def test_the_command_prints_json_and_refuses_bad_input_in_one_line(table):
     runner = CliRunner()
     result = runner.invoke(app, ["study", "bugs", "builtin:small", str(table), "--json", "--limit", "2", "--no-cache"])
     assert result.exit_code == 0
     assert json.loads(result.stdout)["model"] == "builtin:small"
     for arguments, message in (
-        (["--data", "quixbugs"], "expected NAME=PATH"),
+        (["--data", "a=1", "--data", "b"], "expected NAME=PATH"),
+        (["--index", "nowhere"], "nowhere"),
         (["--cutoff", "March"], "expected a day such as"),
         (["--data", "quixbugs=x"], "not among the benchmarks"),
     ):
-        with pytest.raises(DataError, match=message):
+        with pytest.raises(AssayError, match=message):
             runner.invoke(app, ["study", "bugs", "builtin:small", str(table), *arguments], catch_exceptions=False)

@@ -2,7 +2,7 @@
 
 import pytest
 
-from assay.studies.bugs.probes import FrequentContinuations, probe, right_share, tasks_of
+from assay.studies.bugs.probes import FrequentContinuations, ProbeResult, right_share, run_probes, tasks_of
 from assay.types import Sample, SamplePair, Undecided, Verdict
 
 
@@ -37,6 +37,27 @@ BUGS = [bug(f"alpha{at}", at + 2) for at in range(12)]
 CONTROLS = [bug(f"omega{at}", at + 3) for at in range(12)]
 
 
+def probe(name: str, pairs, model, controls=()) -> ProbeResult:
+    return run_probes({"bugs": pairs}, model, controls=controls)["bugs"][name]
+
+
+def tasks(name: str, pairs):
+    return list(tasks_of(name, pairs, FrequentContinuations([pair.fixed.text for pair in pairs])))
+
+
+def test_the_controls_are_prompts_seen_once_for_all_sets():
+    prompts_seen = []
+
+    class Counting(Remembering):
+        def generate(self, prompts, **options):
+            prompts_seen.extend(prompts)
+            return super().generate(prompts, **options)
+
+    results = run_probes({"a": BUGS[:6], "b": BUGS[6:]}, Counting([]), controls=CONTROLS)
+    assert set(results) == {"a", "b"}
+    assert len(prompts_seen) == len(set(prompts_seen)) == 3 * (len(BUGS) + len(CONTROLS))
+
+
 def test_a_model_that_remembers_the_fixes_is_found_out_by_the_function_and_patch_probes():
     model = Remembering([pair.fixed.text for pair in BUGS])
     for name in ("function", "patch"):
@@ -69,7 +90,7 @@ def test_without_a_control_nothing_can_be_told():
 def test_a_path_is_right_if_the_answer_names_a_changed_file():
     assert right_share("path", "src/a.py\nsrc/b.py", "src/b.py, I think") == 1
     assert right_share("path", "src/a.py", "src/c.py") == 0
-    (task,) = tasks_of("path", BUGS[:1])
+    (task,) = tasks("path", BUGS[:1])
     assert task.prompt.startswith("alpha0 fails")
     assert task.baseline == ""
 
@@ -79,8 +100,8 @@ def test_the_path_baseline_names_the_file_that_other_bugs_of_the_project_change(
         sample = Sample(name, "x", group="p", metadata={"problem_statement": "i", "files": (path,)})
         return SamplePair(sample, sample)
 
-    tasks = list(tasks_of("path", [changed("1", "a.py"), changed("2", "a.py"), changed("3", "b.py")]))
-    assert [task.baseline for task in tasks] == ["a.py", "a.py", "a.py"]
+    of_bugs = tasks("path", [changed("1", "a.py"), changed("2", "a.py"), changed("3", "b.py")])
+    assert [task.baseline for task in of_bugs] == ["a.py", "a.py", "a.py"]
 
 
 def test_code_counts_the_right_lexemes_from_the_start():
@@ -99,4 +120,4 @@ def test_the_frequency_baseline_never_reads_the_text_itself():
 def test_a_change_of_one_line_gives_no_patch_question():
     pair = BUGS[0]
     one_line = SamplePair(pair.fixed, Sample("x", pair.fixed.text.replace("compute_0", "other", 1)))
-    assert list(tasks_of("patch", [one_line])) == []
+    assert tasks("patch", [one_line]) == []

@@ -12,8 +12,9 @@ from pathlib import Path
 from assay.datasets import BUGGY_TO_FIXED, Hunk, hunks
 from assay.errors import DataError
 from assay.provenance import git_output, is_repository
+from assay.studies.bugs.content import CHANGED
 from assay.studies.bugs.repositories import repository_of
-from assay.types import SamplePair
+from assay.types import Sample, SamplePair
 
 FIXED_COMMITS = ("revision_id_fixed", "fixed_commit_id", "commit_hash", "hash")
 """Metadata that may name the commit with the fixed files."""
@@ -80,7 +81,11 @@ def _whole(pair: SamplePair, root: Path) -> SamplePair | str:
             return "the patch does not fit the file at the commit"
         texts.append((text, other) if is_fixed else (other, text))
     fixed, buggy = ("\n".join(side) for side in zip(*texts, strict=True))
-    return SamplePair(replace(pair.fixed, text=fixed), replace(pair.buggy, text=buggy))
+    return SamplePair(_whole_side(pair.fixed, fixed), _whole_side(pair.buggy, buggy))
+
+
+def _whole_side(side: Sample, text: str) -> Sample:
+    return replace(side, text=text, metadata={**side.metadata, CHANGED: side.text})
 
 
 def turned(text: str, changes: Sequence[Hunk], *, to_new: bool) -> str | None:

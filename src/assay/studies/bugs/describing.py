@@ -19,10 +19,12 @@ from assay.reports import (
     percent,
     percent_with_interval,
 )
+from assay.studies.bugs.content import CONTENT_SIDES, ContentEvidence
 from assay.studies.bugs.exposure import EXPOSURES, PairExposure, counted_exposures
 from assay.studies.bugs.preference import Preference
 from assay.studies.bugs.probes import ProbeResult
 from assay.studies.bugs.study import MEASURES, NLL, OVERLAP, BugStudy, SideAverages, StudiedSet, main_side
+from assay.studies.membership import ENOUGH, LEAST_EVIDENCE
 
 MOST_BUGS = 50
 """Bugs that a table of evidence lists; the data have all."""
@@ -47,7 +49,7 @@ def describe_study(study: BugStudy) -> Report:
     if any(each.repositories for each in bugs):
         tables.append(repository_table(bugs))
     if any(each.exposures for each in bugs):
-        tables += [exposure_table(bugs), evidence_table(bugs)]
+        tables += [content_table(bugs), content_evidence_table(bugs), exposure_table(bugs), evidence_table(bugs)]
     if any(each.probes for each in bugs):
         tables.append(probe_table(bugs))
     if any(each.slices for each in study.sets):
@@ -181,6 +183,65 @@ def repository_table(bugs: Sequence[StudiedSet]) -> Table:
     )
 
 
+def content_table(bugs: Sequence[StudiedSet]) -> Table:
+    """Return how many texts of each side the corpus holds."""
+    rows = [
+        Row((f"{each.name}, {side}", content.judged, content.present, content.share, content.too_short))
+        for each in bugs
+        for side, content in each.content.items()
+    ]
+    return Table(
+        "content",
+        "Texts in the corpus, by content",
+        (
+            Column("set and text"),
+            Column("judged", "count"),
+            Column("in the corpus", "count"),
+            Column("share", "share"),
+            Column("too short", "count"),
+        ),
+        tuple(rows),
+        (
+            f"A text counts as present if its evidence, from 0 to 1, is {LEAST_EVIDENCE} or more.",
+            "Evidence: how much of the copy follows the text word by word, and how many different words both share.",
+            f"Texts with fewer than {ENOUGH} words in order have less evidence: short code looks alike.",
+            "file: the whole file with the fix, where checkouts were given.",
+            "Both sides of a bug are nearly the same text. The next tables say which of the two the corpus has.",
+        ),
+        section=CORPUS,
+    )
+
+
+def content_evidence_table(bugs: Sequence[StudiedSet]) -> Table:
+    """Return the documents that hold a text of a bug, the first ones of all sets."""
+    present = [
+        (f"{each.name}, {exposure.pair_id}, {side}", exposure.content[side])
+        for each in bugs
+        for exposure in each.exposures
+        for side in CONTENT_SIDES
+        if side in exposure.content and exposure.content[side].is_present
+    ]
+    more = (f"The first {MOST_BUGS} of {len(present)} texts; the JSON has all.",) if len(present) > MOST_BUGS else ()
+    columns = (
+        Column("text"),
+        Column("evidence", "number"),
+        Column("words in order", "count"),
+        Column("document"),
+        Column("licence"),
+    )
+    rows = [Row((name, *_content_cells(content))) for name, content in present[:MOST_BUGS]]
+    return Table("content-evidence", "Documents that hold a text", columns, tuple(rows), more, CORPUS)
+
+
+def _content_cells(content: ContentEvidence) -> tuple[Cell, ...]:
+    return (
+        content.evidence.value,
+        content.evidence.words,
+        content.document or Missing("the index does not name it"),
+        content.licence or Missing("no licence is known"),
+    )
+
+
 def exposure_table(bugs: Sequence[StudiedSet]) -> Table:
     """Return how many bugs have which side in the corpus."""
     rows = [
@@ -190,7 +251,7 @@ def exposure_table(bugs: Sequence[StudiedSet]) -> Table:
     ]
     return Table(
         "exposure",
-        "Sides in the corpus, by content",
+        "Which side the corpus has",
         (Column("set"), *(Column(kind, "count") for kind in EXPOSURES)),
         tuple(rows),
         ("A side counts as present if one document has at least half of the text that only this side has.",),
@@ -216,7 +277,7 @@ def evidence_table(bugs: Sequence[StudiedSet]) -> Table:
         Column("share of the bug", "share"),
         Column("document"),
     )
-    return Table("evidence", "Evidence", columns, tuple(rows[:MOST_BUGS]), more, CORPUS)
+    return Table("evidence", "Documents that have a side", columns, tuple(rows[:MOST_BUGS]), more, CORPUS)
 
 
 def _evidence(exposure: PairExposure) -> tuple[Cell, ...]:
@@ -310,6 +371,7 @@ def _data(study: BugStudy) -> dict[str, object]:
                 "undated": each.undated,
                 "repositories": each.repositories and asdict(each.repositories),
                 "exposures": [asdict(exposure) for exposure in each.exposures],
+                "content": {side: asdict(content) for side, content in each.content.items()},
                 "probes": {name: _probe_data(result) for name, result in each.probes.items()},
                 "nll": main_side(each).averages[NLL].value,
             }

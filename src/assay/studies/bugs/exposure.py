@@ -7,12 +7,20 @@ runs of its own too, across the gap. The exposure of a side is the largest share
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Literal
 
 import numpy as np
 
-from assay.provenance import Origin, Searchable, SearchMethod, StoredDocument, trace
+from assay.provenance import Origin, Searchable, SearchMethod
+from assay.studies.bugs.content import (
+    Candidates,
+    ContentEvidence,
+    ContentSide,
+    candidates_for,
+    evidence_among,
+    texts_of_bug,
+)
 from assay.studies.contamination import canonical_form
 from assay.types import SamplePair
 
@@ -28,7 +36,7 @@ LEAST_SHARE = 0.5
 
 @dataclass(frozen=True, slots=True)
 class SideEvidence:
-    """Evidence that one side of a bug is in a corpus.
+    """Evidence that a corpus has one side of a bug rather than the other.
 
     Attributes:
         runs: number of runs that only this side has.
@@ -56,6 +64,7 @@ class PairExposure:
         fixed: evidence for the fixed side.
         buggy: evidence for the buggy side.
         reason: why nothing can be told; None for every other exposure.
+        content: text of the bug → evidence that the corpus holds it.
     """
 
     pair_id: str
@@ -63,6 +72,7 @@ class PairExposure:
     fixed: SideEvidence
     buggy: SideEvidence
     reason: str | None = None
+    content: Mapping[ContentSide, ContentEvidence] = field(default_factory=dict)
 
 
 def exposures(
@@ -100,23 +110,23 @@ def own_runs(text: str, other: str, language: str | None) -> frozenset[bytes]:
 
 def _exposure(pair: SamplePair, index: Searchable, method: SearchMethod, least_share: float, top: int) -> PairExposure:
     language = pair.fixed.language
+    candidates = _candidates(pair, index, method, top)
+    content = {
+        side: evidence_among(text, None if side == "issue" else language, candidates[side])
+        for side, text in texts_of_bug(pair).items()
+    }
     fixed = own_runs(pair.fixed.text, pair.buggy.text, language)
     buggy = own_runs(pair.buggy.text, pair.fixed.text, language)
     nothing = SideEvidence(len(fixed), 0.0), SideEvidence(len(buggy), 0.0)
+    too_short = candidates["fixed"].too_short or candidates["buggy"].too_short
     if not fixed or not buggy:
         side = "fixed" if not fixed else "buggy"
-        reason = f"the {side} side has no text of its own: the sides differ in layout or comments, or are too short"
-        return PairExposure(pair.id, "cannot tell", *nothing, reason)
-    documents: dict[int, StoredDocument] = {}
-    origins: dict[int, tuple[Origin, ...]] = {}
-    for sample in (pair.fixed, pair.buggy):
-        traced = trace(sample.text, index, language=language, method=method, top=top)
-        if traced.too_short is not None:
-            return PairExposure(pair.id, "cannot tell", *nothing, traced.too_short)
-        documents |= {each.id: each for each in index.documents([match.document_id for match in traced.matches])}
-        origins |= traced.origins
-    runs = {number: _runs(document.text, document.language) for number, document in documents.items()}
-    evidence = _evidence(fixed, runs, origins), _evidence(buggy, runs, origins)
+        too_short = f"the {side} side has no text of its own: the sides differ in layout or comments, or are too short"
+    if too_short is not None:
+        return PairExposure(pair.id, "cannot tell", *nothing, too_short, content)
+    both = candidates["fixed"]
+    runs = {number: _runs(document.text, document.language) for number, document in both.documents.items()}
+    evidence = _evidence(fixed, runs, both.origins), _evidence(buggy, runs, both.origins)
     present = tuple(side.share >= least_share for side in evidence)
     kinds: Mapping[tuple[bool, ...], Exposure] = {
         (False, False): "neither",
@@ -124,7 +134,25 @@ def _exposure(pair: SamplePair, index: Searchable, method: SearchMethod, least_s
         (True, False): "fix",
         (True, True): "both",
     }
-    return PairExposure(pair.id, kinds[present], *evidence)
+    return PairExposure(pair.id, kinds[present], *evidence, content=content)
+
+
+def _candidates(
+    pair: SamplePair, index: Searchable, method: SearchMethod, top: int
+) -> Mapping[ContentSide, Candidates]:
+    """Return the documents for each text of a bug; code is compared with the documents of both sides."""
+    language = pair.fixed.language
+    sides = [
+        candidates_for(side.text, index, language=language, method=method, top=top) for side in (pair.fixed, pair.buggy)
+    ]
+    documents = {number: document for side in sides for number, document in side.documents.items()}
+    origins = {number: places for side in sides for number, places in side.origins.items()}
+    fixed, buggy = (Candidates(documents, origins, side.too_short) for side in sides)
+    by_side: dict[ContentSide, Candidates] = {"fixed": fixed, "buggy": buggy, "file": fixed}
+    issue = texts_of_bug(pair).get("issue")
+    if issue is not None:
+        by_side["issue"] = candidates_for(issue, index, language=None, method=method, top=top)
+    return by_side
 
 
 def _evidence(

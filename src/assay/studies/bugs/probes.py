@@ -83,51 +83,88 @@ class ProbeResult:
     values: Float64Array
 
 
-def probe(
-    name: ProbeName,
-    pairs: Sequence[SamplePair],
+@dataclass(frozen=True, slots=True, eq=False)
+class Answers:
+    """Answers of a model to one probe on a set of bugs or control texts.
+
+    Attributes:
+        groups: [tasks], of the bugs.
+        values: float64 [tasks], share of each answer that is right; NaN where the model rejected the prompt.
+        baseline: float64 [tasks], the same of the frequency baseline.
+        left_out: bugs without a question.
+    """
+
+    groups: tuple[str | None, ...]
+    values: Float64Array
+    baseline: Float64Array
+    left_out: int
+
+
+def run_probes(
+    sets: Mapping[str, Sequence[SamplePair]],
     model: Generator,
     *,
     controls: Sequence[SamplePair] = (),
     seed: int = 0,
     progress: Callable[[int], None] = lambda _: None,
-) -> ProbeResult:
-    """Ask a model about every bug, and about every control.
+) -> Mapping[str, Mapping[ProbeName, ProbeResult]]:
+    """Ask a model about every bug of every set, and about every control once; return set → probe → result.
 
     Args:
-        name: of the probe.
-        pairs: the bugs.
+        sets: name → bugs.
         model: continues text.
-        controls: bugs or plain texts (then both sides are the same) of repositories outside the benchmark.
+        controls: bugs or plain texts (then both sides are the same) of repositories outside the benchmarks.
         seed: of the resamples.
-        progress: called with the number of answers so far.
+        progress: called with the number of answers of a probe so far.
 
     Raises:
         ModelError: the model cannot be run.
     """
-    questions, compared = list(tasks_of(name, pairs)), list(tasks_of(name, controls))
-    answers = ask([question_of(task) for task in (*questions, *compared)], model, progress=progress)
-    values, baseline = _shares(name, questions, answers)
-    others, other_baseline = _shares(name, compared, answers)
-    groups = [task.group for task in questions]
-    control = mean_of(others, [task.group for task in compared]) if len(others) else unknown()
+    compared = answered(controls, model, progress=progress)
+    results = {}
+    for name, pairs in sets.items():
+        answers = answered(pairs, model, progress=progress)
+        results[name] = {each: _compared(each, answers[each], compared[each], seed=seed) for each in PROBES}
+    return results
+
+
+def answered(
+    pairs: Sequence[SamplePair], model: Generator, *, progress: Callable[[int], None] = lambda _: None
+) -> Mapping[ProbeName, Answers]:
+    """Return the answers of a model to each probe on a set; arguments as `run_probes`."""
+    frequent = FrequentContinuations([pair.fixed.text for pair in pairs])
+    tasks = {name: tuple(tasks_of(name, pairs, frequent)) for name in PROBES}
+    replies = ask([question_of(task) for of_probe in tasks.values() for task in of_probe], model, progress=progress)
+    return {
+        name: Answers(
+            tuple(task.group for task in of_probe), *_shares(name, of_probe, replies), len(pairs) - len(of_probe)
+        )
+        for name, of_probe in tasks.items()
+    }
+
+
+def _compared(name: ProbeName, bugs: Answers, controls: Answers, *, seed: int) -> ProbeResult:
     difference = _difference(
-        values - baseline, groups, others - other_baseline, [task.group for task in compared], seed=seed
+        bugs.values - bugs.baseline, bugs.groups, controls.values - controls.baseline, controls.groups, seed=seed
     )
-    mine, theirs = mean_of(values, groups), mean_of(baseline, groups)
-    decision = _decision(name, mine, theirs, difference, len(compared))
-    return ProbeResult(
-        name, len(questions), len(pairs) - len(questions), mine, theirs, control, difference, decision, values
-    )
+    mine, theirs = mean_of(bugs.values, bugs.groups), mean_of(bugs.baseline, bugs.groups)
+    control = mean_of(controls.values, controls.groups) if len(controls.values) else unknown()
+    decision = _decision(name, mine, theirs, difference, len(controls.values))
+    return ProbeResult(name, len(bugs.values), bugs.left_out, mine, theirs, control, difference, decision, bugs.values)
 
 
-def tasks_of(name: ProbeName, pairs: Sequence[SamplePair]) -> Iterator[ProbeTask]:
-    """Yield the questions of a probe; a bug that gives none is left out."""
+def tasks_of(name: ProbeName, pairs: Sequence[SamplePair], frequent: "FrequentContinuations") -> Iterator[ProbeTask]:
+    """Yield the questions of a probe; a bug that gives none is left out.
+
+    Args:
+        name: of the probe.
+        pairs: the bugs.
+        frequent: of the fixed texts of the bugs, in their order.
+    """
     if name == "path":
         yield from _path_tasks(pairs)
         return
     cut = _header if name == "function" else _first_change
-    frequent = FrequentContinuations([pair.fixed.text for pair in pairs])
     for at, pair in enumerate(pairs):
         prompt, truth = cut(pair)
         if prompt.strip() and len(lexemes(truth)) >= LENGTH:

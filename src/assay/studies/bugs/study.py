@@ -11,6 +11,7 @@ compare.
 Source: Ramos et al. 2025, "Are Large Language Models Memorizing Bug Benchmarks?".
 """
 
+from collections import Counter
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import date, datetime
@@ -26,9 +27,10 @@ from assay.provenance import Searchable
 from assay.reports import Report, TabularResult
 from assay.scores import loss, ngram_accuracy
 from assay.scoring import Plan, Progress, score_samples
+from assay.studies.bugs.content import ContentMembership, ContentSide, content_memberships
 from assay.studies.bugs.exposure import PairExposure, exposures
 from assay.studies.bugs.preference import Preference, mean_of, preferences
-from assay.studies.bugs.probes import PROBES, ProbeResult, probe
+from assay.studies.bugs.probes import ProbeName, ProbeResult, run_probes
 from assay.studies.bugs.repositories import RepositoryMembership, repository_membership
 from assay.types import Float64Array, Generator, Sample, SamplePair
 
@@ -117,6 +119,7 @@ class StudiedSet:
         undated: texts without a date; 0 where no cutoff was given.
         repositories: membership in the list; None without one.
         exposures: of each bug; empty without an index.
+        content: text of a bug → how many of them the corpus holds; empty without an index.
         probes: probe → result; empty where none was run.
         ids: of the bugs.
         values: float64 [bugs], preference for the fix.
@@ -131,6 +134,7 @@ class StudiedSet:
     undated: int = 0
     repositories: RepositoryMembership | None = None
     exposures: tuple[PairExposure, ...] = ()
+    content: Mapping[ContentSide, ContentMembership] = field(default_factory=dict)
     probes: Mapping[str, ProbeResult] = field(default_factory=dict)
     ids: tuple[str, ...] = ()
     values: Float64Array = field(default_factory=lambda: np.empty(0))
@@ -208,11 +212,7 @@ def run_bug_study(
         ModelError: the model cannot be run.
     """
     chosen = settings or StudySettings()
-    names = [each.name for each in sets]
-    if len(set(names)) < len(names):
-        raise DataError(f"two sets are called {max(names, key=names.count)!r}; expected a name of its own for each")
-    if not any(isinstance(each, BugSet) and each.pairs for each in sets):
-        raise DataError("no bug to study; expected at least one pair of a fixed and a buggy text")
+    check_sets(sets)
     texts = {(each.name, side): samples for each in sets for side, samples in _texts_of(each).items()}
     flat = [replace(sample, id=f"{at}") for at, sample in enumerate(s for samples in texts.values() for s in samples)]
     table = score_samples(flat, plan, progress=progress)
@@ -222,13 +222,53 @@ def run_bug_study(
         rows = slice(start, start + len(samples))
         values[key] = {name: column[rows] for name, column in table.values.items()}
         start += len(samples)
+    probes = {} if chosen.generator is None else _probed(sets, chosen.generator)
     results = [
-        _with_probes(_studied_bugs(each, texts, values, chosen, searched), each, sets, chosen.generator)
+        replace(_studied_bugs(each, texts, values, chosen, searched), probes=probes.get(each.name, {}))
         if isinstance(each, BugSet)
         else _studied_control(each, values, chosen)
         for each in sets
     ]
     return BugStudy(plan.name, tuple(results), REFERENCE in table.values, tuple(notes))
+
+
+def without_empty(pairs: Sequence[SamplePair], *, benchmark: str) -> tuple[tuple[SamplePair, ...], tuple[str, ...]]:
+    """Return the bugs that have a text, and notes on those that have none or only one.
+
+    Args:
+        pairs: the bugs.
+        benchmark: its name, for messages.
+
+    Raises:
+        DataError: no bug has a text.
+    """
+    filled = {pair.id: (bool(pair.fixed.text.strip()), bool(pair.buggy.text.strip())) for pair in pairs}
+    kept = tuple(pair for pair in pairs if any(filled[pair.id]))
+    if not kept:
+        raise DataError(f"no bug of {benchmark} has a text: every patch is empty")
+    counts = Counter(filled.values())
+    reasons = {
+        (False, False): "left out: the patch is empty",
+        (True, False): "without a preference: the fix only adds lines, so the buggy side is empty",
+        (False, True): "without a preference: the fix only deletes lines, so the fixed side is empty",
+    }
+    notes = [
+        f"{benchmark}: {counts[sides]} of {len(pairs)} {reason}" for sides, reason in reasons.items() if counts[sides]
+    ]
+    return kept, tuple(notes)
+
+
+def check_sets(sets: Sequence[BugSet | ControlSet]) -> None:
+    """Check that there are bugs, and that names differ.
+
+    Raises:
+        DataError: no bug, or two sets of one name.
+    """
+    names = [each.name for each in sets]
+    if len(set(names)) < len(names):
+        raise DataError(f"two sets are called {max(names, key=names.count)!r}; expected a name of its own for each")
+    if not any(isinstance(each, BugSet) and each.pairs for each in sets):
+        raise DataError("no bug to study; expected at least one pair of a fixed and a buggy text")
 
 
 def _texts_of(each: BugSet | ControlSet) -> dict[TextSide, tuple[Sample, ...]]:
@@ -270,19 +310,18 @@ def _studied_bugs(
         undated,
         None if settings.repositories is None else repository_membership(fixes, settings.repositories),
         exposed,
+        content_memberships([each.content for each in exposed], groups) if exposed else {},
         ids=tuple(pair.id for pair in bugs.pairs),
         values=difference,
     )
 
 
-def _with_probes(
-    studied: StudiedSet, bugs: BugSet, sets: Sequence[BugSet | ControlSet], generator: Generator | None
-) -> StudiedSet:
-    if generator is None:
-        return studied
+def _probed(sets: Sequence[BugSet | ControlSet], generator: Generator) -> Mapping[str, Mapping[ProbeName, ProbeResult]]:
     # a control text has no bug: both of its sides are the same, so only the probe of a function can use it
     controls = [SamplePair(s, s) for each in sets if isinstance(each, ControlSet) for s in each.samples]
-    return replace(studied, probes={name: probe(name, bugs.pairs, generator, controls=controls) for name in PROBES})
+    return run_probes(
+        {each.name: each.pairs for each in sets if isinstance(each, BugSet)}, generator, controls=controls
+    )
 
 
 def _studied_control(

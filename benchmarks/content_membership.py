@@ -27,7 +27,7 @@ from numpy.typing import NDArray
 
 import assay
 from assay.evaluation import Estimate, auroc, grouped_bootstrap, grouped_share, shingles
-from assay.provenance import bare, trace
+from assay.provenance import Searchable, bare, trace
 from assay.studies import copy_evidence
 from assay.studies.membership import LEAST_EVIDENCE
 from assay.types import BooleanArray, Float64Array
@@ -203,7 +203,8 @@ def at_threshold(flags: BooleanArray, pairs: Sequence[Pair]) -> dict[str, dict[s
 def unrelated(pairs: Sequence[Pair], count: int) -> dict[str, Any]:
     """Return how often a document that was retrieved for another family of benchmarks counts as holding a text."""
     draw = random.Random(0)  # noqa: S311  no secret
-    flags, groups = [], []
+    flags: list[bool] = []
+    groups: list[str] = []
     while len(flags) < count:
         pair, other = draw.choice(pairs), draw.choice(pairs)
         if pair["language"] == other["language"] and family(pair) != family(other):
@@ -239,7 +240,7 @@ def through_index(pairs: Sequence[Pair]) -> dict[str, Any]:
     return {"documents": len(documents), "retrieved": float(hits[leaked].mean())}
 
 
-def _paths(pair: Pair, index: assay.CodeIndex) -> set[int]:
+def _paths(pair: Pair, index: Searchable) -> set[int]:
     traced = trace(pair["query"], index, language=LANGUAGES[pair["language"]], top=50)
     return {int(Path(origin.path).stem) for origins in traced.origins.values() for origin in origins}
 

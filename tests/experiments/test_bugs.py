@@ -3,7 +3,10 @@
 import pytest
 
 from assay.errors import DataError
+from assay.experiments import Bench, finding_report
+from assay.experiments.bugs.figures import ratio_figure
 from assay.experiments.bugs.regression import FAMILIES, MEASURES, regression_of, regression_table
+from assay.experiments.bugs.tables import accuracy_table, nll_table, stack_table
 from assay.studies import Average, fit_mixed_model
 
 
@@ -54,3 +57,58 @@ def test_too_few_models_are_refused_in_one_line():
     averages = [Average(0.5, size, 1.0, dataset, "t") for size in (1, 2) for dataset in "ab"]
     with pytest.raises(DataError, match="received 2 data sets and 2 models"):
         fit_mixed_model(averages)
+
+
+@pytest.fixture(scope="module")
+def bench(tmp_path_factory):
+    """A bench of the smoke scale with three bugs in the layout of BugsInPy."""
+    root = tmp_path_factory.mktemp("bugsinpy")
+    for number in range(3):
+        folder = root / "projects" / "tool" / "bugs" / str(number)
+        folder.mkdir(parents=True)
+        (folder / "bug.info").write_text('github_url="https://github.com/org/tool"\n')
+        lines = [f" value_{at} = compute_{number}(first_{at}, {at + number})\n" for at in range(12)]
+        change = [f"-result = value_{number} - 1\n", f"+result = value_{number} + 1\n"]
+        patch = ["--- a/x.py\n", "+++ b/x.py\n", "@@ -1,13 +1,13 @@\n", *lines, *change]
+        (folder / "bug_patch.txt").write_text("".join(patch))
+    (root / "projects" / "tool" / "project.info").write_text('github_url="https://github.com/org/tool"\n')
+    listed = root.parent / "list.txt"
+    listed.write_text("org/tool\n")
+    out = tmp_path_factory.mktemp("out")
+    return Bench.of_scale("smoke", out, (0,), {"bugsinpy": root, "the-stack-v2.0": listed})
+
+
+def test_averages_stand_above_those_of_the_paper_and_are_computed_once(bench):
+    finding = nll_table(bench)
+    table = finding.table("averages")
+    at = table.columns.index("BugsInPy")
+    assert table.rows[0].values[at].value > 0
+    assert [value for place, value in enumerate(table.rows[0].values) if place != at] == [None] * 6
+    assert dict(zip(table.columns, table.rows[1].values, strict=True))["BugsInPy"] == 0.38
+    assert any("Not given" in note and "Defects4J" in note for note in finding.notes)
+    again = accuracy_table(bench)
+    assert len(list((bench.out / "bug-averages").iterdir())) == 1
+    assert 0 <= again.table("averages").rows[0].values[at].value <= 1
+
+
+def test_ratios_are_heat_maps_of_ours_and_the_papers(bench):
+    finding = ratio_figure(bench)
+    assert [matrix.values["BugsInPy", "BugsInPy"] for matrix in finding.heat_maps] == [1.0] * 4
+    assert finding.heat_maps[1].values["Defects4J", "new Java repositories"] == pytest.approx(0.85 / 0.15)
+    assert len(finding_report(finding).figures) == 4
+
+
+def test_repositories_are_counted_in_the_list_that_was_given(bench):
+    finding = stack_table(bench)
+    row = {row.name: row.values for row in finding.table("repositories").rows}["BugsInPy"]
+    assert row[:3] == (None, 1.0, None)
+    assert row[3] == pytest.approx(0.941)
+
+
+def test_data_of_another_name_and_no_data_are_one_clear_line(bench):
+    for data, message in (
+        ({"humaneval": bench.out}, "--data humaneval: expected one of"),
+        ({}, "no benchmark was given"),
+    ):
+        with pytest.raises(DataError, match=message):
+            nll_table(Bench.of_scale("smoke", bench.out, (0,), data))

@@ -20,6 +20,7 @@ from assay.studies import (
     ControlSet,
     StudySettings,
     check_sets,
+    later_commits,
     read_repositories,
     run_bug_study,
     with_whole_files,
@@ -33,6 +34,7 @@ def study_bugs(
     *,
     data: Mapping[str, Path | str] | Path | str | None = None,
     source_root: Path | str | None = None,
+    later_commits_in: Path | str | None = None,
     controls: Mapping[str, Path | str] | None = None,
     reference: str | None = None,
     index: Path | str | None = None,
@@ -40,6 +42,7 @@ def study_bugs(
     cutoff: date | str | None = None,
     limit: int | None = None,
     probes: bool = False,
+    variants: int = 0,
     settings: ModelSettings | None = None,
     cache: bool = True,
     progress: bool = True,
@@ -51,6 +54,8 @@ def study_bugs(
         benchmarks: names of bug benchmarks, or tables with the columns `fixed` and `buggy`.
         data: benchmark → its file or folder; of a single benchmark the path alone is enough.
         source_root: folder with checkouts of the projects: texts are then whole files at the commit of each bug.
+        later_commits_in: folder with checkouts of the projects: commits to the files of the bugs since the cutoff are a
+            control of the same form.
         controls: name → file or folder with texts to compare with, such as files that are newer than the model.
         reference: model whose preference for the fix is subtracted.
         index: of a corpus, which says what the corpus has of each bug.
@@ -58,6 +63,7 @@ def study_bugs(
         cutoff: first day that the model cannot have seen; results are then split by date.
         limit: most bugs of a benchmark.
         probes: also ask the model to repeat paths, functions and patches; it has to generate text.
+        variants: verified rewritings of both sides of each bug: the preference for the fix is measured on them too.
         settings: how the models are opened.
         cache: read and write the statistics cache.
         progress: show progress on a terminal.
@@ -66,10 +72,18 @@ def study_bugs(
         AssayError: bad input; one line says what was received and what was expected.
     """
     day = _day(cutoff)
+    if later_commits_in is not None and day is None:
+        raise DataError("later commits need a cutoff, from which on they count; expected a day such as 2024-03-01")
+    if later_commits_in is not None and source_root is not None:
+        raise DataError("later commits are hunks, which do not compare with whole files; expected only one of both")
+    if variants < 0:
+        raise DataError(f"received {variants} variants, expected 0 or more")
     listed = None if repositories is None else read_repositories(Path(repositories))
     paths = _paths(data, benchmarks)
     if unused := sorted(set(paths) - set(map(str, benchmarks))):
         raise DataError(f"data for {unused[0]!r}, which is not among the benchmarks {', '.join(map(str, benchmarks))}")
+    opener = Opener(settings or ModelSettings(), cache)
+    opener.check(model, reference)
     sets: list[BugSet | ControlSet] = []
     notes: list[str] = []
     for name in benchmarks:
@@ -80,6 +94,12 @@ def study_bugs(
             pairs, more = with_whole_files(pairs, Path(source_root), benchmark=both.fixed.name)
             notes += more
         sets.append(BugSet(both.fixed.name, pairs))
+        if later_commits_in is not None and day is not None:
+            later, more = later_commits(
+                pairs, Path(later_commits_in), after=day, most=len(pairs), benchmark=both.fixed.name
+            )
+            sets.append(BugSet(f"{both.fixed.name}, later commits", later, is_control=True))
+            notes += more
         notes += dict.fromkeys((*both.fixed.notes, *both.buggy.notes))
     for name, path in (controls or {}).items():
         dataset = read_dataset(path)
@@ -88,7 +108,6 @@ def study_bugs(
     check_sets(sets)
     names = [score for score, _ in MEASURES.values()] + ([REFERENCE] if reference else [])
     selection = ScoreSelection(",".join(names), reference=reference)
-    opener = Opener(settings or ModelSettings(), cache)
     with ExitStack() as stack:
         # models take the longest to open, so they come last
         opened = None if index is None else stack.enter_context(open_index(index))
@@ -99,7 +118,7 @@ def study_bugs(
         return run_bug_study(
             sets,
             plan,
-            StudySettings(index=opened, repositories=listed, cutoff=day, generator=generator),
+            StudySettings(index=opened, repositories=listed, cutoff=day, generator=generator, variants=variants),
             notes=(*notes, *remarks),
             progress=scored,
             searched=searched,

@@ -45,11 +45,25 @@ def study_bugs_command(
         bool,
         typer.Option("--probes", help="Also ask the model to repeat paths, functions and patches. Slow."),
     ] = False,
+    variants: Annotated[
+        int,
+        typer.Option(
+            min=0, help="Verified rewritings of both sides of a bug: is the preference for the fix memory of its text?"
+        ),
+    ] = 0,
     control: Annotated[
         list[str] | None,
         typer.Option(
             metavar="NAME=PATH",
             help="Texts to compare with, such as files that are newer than the model.",
+            rich_help_panel=COMPARED,
+        ),
+    ] = None,
+    later_commits: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="DIR",
+            help="Checkouts of the projects: commits to the same files since --cutoff are a control.",
             rich_help_panel=COMPARED,
         ),
     ] = None,
@@ -99,6 +113,7 @@ def study_bugs_command(
         benchmarks,
         data=_data_paths(data, benchmarks),
         source_root=source_root,
+        later_commits_in=later_commits,
         controls=_named_paths(control, "--control"),
         reference=reference,
         index=index,
@@ -106,6 +121,7 @@ def study_bugs_command(
         cutoff=cutoff,
         limit=limit,
         probes=probes,
+        variants=variants,
         settings=model_options.settings(),
         cache=not model_options.no_cache,
     )

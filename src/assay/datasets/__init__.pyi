@@ -17,6 +17,8 @@ from .pairs import PairedDataset as PairedDataset
 from .pairs import read_pairs as read_pairs
 from .patches import Hunk as Hunk
 from .patches import hunks as hunks
+from .patches import patch_side as patch_side
+from .patches import patched_files as patched_files
 from .sources import SourceRow as SourceRow
 from .sources import read_rows as read_rows
 from .sources.stream import file_error as file_error

@@ -52,13 +52,11 @@ def read_pairs(name_or_path: str | Path, selection: DataSelection | None = None)
     else:
         sides = replace(chosen, text=FIXED), replace(chosen, text=BUGGY)
     fixed, buggy = read_datasets(name_or_path, sides)
-    names = {sample.id for sample in fixed.samples}
+    ids = {sample.id for sample in fixed.samples}
     in_order = (fixed.samples, _in_order(buggy.samples, fixed.samples))
     return PairedDataset(
         *(
-            replace(
-                side, samples=tuple(_grouped(sample, names) for sample in samples), notes=_without_empty(side.notes)
-            )
+            replace(side, samples=tuple(_grouped(sample, ids) for sample in samples), notes=_without_empty(side.notes))
             for side, samples in zip((fixed, buggy), in_order, strict=True)
         )
     )

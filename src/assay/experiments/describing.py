@@ -3,7 +3,7 @@
 from functools import partial
 from pathlib import Path
 
-from assay.experiments.finding import Chart, Finding, Value, ValueTable
+from assay.experiments.finding import Chart, Finding, HeatMap, Value, ValueTable
 from assay.files import write_text
 from assay.leakage import describe as describe_audit
 from assay.leakage import write_run
@@ -16,6 +16,7 @@ from assay.reports import (
     Report,
     Row,
     Table,
+    heat_map,
     line_chart,
     render_json,
     render_markdown,
@@ -32,7 +33,7 @@ def finding_report(finding: Finding) -> Report:
         title=finding.title,
         statement="",
         tables=tuple(described_table(table) for table in finding.tables),
-        figures=tuple(described_chart(chart) for chart in finding.charts),
+        figures=(*map(described_chart, finding.charts), *map(described_heat_map, finding.heat_maps)),
         notes=finding.notes,
         data={
             "schema": SCHEMA,
@@ -87,6 +88,12 @@ def described_chart(chart: Chart) -> Figure:
         partial(line_chart, chart.series, chart.axes),
         "Bars: the intervals of the first line.",
     )
+
+
+def described_heat_map(matrix: HeatMap) -> Figure:
+    """Return a matrix as a figure of a report."""
+    numbers = ", ".join(f"{row} and {column}: {value:.2f}" for (row, column), value in matrix.values.items())
+    return Figure(matrix.name, matrix.title, f"{matrix.title}. {numbers}.", partial(heat_map, matrix.values), "")
 
 
 def cell(value: Value) -> Cell:

@@ -62,6 +62,21 @@ class Chart:
     axes: Axes
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class HeatMap:
+    """A matrix of numbers as a figure.
+
+    Attributes:
+        name: unique within the finding.
+        title: one line.
+        values: (row, column) → value.
+    """
+
+    name: str
+    title: str
+    values: Mapping[tuple[str, str], float]
+
+
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
 class Finding:
     """The result of one experiment.
@@ -73,6 +88,7 @@ class Finding:
         notes: what was measured on what, and what differs from the paper.
         seeds: of the runs behind it.
         charts: figures of the same numbers.
+        heat_maps: matrices of the same numbers.
         excerpts: texts that are shown side by side, each token shaded.
         audits: folder name → audit, for `assay compare`.
         manifest: of the run behind the audits.
@@ -84,6 +100,7 @@ class Finding:
     notes: tuple[str, ...]
     seeds: tuple[int, ...]
     charts: tuple[Chart, ...] = ()
+    heat_maps: tuple[HeatMap, ...] = ()
     excerpts: tuple[Excerpt, ...] = ()
     audits: Mapping[str, Audit] = field(default_factory=dict)
     manifest: Mapping[str, object] = field(default_factory=dict)

@@ -223,6 +223,15 @@ def test_the_study_in_an_index_reports_the_texts_that_the_corpus_holds(tmp_path)
     assert "a.py" in study.report(tmp_path / "r.md").read_text()
 
 
+def test_rewritten_sides_show_how_much_of_the_preference_rests_on_names(table):
+    study = assay.study_bugs("builtin:small", [table], limit=4, variants=2, cache=False, progress=False)
+    result = study.sets[0].rewritten
+    assert (result.bugs, result.left_out) == (4, 0)
+    assert result.drop.value == pytest.approx(result.original.mean.value - result.rewritten.mean.value)
+    assert result.drop.value == pytest.approx(result.fixed_gap.value - result.buggy_gap.value)
+    assert any(table.name == "rewritten" for table in study.describe().tables)
+
+
 def test_probes_run_on_the_built_in_model_and_say_what_is_missing(table):
     study = assay.study_bugs("builtin:small", [table], limit=3, probes=True, cache=False, progress=False)
     probes = study.sets[0].probes

@@ -28,17 +28,18 @@ class ContentEvidence:
 
     Attributes:
         evidence: for the document that holds most of it.
-        document: path of that document; None where no document shares anything.
-        licence: of that document; None without one.
-        origins: all places of that document.
+        origins: all places of that document; empty where no document shares anything.
         reason: why the text was not judged; None where it was.
     """
 
     evidence: CopyEvidence
-    document: str | None = None
-    licence: str | None = None
     origins: tuple[Origin, ...] = ()
     reason: str | None = None
+
+    @property
+    def document(self) -> str | None:
+        """Return the path of that document; None where no document shares anything."""
+        return self.origins[0].path if self.origins else None
 
     @property
     def is_present(self) -> bool:
@@ -64,7 +65,7 @@ class ContentMembership:
 
 
 @dataclass(frozen=True, slots=True)
-class Candidates:
+class PossibleCopies:
     """Documents of an index that may hold a text of a bug.
 
     Attributes:
@@ -78,11 +79,13 @@ class Candidates:
     too_short: str | None = None
 
 
-def candidates_for(text: str, index: Searchable, *, language: str | None, method: SearchMethod, top: int) -> Candidates:
+def candidates_for(
+    text: str, index: Searchable, *, language: str | None, method: SearchMethod, top: int
+) -> PossibleCopies:
     """Return the documents of an index that share most with a text; arguments as `assay.provenance.trace`."""
     traced = trace(text, index, language=language, method=method, top=top)
     numbers = [match.document_id for match in traced.matches]
-    return Candidates({each.id: each for each in index.documents(numbers)}, traced.origins, traced.too_short)
+    return PossibleCopies({each.id: each for each in index.documents(numbers)}, traced.origins, traced.too_short)
 
 
 def texts_of_bug(pair: SamplePair) -> Mapping[ContentSide, str]:
@@ -95,7 +98,7 @@ def texts_of_bug(pair: SamplePair) -> Mapping[ContentSide, str]:
     return {side: text for side in CONTENT_SIDES if isinstance(text := texts[side], str) and text.strip()}
 
 
-def evidence_among(text: str, language: str | None, candidates: Candidates) -> ContentEvidence:
+def evidence_among(text: str, language: str | None, candidates: PossibleCopies) -> ContentEvidence:
     """Return the evidence for the document that holds most of a text.
 
     Args:
@@ -111,8 +114,7 @@ def evidence_among(text: str, language: str | None, candidates: Candidates) -> C
             best, number = evidence, each
     if number is None:
         return ContentEvidence(best, reason=candidates.too_short)
-    places = candidates.origins.get(number, ())
-    return ContentEvidence(best, places[0].path if places else None, places[0].licence if places else None, places)
+    return ContentEvidence(best, candidates.origins[number])
 
 
 def content_memberships(

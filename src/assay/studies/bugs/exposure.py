@@ -14,9 +14,9 @@ import numpy as np
 
 from assay.provenance import Origin, Searchable, SearchMethod
 from assay.studies.bugs.content import (
-    Candidates,
     ContentEvidence,
     ContentSide,
+    PossibleCopies,
     candidates_for,
     evidence_among,
     texts_of_bug,
@@ -139,7 +139,7 @@ def _exposure(pair: SamplePair, index: Searchable, method: SearchMethod, least_s
 
 def _candidates(
     pair: SamplePair, index: Searchable, method: SearchMethod, top: int
-) -> Mapping[ContentSide, Candidates]:
+) -> Mapping[ContentSide, PossibleCopies]:
     """Return the documents for each text of a bug; code is compared with the documents of both sides."""
     language = pair.fixed.language
     sides = [
@@ -147,8 +147,8 @@ def _candidates(
     ]
     documents = {number: document for side in sides for number, document in side.documents.items()}
     origins = {number: places for side in sides for number, places in side.origins.items()}
-    fixed, buggy = (Candidates(documents, origins, side.too_short) for side in sides)
-    by_side: dict[ContentSide, Candidates] = {"fixed": fixed, "buggy": buggy, "file": fixed}
+    fixed, buggy = (PossibleCopies(documents, origins, side.too_short) for side in sides)
+    by_side: dict[ContentSide, PossibleCopies] = {"fixed": fixed, "buggy": buggy, "file": fixed}
     issue = texts_of_bug(pair).get("issue")
     if issue is not None:
         by_side["issue"] = candidates_for(issue, index, language=None, method=method, top=top)

@@ -84,8 +84,8 @@ class ProbeResult:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Answers:
-    """Answers of a model to one probe on a set of bugs or control texts.
+class ProbeAnswers:
+    """ProbeAnswers of a model to one probe on a set of bugs or control texts.
 
     Attributes:
         groups: [tasks], of the bugs.
@@ -130,20 +130,20 @@ def run_probes(
 
 def answered(
     pairs: Sequence[SamplePair], model: Generator, *, progress: Callable[[int], None] = lambda _: None
-) -> Mapping[ProbeName, Answers]:
+) -> Mapping[ProbeName, ProbeAnswers]:
     """Return the answers of a model to each probe on a set; arguments as `run_probes`."""
     frequent = FrequentContinuations([pair.fixed.text for pair in pairs])
     tasks = {name: tuple(tasks_of(name, pairs, frequent)) for name in PROBES}
     replies = ask([question_of(task) for of_probe in tasks.values() for task in of_probe], model, progress=progress)
     return {
-        name: Answers(
+        name: ProbeAnswers(
             tuple(task.group for task in of_probe), *_shares(name, of_probe, replies), len(pairs) - len(of_probe)
         )
         for name, of_probe in tasks.items()
     }
 
 
-def _compared(name: ProbeName, bugs: Answers, controls: Answers, *, seed: int) -> ProbeResult:
+def _compared(name: ProbeName, bugs: ProbeAnswers, controls: ProbeAnswers, *, seed: int) -> ProbeResult:
     difference = _difference(
         bugs.values - bugs.baseline, bugs.groups, controls.values - controls.baseline, controls.groups, seed=seed
     )

@@ -32,6 +32,7 @@ from assay.studies.bugs.exposure import PairExposure, exposures
 from assay.studies.bugs.preference import Preference, mean_of, preferences
 from assay.studies.bugs.probes import ProbeName, ProbeResult, run_probes
 from assay.studies.bugs.repositories import RepositoryMembership, repository_membership
+from assay.studies.bugs.rewriting import RewrittenPreference, rewritten_preference
 from assay.types import Float64Array, Generator, Sample, SamplePair
 
 NLL, FIVE_GRAM, CONTRAST = "NLL", "5-gram accuracy", "NLL against the reference"
@@ -52,10 +53,12 @@ class BugSet:
     Attributes:
         name: of the benchmark.
         pairs: its bugs.
+        is_control: True if these are changes to compare with, such as later commits, and not bugs.
     """
 
     name: str
     pairs: tuple[SamplePair, ...]
+    is_control: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,12 +83,14 @@ class StudySettings:
         repositories: `owner/name` of a corpus in lower case; None leaves their membership out.
         cutoff: first day that the model cannot have seen; None leaves the slices by date out.
         generator: the model as one that generates, for the probes; None leaves them out.
+        variants: verified rewritings of each side of a bug; 0 leaves them out.
     """
 
     index: Searchable | None = None
     repositories: Collection[str] | None = None
     cutoff: date | None = None
     generator: Generator | None = None
+    variants: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,6 +128,8 @@ class StudiedSet:
         probes: probe → result; empty where none was run.
         ids: of the bugs.
         values: float64 [bugs], preference for the fix.
+        is_control: True if these are changes to compare with and not bugs.
+        rewritten: preference before and after a rewriting of both sides; None without one.
     """
 
     name: str
@@ -135,9 +142,11 @@ class StudiedSet:
     repositories: RepositoryMembership | None = None
     exposures: tuple[PairExposure, ...] = ()
     content: Mapping[ContentSide, ContentMembership] = field(default_factory=dict)
-    probes: Mapping[str, ProbeResult] = field(default_factory=dict)
+    probes: Mapping[ProbeName, ProbeResult] = field(default_factory=dict)
     ids: tuple[str, ...] = ()
     values: Float64Array = field(default_factory=lambda: np.empty(0))
+    is_control: bool = False
+    rewritten: RewrittenPreference | None = None
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
@@ -223,13 +232,29 @@ def run_bug_study(
         values[key] = {name: column[rows] for name, column in table.values.items()}
         start += len(samples)
     probes = {} if chosen.generator is None else _probed(sets, chosen.generator)
+    rewritten = {
+        each.name: rewritten_preference(
+            each.pairs, _likelihoods(values, each.name), plan, count=chosen.variants, progress=progress
+        )
+        for each in (benchmarks_of(sets) if chosen.variants else ())
+    }
     results = [
-        replace(_studied_bugs(each, texts, values, chosen, searched), probes=probes.get(each.name, {}))
+        replace(
+            _studied_bugs(each, texts, values, chosen, searched),
+            probes=probes.get(each.name, {}),
+            rewritten=rewritten.get(each.name),
+        )
         if isinstance(each, BugSet)
         else _studied_control(each, values, chosen)
         for each in sets
     ]
     return BugStudy(plan.name, tuple(results), REFERENCE in table.values, tuple(notes))
+
+
+def _likelihoods(
+    values: Mapping[tuple[str, TextSide], Mapping[str, Float64Array]], name: str
+) -> tuple[Float64Array, Float64Array]:
+    return values[name, "fixed"][loss.name], values[name, "buggy"][loss.name]
 
 
 def without_empty(pairs: Sequence[SamplePair], *, benchmark: str) -> tuple[tuple[SamplePair, ...], tuple[str, ...]]:
@@ -267,7 +292,7 @@ def check_sets(sets: Sequence[BugSet | ControlSet]) -> None:
     names = [each.name for each in sets]
     if len(set(names)) < len(names):
         raise DataError(f"two sets are called {max(names, key=names.count)!r}; expected a name of its own for each")
-    if not any(isinstance(each, BugSet) and each.pairs for each in sets):
+    if not any(each.pairs for each in benchmarks_of(sets)):
         raise DataError("no bug to study; expected at least one pair of a fixed and a buggy text")
 
 
@@ -313,15 +338,24 @@ def _studied_bugs(
         content_memberships([each.content for each in exposed], groups) if exposed else {},
         ids=tuple(pair.id for pair in bugs.pairs),
         values=difference,
+        is_control=bugs.is_control,
     )
 
 
 def _probed(sets: Sequence[BugSet | ControlSet], generator: Generator) -> Mapping[str, Mapping[ProbeName, ProbeResult]]:
-    # a control text has no bug: both of its sides are the same, so only the probe of a function can use it
-    controls = [SamplePair(s, s) for each in sets if isinstance(each, ControlSet) for s in each.samples]
-    return run_probes(
-        {each.name: each.pairs for each in sets if isinstance(each, BugSet)}, generator, controls=controls
-    )
+    controls: list[SamplePair] = []
+    for each in sets:
+        if isinstance(each, ControlSet):
+            # a control text has no bug: both of its sides are the same, so only the probe of a function can use it
+            controls += [SamplePair(sample, sample) for sample in each.samples]
+        elif each.is_control:
+            controls += each.pairs
+    return run_probes({each.name: each.pairs for each in benchmarks_of(sets)}, generator, controls=controls)
+
+
+def benchmarks_of(sets: Sequence[BugSet | ControlSet]) -> list[BugSet]:
+    """Return the sets that are benchmarks."""
+    return [each for each in sets if isinstance(each, BugSet) and not each.is_control]
 
 
 def _studied_control(

@@ -1,0 +1,106 @@
+"""Figures 3 to 5: NLL and 5-gram accuracy by set, and ratios of the NLL between sets."""
+
+import math
+from collections.abc import Mapping
+
+from assay.evaluation import Estimate
+from assay.experiments.bench import Bench
+from assay.experiments.bugs.averages import PAPER, averages
+from assay.experiments.bugs.tables import values_by_column
+from assay.experiments.declaration import Experiment
+from assay.experiments.finding import Chart, Finding, HeatMap, ValueRow, ValueTable
+from assay.reports import Axes, Series
+
+SHOWN = ("CodeGen-Multi 6B", "LLaMA 3.1 8B", "Gemma 2 27B")
+"""Models of the paper that a figure shows beside ours; a figure has at most four lines."""
+PICTURE = "The paper's figure is a picture; its values are those that Tables V and VI print."
+
+
+def nll_figure(bench: Bench) -> Finding:
+    """NLL by model and set."""
+    return by_set(bench, "figure-3", "table-5", "NLL")
+
+
+def accuracy_figure(bench: Bench) -> Finding:
+    """5-gram accuracy by model and set."""
+    return by_set(bench, "figure-5", "table-6", "5-gram accuracy")
+
+
+def by_set(bench: Bench, name: str, table: str, measure: str) -> Finding:
+    """Return one measure by set, the first model of the bench first and models of the paper beside it."""
+    ours, notes = averages(bench)
+    printed = PAPER.tables[table]
+    columns = tuple(map(str, printed.columns))
+    lines = {m: values_by_column(of, measure) for m, of in ours.items()}
+    lines |= {
+        f"{m} (paper)": tuple(printed_estimate(printed.value(m, column=c)) for c in printed.columns) for m in SHOWN
+    }
+    first = next(iter(ours))
+    series = tuple(
+        Series(model, {float(at): value for at, value in enumerate(values) if value is not None})
+        for model, values in lines.items()
+        if model == first or model not in ours
+    )
+    axes = Axes("set", measure, labels={float(at): column for at, column in enumerate(columns)})
+    rows = tuple(ValueRow(model, values) for model, values in lines.items())
+    return Finding(
+        name=f"bugs/{name}",
+        title=f"{measure} by set ({PAPER.title})",
+        tables=(ValueTable("values", measure, "model", columns, rows, "number"),),
+        notes=(PICTURE, *notes),
+        seeds=(),
+        charts=(Chart(name, f"{measure} by set", series, axes),),
+    )
+
+
+def printed_estimate(value: float | None) -> Estimate | None:
+    """Return a value that the paper prints."""
+    return None if value is None else Estimate(value, math.nan, math.nan, reason="printed by the paper")
+
+
+def ratio_figure(bench: Bench) -> Finding:
+    """Ratios of the NLL between sets, within each model."""
+    ours, notes = averages(bench)
+    printed = PAPER.tables["table-5"]
+    values = {model: {c: side.averages["NLL"].value for c, side in of.items()} for model, of in ours.items()}
+    for model in SHOWN:
+        theirs = {str(c): printed.value(model, column=c) for c in printed.columns}
+        values[f"{model} (paper)"] = {c: value for c, value in theirs.items() if value is not None}
+    maps, tables = [], []
+    for at, (model, of_model) in enumerate(values.items()):
+        ratios = ratios_of(of_model)
+        rows = tuple(ValueRow(row, tuple(ratios[row, column] for column in of_model)) for row in of_model)
+        tables.append(
+            ValueTable(
+                f"ratios-{at}", f"NLL of the column over the row, {model}", "set", tuple(of_model), rows, "number"
+            )
+        )
+        maps.append(HeatMap(f"ratios-{at}", f"NLL of the column over the row, {model}", ratios))
+    return Finding(
+        name="bugs/figure-4",
+        title=f"Ratios of the NLL between sets ({PAPER.title}, Figure 4)",
+        tables=tuple(tables),
+        notes=(
+            "Above 1: the set in the row is more familiar than the set in the column.",
+            "The paper's ratios are of its printed averages, which are rounded: 5.67 here is its 5.63.",
+            *notes,
+        ),
+        seeds=(),
+        heat_maps=tuple(maps),
+    )
+
+
+def ratios_of(averages_by_set: Mapping[str, float]) -> Mapping[tuple[str, str], float]:
+    """Return (row, column) → value of the column over that of the row."""
+    return {
+        (row, column): averages_by_set[column] / averages_by_set[row]
+        for row in averages_by_set
+        for column in averages_by_set
+    }
+
+
+EXPERIMENTS = (
+    Experiment("bugs", "figure-3", nll_figure),
+    Experiment("bugs", "figure-4", ratio_figure),
+    Experiment("bugs", "figure-5", accuracy_figure),
+)

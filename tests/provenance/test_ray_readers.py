@@ -130,7 +130,7 @@ def test_a_worker_killed_in_the_middle_changes_nothing_of_the_index(cluster, tmp
 
 
 def test_a_file_that_kills_every_worker_is_passed_over_alone(cluster, tmp_path, monkeypatch):
-    monkeypatch.setattr("assay.provenance.ray_readers._ATTEMPTS", 1)
+    monkeypatch.setattr("assay.ray_cluster.ATTEMPTS", 1)
     source = Listed((entry(1), entry(2, KillsAlways()), entry(3)))
     with CodeIndex.create(tmp_path / "index") as index:
         counts = build([source], index, IndexSettings(), ray="local")
@@ -160,8 +160,8 @@ def test_a_cluster_that_is_not_there_is_one_line(tmp_path, monkeypatch):
     def nowhere(**_):
         raise ConnectionError("Could not find any running Ray instance.\nMore of it.")
 
-    monkeypatch.setattr("assay.provenance.ray_readers.ray.is_initialized", lambda: False)
-    monkeypatch.setattr("assay.provenance.ray_readers.ray.init", nowhere)
+    monkeypatch.setattr("assay.ray_cluster.ray.is_initialized", lambda: False)
+    monkeypatch.setattr("assay.ray_cluster.ray.init", nowhere)
     with pytest.raises(DataError, match=r"^--ray auto: no Ray cluster answers there: Could not find .* instance.$"):
         RayReaders(IndexSettings(), "auto").__enter__()
 
@@ -178,7 +178,8 @@ def test_the_command_reads_by_ray(cluster, tmp_path):
 
 
 def test_without_the_extra_the_missing_package_is_named(tmp_path, monkeypatch):
-    monkeypatch.delitem(sys.modules, "assay.provenance.ray_readers")
+    for module in ("assay.provenance.ray_readers", "assay.ray_cluster"):
+        monkeypatch.delitem(sys.modules, module, raising=False)
     monkeypatch.setitem(sys.modules, "ray", None)
     with CodeIndex.create(tmp_path / "index") as index, pytest.raises(MissingExtra, match=r"assay-code\[ray\]"):
         build([], index, IndexSettings(), ray="local")

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 
 from assay.api.estimating import report_spending
@@ -128,7 +129,7 @@ def audit(
     if out is not None:
         identity = {
             "model": model,
-            "settings": opener.settings,
+            "settings": replace(opener.settings, ray=None),  # a run may go on with other workers
             "data": dataset.digest,
             "unseen": fresh and fresh.digest,
             "labelled": lessons and lessons.digest,

@@ -67,6 +67,8 @@ class Opener:
         Raises:
             ModelError: the model cannot be opened.
         """
+        if self.settings.ray is not None:
+            raise MissingCapability(f"{name}: --ray scores texts and generates none; expected --access gray")
         model: Generator = open_model(name, self.settings)
         cache = self.open_cache()
         if cache is None:

@@ -98,6 +98,14 @@ class ModelOptions:
         float | None,
         typer.Option(min=0.01, help="Rate of requests to an openai: model.", rich_help_panel=SPENDING),
     ] = None
+    ray: Annotated[
+        str | None,
+        typer.Option(
+            metavar="ADDRESS|auto|local",
+            help="Score on a Ray cluster: its address, the running cluster (auto), or a new one (local).",
+            rich_help_panel=MODEL,
+        ),
+    ] = None
     no_cache: Annotated[
         bool, typer.Option("--no-cache", help="Neither read nor write the statistics cache.", rich_help_panel=MODEL)
     ] = False

@@ -64,6 +64,11 @@ def open_model(
 
         settings.require_only(SERVER_SETTINGS, name)
         return open_openai(name, concurrency=settings.concurrency, limits=settings.limits)
+    if settings.ray is not None:
+        require("ray", purpose="--ray")
+        from assay.models.ray_backend import open_on_ray  # noqa: PLC0415  an extra
+
+        return open_on_ray(name, settings)
     if name.startswith(VLLM_PREFIX):
         from assay.models.vllm_backend import open_vllm  # noqa: PLC0415  see open_local
 

@@ -29,13 +29,14 @@ class ModelSettings:
         stride: distance in tokens between the windows of a text longer than the context; None means 512, or half the
             context where that is not longer than 512.
         max_length: context to use in tokens, at most the model's own, which None means.
-        batch_tokens: padded tokens in one batch; None means 4096 on the CPU, 32768 elsewhere.
+        batch_tokens: padded tokens in one batch; None means 1024 on the CPU, 32768 elsewhere.
         concurrency: requests at a time to a server.
         max_requests: requests to a server in all; None for no limit, here and below.
         max_tokens: tokens that a server reads and writes in all.
         price: of a million tokens of a server.
         max_cost: of a server in all; it needs a price.
         requests_per_minute: rate of requests to a server.
+        ray: address of the Ray cluster whose workers open the model; None for this process.
     """
 
     revision: str | None = None
@@ -55,6 +56,7 @@ class ModelSettings:
     price: float | None = None
     max_cost: float | None = None
     requests_per_minute: float | None = None
+    ray: str | None = None
 
     @property
     def limits(self) -> SpendingLimits:

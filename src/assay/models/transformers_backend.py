@@ -28,7 +28,8 @@ BUFFER_TEXTS = 4096
 BUFFER_CHARACTERS = 2**23
 """Texts are taken up this many at a time: enough to sort by length, little enough to hold."""
 
-CPU_BATCH_TOKENS = 4096
+CPU_BATCH_TOKENS = 1024
+"""Some texts of code: more of them no longer fit into the cache of a core, and each token takes longer."""
 GPU_BATCH_TOKENS = 2**15
 
 CONTEXT_NAMES = (

@@ -97,7 +97,7 @@ def test_attribution_finds_authors_of_distinct_style_and_prints_the_paper(bench)
 
 def test_density_counts_distinct_tokens_among_all(bench):
     rows = rows_of(experiment_named("deco/table-4").run(bench))
-    human = TEXTS.of("python", HUMAN)
+    human = TEXTS.of("Python", HUMAN)
     tokens = [token for sample in human for token in lexemes(sample.text)]
     assert rows["Python"][HUMAN] == pytest.approx(100 * len(set(tokens)) / len(tokens))
     assert rows["Python"]["Human (paper)"] == 21.84
@@ -116,10 +116,27 @@ def test_authors_are_alike_symmetrically(bench):
     assert rows["first"]["second"].value > rows[HUMAN]["first"].value
 
 
-def test_multi_has_the_tasks_that_every_author_solved():
-    part = AuthorTexts(tuple(s for s in TEXTS.samples if s.id != "python/3/first"), ())
-    assert len(part.multi().of("python", HUMAN)) == 23
-    assert len(part.multi().of("java", HUMAN)) == 24
+def test_authors_are_compared_on_the_tasks_that_all_solved():
+    part = AuthorTexts(tuple(s for s in TEXTS.samples if s.id != "python/3/first"), ()).comparable()
+    assert {len(part.of("Python", author)) for author in part.authors} == {23}
+    assert {len(part.of("Java", author)) for author in part.authors} == {24}
+
+
+def test_without_tasks_every_author_has_as_many_texts():
+    rows = [("a", 3), ("b", 5)]
+    texts = tuple(Sample(f"{author}{i}", "x", "python", author) for author, n in rows for i in range(n))
+    part = AuthorTexts(texts, ()).comparable()
+    assert [len(part.of("Python", author)) for author in part.authors] == [3, 3]
+
+
+def test_texts_of_two_data_sets_are_not_compared(tmp_path):
+    for name in ("one", "two"):
+        rows = [{"id": a, "text": "x", "label": a, "group": "1", "language": "python"} for a in (HUMAN, name)]
+        (tmp_path / f"{name}.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    data = {name: tmp_path / f"{name}.jsonl" for name in ("one", "two")}
+    found = collection(Bench(tmp_path, (), (0,), data, scale="smoke"))
+    assert found.strata == ("one, Python", "two, Python")
+    assert [len(found.tasks(stratum)) for stratum in found.strata] == [1, 1]
 
 
 def test_the_mean_over_languages_adds_their_variances():
@@ -145,8 +162,8 @@ def test_data_with_a_column_of_authors_are_read(tmp_path):
     path.write_text("".join(json.dumps(row) + "\n" for row in rows))
     found = collection(Bench(tmp_path, (), (0,), {"mine": path}, scale="smoke"))
     assert found.authors == (HUMAN, "x", "y")
-    assert len(found.of("python", "x")) == 8
-    assert len(found.multi().samples) == 24
+    assert len(found.of("Python", "x")) == 8
+    assert len(found.comparable().samples) == 24
 
 
 def test_a_folder_of_solutions_is_read(tmp_path):
@@ -168,7 +185,7 @@ def test_a_folder_of_solutions_is_read(tmp_path):
     ]
     (folder / "seed.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
     found = collection(Bench(tmp_path, (), (0,), {"mine": tmp_path / "tasks"}, scale="smoke"))
-    assert [s.text for s in found.of("python", HUMAN)] == ["def f():\n    return 1\n", "def g():\n    return 1\n"]
+    assert [s.text for s in found.of("Python", HUMAN)] == ["def f():\n    return 1\n", "def g():\n    return 1\n"]
     (folder / "seed.jsonl").write_text('{"task_id": 1}\n')
     with pytest.raises(DataError, match="without task_id, solution"):
         collection(Bench(tmp_path, (), (0,), {"mine": tmp_path / "tasks"}, scale="smoke"))
@@ -189,8 +206,8 @@ def test_without_data_the_standard_library_and_the_model_of_the_bench_are_author
     monkeypatch.setattr(collections, "open_model", lambda _: TableModel.trained([text("x", 1)], order=2))
     found = collection(Bench(tmp_path, (Settings(),), (0,), scale="smoke"))
     assert found.authors == (HUMAN, "builtin:small at 0.4", "builtin:small at 1")
-    assert len(found.tasks("python")) == 8
-    assert all(len(task) == 3 for task in found.tasks("python"))
+    assert len(found.tasks("Python")) == 8
+    assert all(len(task) == 3 for task in found.tasks("Python"))
 
 
 def test_the_generators_with_most_texts_stay():

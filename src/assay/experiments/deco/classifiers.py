@@ -77,7 +77,7 @@ def results(bench: Bench, texts: AuthorTexts) -> dict[str, list[Result]]:
     """Return language → one result for each of five seeds; languages with one author are left out."""
     seeds = range(bench.seeds[0], bench.seeds[0] + SEEDS)
     by_language: dict[str, list[Result]] = {}
-    for language in texts.languages:
+    for language in texts.strata:
         samples = texts.of(language)
         own = [attributed(samples, texts.authors, seed) for seed in seeds]
         kept = [result for result in own if result is not None]

@@ -27,6 +27,7 @@ MODULES = ("argparse", "calendar", "configparser", "fractions", "shlex", "statis
 TEMPERATURES = (0.4, 1.0)
 PROMPT_LINES = 3
 PAPER = paper("deco")
+STRATUM = "stratum"
 LABELS = ("generator", "model", "label")
 TEXTS = ("code", "text", "solution")
 
@@ -58,6 +59,11 @@ def heading(language: str) -> str:
     return LANGUAGES[language].title if language in LANGUAGES else language
 
 
+def stratum_of(sample: Sample) -> str:
+    """Return the title of a text's language, behind the name of its data set where there are several."""
+    return str(sample.metadata.get(STRATUM) or heading(str(sample.language)))
+
+
 def sizes_at(bench: Bench) -> ScaleSizes:
     """Return the size of an experiment.
 
@@ -80,11 +86,14 @@ class AuthorTexts:
     notes: tuple[str, ...]
 
     @cached_property
-    def languages(self) -> tuple[str, ...]:
-        """Languages, as the paper orders them, then the others."""
+    def strata(self) -> tuple[str, ...]:
+        """Languages, as the paper orders them, then the others; by data set where there are several.
+
+        Texts of two strata are never compared: their tasks differ.
+        """
         order = {str(title): place for place, title in enumerate(PAPER.tables["table-2"].columns)}
-        present = {str(sample.language) for sample in self.samples}
-        return tuple(sorted(present, key=lambda name: (order.get(heading(name), len(order)), name)))
+        places = {stratum_of(sample): order.get(heading(str(sample.language)), len(order)) for sample in self.samples}
+        return tuple(sorted(places, key=lambda name: (places[name], name)))
 
     @cached_property
     def authors(self) -> tuple[str, ...]:
@@ -92,27 +101,29 @@ class AuthorTexts:
         labels = {str(sample.label) for sample in self.samples}
         return (*([HUMAN] if HUMAN in labels else []), *sorted(labels - {HUMAN}))
 
-    def of(self, language: str, author: str | None = None) -> list[Sample]:
-        """Return the texts of a language, or those of one author in it."""
-        return [s for s in self.samples if s.language == language and author in (None, s.label)]
+    def of(self, stratum: str, author: str | None = None) -> list[Sample]:
+        """Return the texts of a stratum, or those of one author in it."""
+        return [s for s in self.samples if stratum_of(s) == stratum and author in (None, s.label)]
 
-    def tasks(self, language: str) -> list[dict[str, Sample]]:
-        """Return author → text of each task of a language that at least two authors solved."""
+    def tasks(self, stratum: str) -> list[dict[str, Sample]]:
+        """Return author → text of each task of a stratum that at least two authors solved."""
         tasks: dict[str, dict[str, Sample]] = {}
-        for sample in self.of(language):
+        for sample in self.of(stratum):
             if sample.group is not None:
                 tasks.setdefault(sample.group, {}).setdefault(str(sample.label), sample)
         return [task for task in tasks.values() if len(task) > 1]
 
-    def multi(self) -> "AuthorTexts":
-        """Return the texts of the tasks that every author of their language solved, one for each author."""
-        kept = [
-            sample
-            for language in self.languages
-            for task in self.tasks(language)
-            if set(task) == {s.label for s in self.of(language)}
-            for sample in task.values()
-        ]
+    def comparable(self) -> "AuthorTexts":
+        """Return equally many texts of every author of a stratum: of the tasks that all solved, where there are any."""
+        kept: list[Sample] = []
+        for stratum in self.strata:
+            authors = dict.fromkeys(str(sample.label) for sample in self.of(stratum))
+            common = [task for task in self.tasks(stratum) if len(task) == len(authors)]
+            if common:
+                kept += [sample for task in common for sample in task.values()]
+            else:
+                least = min(len(self.of(stratum, author)) for author in authors)
+                kept += [sample for author in authors for sample in self.of(stratum, author)[:least]]
         return AuthorTexts(tuple(kept), self.notes)
 
     def bare(self) -> "AuthorTexts":
@@ -134,10 +145,16 @@ def collection(bench: Bench) -> AuthorTexts:
             if _authors(samples) < 2:  # noqa: PLR2004  nothing to tell apart
                 raise DataError(f"{name}: {len(samples)} texts of one author, expected at least 2 authors")
         notes = [f"{name}: {len(samples):,} texts of {_authors(samples)} authors." for name, samples in sets.items()]
+        if len(sets) > 1:
+            sets = {name: [_with_stratum(sample, name) for sample in samples] for name, samples in sets.items()}
         return AuthorTexts(tuple(sample for samples in sets.values() for sample in samples), tuple(notes))
     if bench.scale == "paper":
         raise DataError("the scale paper needs code of people and of generators: expected --data NAME=PATH")
     return _always_there(bench, settings)
+
+
+def _with_stratum(sample: Sample, name: str) -> Sample:
+    return replace(sample, metadata={STRATUM: f"{name}, {heading(str(sample.language))}"})
 
 
 def _authors(samples: Iterable[Sample]) -> int:

@@ -21,7 +21,7 @@ PERPLEXITY = 30.0
 def deco_figure_19(bench: Bench) -> Finding:
     """Similarity of the authors' code, by fingerprints."""
     texts = collection(bench)
-    tasks = [task for language in texts.languages for task in texts.tasks(language)[:TASKS]]
+    tasks = [task for language in texts.strata for task in texts.tasks(language)[:TASKS]]
     pairs = similarities(tasks)
     lines = [
         ValueRow(author, tuple(pairs.get((min(author, other), max(author, other))) for other in texts.authors))
@@ -46,7 +46,9 @@ def embedded(bench: Bench, number: int, languages: tuple[str, ...]) -> Finding:
     texts = collection(bench)
     encoder = open_encoder()
     lines = []
-    for language in languages:
+    present = {stratum: str(texts.of(stratum)[0].language) for stratum in texts.strata}
+    absent = [heading(language) for language in languages if language not in present.values()]
+    for language in [*(stratum for stratum, own in present.items() if own in languages), *absent]:
         samples = texts.of(language)
         if len(samples) < FEWEST_POINTS:
             lines.append(ValueRow(heading(language), (float(len(samples)), *[None] * 6)))

@@ -17,7 +17,7 @@ from assay.authorship import (
 from assay.evaluation import Estimate, rank_score
 from assay.experiments.bench import Bench
 from assay.experiments.declaration import Experiment
-from assay.experiments.deco.collections import HUMAN, PAPER, AuthorTexts, collection, heading, sizes_at
+from assay.experiments.deco.collections import HUMAN, PAPER, AuthorTexts, collection, heading, sizes_at, stratum_of
 from assay.experiments.finding import Finding, Value, ValueRow, ValueTable
 from assay.models import open_model
 from assay.scores import DerivationKind, ModelRole, ScoreRequest, request
@@ -28,7 +28,10 @@ OVERALL = "Overall"
 AUROC = "AUROC, people against all generators"
 MEASURES = ("Density", "Log-perplexity")
 ALL_MEASURES = ("Vocabulary", "Length", *MEASURES)
-SIZES = "Density falls with the number of tokens: compare authors of one row, not rows, and not with the paper."
+SIZES = (
+    "In each row every author has equally many texts: of the tasks that all solved, where there are any. "
+    "Density falls with the number of tokens: do not compare rows, nor ours with the paper."
+)
 TOKENS = "Tokens are lexemes; the paper does not name its tokenizer."
 
 
@@ -66,7 +69,7 @@ def deco_table_2(bench: Bench) -> Finding:
     rows, derivers = computable(bench, target)
     models: dict[ModelRole, LogProbScorer] = {"target": target}
     table = score_samples(texts.samples, plan(list(rows.values()), models, derivers=derivers))
-    languages = [language for language in texts.languages if {HUMAN} < {s.label for s in texts.of(language)}]
+    languages = [language for language in texts.strata if {HUMAN} < {s.label for s in texts.of(language)}]
     columns = [*map(heading, languages), OVERALL]
     printed = PAPER.tables["table-2"]
     lines = []
@@ -96,7 +99,7 @@ def deco_table_2(bench: Bench) -> Finding:
 
 def area(texts: AuthorTexts, language: str, values: Float64Array) -> Estimate | None:
     """Return the AUROC of generated text against people's text of a language; None where a class has no value."""
-    rows = [at for at, s in enumerate(texts.samples) if s.language == language and not math.isnan(values[at])]
+    rows = [at for at, s in enumerate(texts.samples) if stratum_of(s) == language and not math.isnan(values[at])]
     positive = [texts.samples[at].label != HUMAN for at in rows]
     if len(set(positive)) < 2:  # noqa: PLR2004  both classes
         return None
@@ -118,7 +121,7 @@ def mean_over(areas: Sequence[Estimate | None]) -> Estimate | None:
 
 def language_table(bench: Bench, number: str, measures: Sequence[str], *, comments: bool = True) -> Finding:
     """Return measures of the authors' language, beside the paper's."""
-    whole, target = collection(bench), surrogate(bench)
+    whole, target = collection(bench).comparable(), surrogate(bench)
     texts = whole if comments else whole.bare()
     all_bits = bits_of([sample.text for sample in texts.samples], target)
     bits = {sample.id: value for sample, value in zip(texts.samples, all_bits, strict=True)}
@@ -127,7 +130,7 @@ def language_table(bench: Bench, number: str, measures: Sequence[str], *, commen
     tables = []
     for measure in measures:
         lines = []
-        for language in [*texts.languages, OVERALL]:
+        for language in [*texts.strata, OVERALL]:
             ours = [measure_of(texts, language, author, measure, bits) for author in texts.authors]
             theirs = [printed.value(measure, heading(language), column=column) for column in printed.columns]
             lines.append(ValueRow(heading(language), (*ours, *theirs)))
@@ -149,10 +152,11 @@ def language_table(bench: Bench, number: str, measures: Sequence[str], *, commen
 def measure_of(texts: AuthorTexts, language: str, author: str, measure: str, bits: Mapping[str, float]) -> Value:
     """Return one measure of one author; overall it is the unweighted mean over languages, as in the paper."""
     if language == OVERALL:
-        values = [measure_of(texts, each, author, measure, bits) for each in texts.languages]
-        present = [value.value if isinstance(value, Estimate) else value for value in values if value is not None]
-        numbers = [float(value) for value in present if not isinstance(value, str)]
-        return float(np.mean(numbers)) if numbers else None
+        values = [measure_of(texts, each, author, measure, bits) for each in texts.strata]
+        if None in values:  # an author of some rows alone has no mean that can be compared
+            return None
+        present = [value.value if isinstance(value, Estimate) else value for value in values]
+        return float(np.mean([float(value) for value in present if value is not None]))
     samples = texts.of(language, author)
     if not samples:
         return None

@@ -2,21 +2,29 @@
 
 import gzip
 import json
+from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pyarrow.parquet as pq
 
 from assay.authorship import LabelledCode
 from assay.types import Sample
 
 LANGUAGES = {"Python": "python", "C++": "cpp", "Java": "java", "python3": "python"}
+HUMAN = "human"
 NEEDED = ("semeval2026-task13", "classeval", "debugbench", "llm-generations-ldb")
 
 
-def collections(data: Path) -> LabelledCode:
-    """Return code of people and of generators from the folders in `NEEDED`."""
+def collections(data: Path, per_class: int | None = None) -> LabelledCode:
+    """Return code of people and of generators from the folders in `NEEDED`.
+
+    Args:
+        data: holds the folders.
+        per_class: most texts of one class, collection and language, drawn at random; None for all.
+    """
     samples, names = [], {}
     for name, reader in (("semeval", _semeval), ("classeval", _classeval), ("debugbench", _debugbench)):
         for sample in reader(data):
@@ -26,7 +34,20 @@ def collections(data: Path) -> LabelledCode:
         for sample in _solutions(data / "llm-generations-ldb" / name, name):
             samples.append(sample)
             names[sample.id] = name
-    return LabelledCode.of(samples, lambda sample: names[sample.id])
+    return LabelledCode.of(_drawn(samples, names, per_class), lambda sample: names[sample.id])
+
+
+def _drawn(samples: list[Sample], names: dict[str, str], per_class: int | None) -> list[Sample]:
+    """Return at most `per_class` samples of each class of each collection and language."""
+    counts: Counter[tuple[str, str | None, bool]] = Counter()
+    drawn = []
+    for place in np.random.default_rng(0).permutation(len(samples)).tolist():
+        sample = samples[place]
+        cell = (names[sample.id], sample.language, str(sample.label).casefold() == HUMAN)
+        counts[cell] += 1
+        if per_class is None or counts[cell] <= per_class:
+            drawn.append(sample)
+    return drawn
 
 
 def _semeval(data: Path) -> Iterator[Sample]:

@@ -409,6 +409,19 @@ def fingerprints(file: File) -> str:
     return table(["way", "read", "speed, one core", "× scanoss_winnowing"], rows)
 
 
+def classifier_reading(file: File) -> str:
+    """Speed at which the light classifiers read source text."""
+    rows = [
+        [
+            entry["way"],
+            f"{entry['megabytes']:.1f} MB",
+            f"{number(entry['megabytes_per_second']['median'])} MB/s",
+        ]
+        for entry in file["results"]
+    ]
+    return table(["from text to", "read", "speed, one core"], rows)
+
+
 def index_build(file: File) -> str:
     """What building an index costs, and adding the same again."""
     head = [
@@ -904,6 +917,7 @@ TABLES: Mapping[str, tuple[str, Callable[[File], str]]] = {
     "calibration": ("calibration", calibration),
     "quantisation": ("quantisation", quantisation),
     "fingerprints": ("fingerprints", fingerprints),
+    "classifier-reading": ("classifier_reading", classifier_reading),
     "confidence": ("confidence", confidence),
     "confidence-languages": ("confidence_languages", confidence_languages),
     "index": ("index", index),

@@ -4,11 +4,11 @@ import numpy as np
 import pytest
 
 from assay.authorship import Classifier, FitSettings, LabelledCode, fit_classifier, fit_generators, leave_out
-from assay.authorship.attribution import UNKNOWN
 from assay.authorship.fitting import balanced_weights, subsample
 from assay.authorship.heads import LinearHead, TreeHead
 from assay.authorship.labelled import related_groups, solution_method
 from assay.authorship.normalising import code_of
+from assay.authorship.open_set import UNKNOWN
 from assay.errors import DataError
 from assay.evaluation import auroc
 from assay.types import Sample

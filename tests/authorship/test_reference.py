@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 from scipy.stats import beta
 
-from assay.authorship.reference import ADVISED, CONFIDENCE, FEWEST, Reference, length_class
+from assay.authorship.normalising import Code, Kind, Token
+from assay.authorship.reference import ADVISED, CONFIDENCE, FEWEST, Reference, judged_rows, length_class
 from assay.errors import DataError
 
 
@@ -79,3 +80,18 @@ def test_other_files_are_refused_in_one_line(tmp_path, content):
     (tmp_path / "past.json").write_text(content)
     with pytest.raises(DataError):
         Reference.load(tmp_path / "past.json")
+
+
+def code(tokens, language="python"):
+    return Code((Token("x", Kind.NAME, 1, spaced=True),) * tokens, language)
+
+
+def test_texts_of_no_length_class_are_not_scored():
+    assert judged_rows([code(29), code(30), code(20_000), code(20_001)], None) == [1, 2]
+
+
+def test_each_language_and_length_class_has_its_own_limit():
+    codes = [code(50)] * 9 + [code(50, "java")] * 9 + [code(300)] * 2
+    chosen = judged_rows(codes, 4)
+    assert [sum(row in part for row in chosen) for part in (range(9), range(9, 18), range(18, 20))] == [4, 4, 2]
+    assert chosen == judged_rows(codes, 4)

@@ -14,6 +14,8 @@ from assay.api.progress import progress_bar
 from assay.authorship import (
     DEFAULT_EVIDENCE,
     HIDDEN,
+    LONGEST,
+    SHORTEST,
     Classifier,
     CodeUnit,
     Detection,
@@ -33,6 +35,7 @@ from assay.authorship import (
     fit_classifier,
     in_context,
     in_text,
+    judged_rows,
     leave_out,
     line_range,
     measure_collections,
@@ -53,6 +56,7 @@ from assay.provenance import (
 )
 from assay.retrieval import BUILTIN_PREFIX, open_encoder
 from assay.scores import requests
+from assay.scoring import Progress
 from assay.types import Embedder, Sample
 
 STDIN = "-"
@@ -62,6 +66,9 @@ COLLECTION = "collection"
 ENCODERS = (f"{BUILTIN_PREFIX}fragments",)
 DEFAULT_SCORES = "fast_detect_gpt,loss,rank,log_rank,entropy,lrr"
 """Scores of one pass that detect machine-written text; the first one is the primary score."""
+
+MOST_REFERENCE = 500
+"""Pieces of one language and length class that a reference takes; more hardly move its quantiles."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,8 +89,12 @@ class DetectorChoice:
     models: DetectorModels = field(default_factory=DetectorModels)
     opener: Opener = field(default_factory=Opener)
 
-    def scored(self, units: Sequence[CodeUnit]) -> Scored:
+    def scored(self, units: Sequence[CodeUnit], progress: Progress | None = None) -> Scored:
         """Return the scores of pieces of code.
+
+        Args:
+            units: pieces of code.
+            progress: called after every batch of a language model.
 
         Raises:
             AssayError: the detector cannot be opened, or cannot give what is requested.
@@ -93,7 +104,7 @@ class DetectorChoice:
             vectors = vectors_named(fitted.hidden_model, self.opener) if fitted.hidden_model else None
             return by_classifier(units, codes_of(units), fitted, vectors)
         plan = self.models.plan(requests(self.scores), self.model or default_surrogate(), self.opener)
-        return in_context(units, plan, by_scores(units, plan))
+        return in_context(units, plan, by_scores(units, plan, progress))
 
 
 def default_surrogate() -> str:
@@ -233,9 +244,17 @@ def fit_settings(evidence: Sequence[str], hidden: str | None, per_class: int | N
 
 
 def calibrate_authorship(
-    paths: Sequence[str], out: Path, *, before: date | None, choice: DetectorChoice, by: UnitKind = "file"
+    paths: Sequence[str],
+    out: Path,
+    *,
+    before: date | None,
+    choice: DetectorChoice,
+    by: UnitKind = "file",
+    most: int | None = MOST_REFERENCE,
 ) -> tuple[Reference, int]:
     """Score human code of one origin, and write the reference.
+
+    Only pieces that can be judged are scored: those that are too short or too long cost nothing.
 
     Args:
         paths: git repositories; without `before`, any folders whose code people certainly wrote.
@@ -243,36 +262,50 @@ def calibrate_authorship(
         before: only files of the last commit before this day.
         choice: the detector.
         by: unit of code.
+        most: pieces of one language and length class that are scored, drawn at random; None for all.
 
     Returns:
-        The reference, and the number of pieces that were left out as too short or too long.
+        The reference, and the number of pieces that are not in it.
 
     Raises:
         DataError: no git repository, or too few texts of one language.
     """
-    units: list[CodeUnit] = []
-    for path in paths:
-        root = Path(path)
-        texts = source_texts([path]) if before is None else texts_before(root, before)
-        units += [unit for text in texts for unit in units_of(text.path, text.text, text.language, by)]
-    units = list({unit.text: unit for unit in units if unit.language}.values())
-    if not units:
-        raise DataError(f"{', '.join(paths)}: no source file in a known language")
-    scored = choice.scored(units)
+    with progress_bar("reading") as report:
+        units = _past_units(paths, before, by, report)
     codes = codes_of(units)
-    left_out = saturated_kinds(scored.parts, np.arange(len(units)))
+    chosen = judged_rows(codes, most)
+    judged, judged_codes = [units[row] for row in chosen], [codes[row] for row in chosen]
+    if not judged:
+        raise DataError(f"{', '.join(paths)}: none of {len(units)} pieces of code has {SHORTEST} to {LONGEST:,} tokens")
+    with progress_bar("scoring") as report:
+        scored = choice.scored(judged, report)
+    left_out = saturated_kinds(scored.parts, np.arange(len(judged)))
     reference = Reference.of(
         scored.detector,
         scored.without(left_out).tolist(),
-        [unit.language for unit in units],
-        [len(code.tokens) for code in codes],
-        [unit.path for unit in units],
+        [unit.language for unit in judged],
+        [len(code.tokens) for code in judged_codes],
+        [unit.path for unit in judged],
         left_out=left_out,
         source=", ".join(Path(path).resolve().name for path in paths),
         before=before.isoformat() if before else None,
     )
     reference.save(out)
     return reference, len(units) - len(reference)
+
+
+def _past_units(paths: Sequence[str], before: date | None, by: UnitKind, report: Progress | None) -> list[CodeUnit]:
+    """Return the distinct pieces of older code in a known language."""
+    units: dict[str, CodeUnit] = {}
+    for done, path in enumerate(paths):
+        texts = source_texts([path]) if before is None else texts_before(Path(path), before)
+        for text in texts:
+            units |= {unit.text: unit for unit in units_of(text.path, text.text, text.language, by) if unit.language}
+        if report:
+            report(done + 1, len(paths))
+    if not units:
+        raise DataError(f"{', '.join(paths)}: no source file in a known language")
+    return list(units.values())
 
 
 def detect_code(
@@ -319,8 +352,8 @@ def detect_code(
     if not units:
         raise DataError(f"{', '.join(map(str, paths))}: no source file in a known language")
     past = Reference.load(reference) if reference else None
-    with progress_bar("scoring"):
-        scored = choice.scored(units)
+    with progress_bar("scoring") as report:
+        scored = choice.scored(units, report)
     return detect(units, codes_of(units), scored, list(dict.fromkeys(signals)), past, unread=unread)
 
 

@@ -1,4 +1,3 @@
-from .attribution import Attribution as Attribution
 from .attribution import GeneratorModel as GeneratorModel
 from .attribution import fit_generators as fit_generators
 from .auditing import ShortcutAudit as ShortcutAudit
@@ -33,6 +32,13 @@ from .evidence import Vectors as Vectors
 from .filling import CausalFiller as CausalFiller
 from .filling import SentinelFiller as SentinelFiller
 from .filling import SpanPerturbation as SpanPerturbation
+from .fine_tuning import FineTunedRuns as FineTunedRuns
+from .fine_tuning import Protocol as Protocol
+from .fine_tuning import ProtocolSplit as ProtocolSplit
+from .fine_tuning import TaskKind as TaskKind
+from .fine_tuning import fine_tune as fine_tune
+from .fine_tuning_report import describe_fine_tuning as describe_fine_tuning
+from .fine_tuning_report import fine_tuning_card as fine_tuning_card
 from .fitting import FitSettings as FitSettings
 from .fitting import fit_classifier as fit_classifier
 from .labelled import HUMAN as HUMAN
@@ -41,9 +47,15 @@ from .linguistics import Linguistics as Linguistics
 from .linguistics import bits_of as bits_of
 from .linguistics import linguistics_of as linguistics_of
 from .linguistics import similarities as similarities
+from .open_set import UNKNOWN as UNKNOWN
+from .open_set import Attribution as Attribution
+from .open_set import OpenSet as OpenSet
 from .perturbing import CopyStatistics as CopyStatistics
 from .perturbing import StylePerturbation as StylePerturbation
+from .reference import LONGEST as LONGEST
+from .reference import SHORTEST as SHORTEST
 from .reference import Reference as Reference
+from .reference import judged_rows as judged_rows
 from .revising import ConditionedStatistics as ConditionedStatistics
 from .revising import EncodedRevisions as EncodedRevisions
 from .revising import RestoredStatistics as RestoredStatistics

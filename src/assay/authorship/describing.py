@@ -73,7 +73,10 @@ def describe_reference(reference: Reference, abstained: int, realised: FlagRate 
             f"{len(reference):,} texts of {reference.source}; realised false-positive rate {shown} at a nominal "
             f"{NOMINAL:.0%}."
         ),
-        facts=(Fact("detector", reference.detector), Fact("texts left out", f"{abstained:,}", "too short or too long")),
+        facts=(
+            Fact("detector", reference.detector),
+            Fact("texts left out", f"{abstained:,}", "too short, too long, or not drawn"),
+        ),
         tables=(
             Table(
                 "reference",

@@ -19,7 +19,7 @@ from assay.authorship.wording import ngram_matrix
 from assay.errors import DataError
 from assay.evaluation import FlagRate, flag_rate
 from assay.models import combined
-from assay.scoring import Plan, score_samples
+from assay.scoring import Plan, Progress, score_samples
 from assay.types import BooleanArray, Float64Array, Sample
 
 NOMINAL = 0.05
@@ -84,18 +84,19 @@ def by_classifier(
     )
 
 
-def by_scores(units: Sequence[CodeUnit], plan: Plan) -> Scored:
+def by_scores(units: Sequence[CodeUnit], plan: Plan, progress: Progress | None = None) -> Scored:
     """Return the scores of a plan for pieces of code; all one-pass scores share one pass.
 
     Args:
         units: pieces of code.
         plan: models and scores; the answer rests on the first score.
+        progress: called after every batch.
 
     Raises:
         ModelError: a model cannot be run.
     """
     samples = [Sample(str(row), unit.text, unit.language) for row, unit in enumerate(units)]
-    table = score_samples(samples, plan)
+    table = score_samples(samples, plan, progress=progress)
     names = [request.name for request in plan.requests]
     return Scored(
         f"{names[0]} {detector_digest(plan)}",

@@ -1,6 +1,6 @@
 """The evidence about texts that classifiers are fitted on, one matrix per kind of evidence."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any
@@ -11,7 +11,7 @@ from scipy import sparse
 from assay.authorship.heads import LinearHead, SparseHead, TreeHead
 from assay.authorship.normalising import Code
 from assay.authorship.style import FAMILIES, feature_table
-from assay.authorship.wording import ngram_matrix
+from assay.authorship.wording import bare_matrix, ngram_matrix, vocabulary_matrix
 from assay.errors import DataError
 from assay.types import BooleanArray, Embedder, Encoder, Float64Array, Int64Array
 
@@ -24,6 +24,8 @@ HEADS: Mapping[str, str] = MappingProxyType(
         "layout": "linear",
         "structure": "trees",
         WORDING: "sparse",
+        "vocabulary": "sparse",
+        "bare": "sparse",
         "documentation": "linear",
         HIDDEN: "linear",
     }
@@ -32,6 +34,10 @@ HEADS: Mapping[str, str] = MappingProxyType(
 
 DEFAULT_EVIDENCE = ("names", "layout", "structure", WORDING, "documentation")
 """Everything that needs no model."""
+
+_SPARSE: Mapping[str, Callable[[Sequence[Code]], sparse.csr_matrix]] = MappingProxyType(
+    {WORDING: ngram_matrix, "vocabulary": vocabulary_matrix, "bare": bare_matrix}
+)
 
 Vectors = Embedder | Encoder
 """A model whose hidden states are evidence: of a language model, or of a sentence or code encoder."""
@@ -72,8 +78,8 @@ def evidence_of(codes: Sequence[Code], kinds: Sequence[str], vectors: Vectors | 
 def _matrix(codes: Sequence[Code], kind: str, vectors: Vectors | None) -> Float64Array | sparse.csr_matrix:
     if kind in FAMILIES:
         return feature_table(codes, kind)
-    if kind == WORDING:
-        return ngram_matrix(codes)
+    if kind in _SPARSE:
+        return _SPARSE[kind](codes)
     if vectors is None:
         raise DataError("evidence 'hidden' needs a model: name an encoder or a model with --hidden")
     texts = [code.plain_text for code in codes]

@@ -13,8 +13,7 @@ from assay.authorship.classifier import Classifier, WeightedHead
 from assay.authorship.domain import Domain
 from assay.authorship.evidence import (
     DEFAULT_EVIDENCE,
-    HIDDEN,
-    WORDING,
+    HEADS,
     EvidenceMatrices,
     Vectors,
     evidence_of,
@@ -31,9 +30,7 @@ FEWEST = 20
 FOLDS = 4
 SMALLEST_SLOPE, SMALLEST_SPREAD = 0.01, 1e-6
 
-HEAD_WEIGHTS: Mapping[str, float] = MappingProxyType(
-    {"names": 1.0, "layout": 1.0, "structure": 1.0, WORDING: 1.0, "documentation": 3.0, HIDDEN: 1.0}
-)
+HEAD_WEIGHTS: Mapping[str, float] = MappingProxyType(dict.fromkeys(HEADS, 1.0) | {"documentation": 3.0})
 """Weight of the standardised margin of each kind of evidence."""
 
 

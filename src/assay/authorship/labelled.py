@@ -1,7 +1,7 @@
 """Code of known origin: a person or a generator, in collections, with the groups that no split may cut."""
 
 import re
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Self
@@ -9,6 +9,7 @@ from typing import Self
 import numpy as np
 
 from assay.authorship.normalising import Code, code_of
+from assay.datasets import split_by_group
 from assay.errors import DataError
 from assay.types import BooleanArray, Int64Array, Sample
 
@@ -107,6 +108,18 @@ class LabelledCode:
         values = np.array([str(value) for value in columns[by]], object)
         names = sorted(set(values.tolist()) - ({HUMAN} if by == "generator" else set()))
         return {name: np.flatnonzero(values == name) for name in names}
+
+    def parted(self, fractions: Mapping[str, float], *, by_group: bool = True, seed: int = 0) -> dict[str, Int64Array]:
+        """Return the rows of each part, ascending.
+
+        Args:
+            fractions: part → expected share of the groups.
+            by_group: keep related texts in one part; False splits text by text.
+            seed: of the split.
+        """
+        markers = [Sample(str(row), "", group=group if by_group else None) for row, group in enumerate(self.groups)]
+        parts = split_by_group(markers, fractions, seed=seed)
+        return {name: np.array([int(sample.id) for sample in part], np.int64) for name, part in parts.items()}
 
 
 def related_groups(samples: Sequence[Sample]) -> tuple[str, ...]:

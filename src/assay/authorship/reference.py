@@ -15,6 +15,7 @@ from typing import Any, Self
 import numpy as np
 from scipy.special import betaincinv
 
+from assay.authorship.normalising import Code
 from assay.errors import DataError
 from assay.evaluation import FlagRate, flag_rate
 from assay.files import write_json
@@ -37,6 +38,22 @@ def length_class(tokens: int) -> str | None:
     """Return the class of a length in tokens; None for a text that is too short or too long to be judged."""
     at = int(np.searchsorted(_BOUNDS, tokens, side="right")) - 1
     return _CLASSES[at] if 0 <= at < len(_CLASSES) else None
+
+
+def judged_rows(codes: Sequence[Code], most: int | None, seed: int = 0) -> list[int]:
+    """Return the rows of texts that can be judged by their length, ascending.
+
+    Args:
+        codes: tokens of the texts.
+        most: rows of one language and length class, drawn at random; None for all.
+        seed: of the draw.
+    """
+    cells: dict[tuple[str, str], list[int]] = {}
+    for row, code in enumerate(codes):
+        if (name := length_class(len(code.tokens))) is not None:
+            cells.setdefault((str(code.language), name), []).append(row)
+    generator = np.random.default_rng(seed)
+    return sorted(row for _, rows in sorted(cells.items()) for row in generator.permutation(rows)[:most].tolist())
 
 
 @dataclass(frozen=True, slots=True)

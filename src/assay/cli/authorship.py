@@ -1,5 +1,6 @@
 """`assay authorship`: calibration on older code, classifiers and shortcut audits."""
 
+from dataclasses import replace
 from datetime import date
 from pathlib import Path
 from typing import Annotated, Literal
@@ -7,9 +8,9 @@ from typing import Annotated, Literal
 import typer
 
 from assay.cli.authorship_build import build_rewrites_command
-from assay.cli.authorship_options import AuthorshipDetectorOptions, FitOptions, LabelledOptions
+from assay.cli.authorship_options import AuthorshipDetectorOptions, FitOptions, LabelledOptions, ProtocolOptions
 from assay.cli.groups import grouped
-from assay.cli.options import OUTPUT, AsJson
+from assay.cli.options import OUTPUT, SCORES, AsJson
 from assay.errors import DataError
 
 authorship_app = typer.Typer(
@@ -32,7 +33,12 @@ def authorship() -> None:
 @authorship_app.command("calibrate")
 @grouped
 def calibrate_authorship_command(
-    past: Annotated[list[str], typer.Argument(metavar="REPOSITORY…", help="Git repositories.", show_default=False)],
+    past: Annotated[
+        list[str],
+        typer.Argument(
+            metavar="REPOSITORY…", help="Git repositories; with --undated, any folders.", show_default=False
+        ),
+    ],
     *,
     before: Annotated[
         str | None,
@@ -42,6 +48,9 @@ def calibrate_authorship_command(
         bool, typer.Option("--undated", help="Folders without a history, which people certainly wrote.")
     ] = False,
     by: Annotated[Literal["file", "function"], typer.Option(help="Unit of code; use the same with `detect`.")] = "file",
+    most: Annotated[
+        int, typer.Option(min=45, help="Most pieces of one language and length class, drawn at random.")
+    ] = 500,
     output: Annotated[Path, typer.Option("-o", "--output", metavar="FILE", help="The reference to write.")],
     detector: AuthorshipDetectorOptions,
     as_json: AsJson = False,
@@ -57,7 +66,7 @@ def calibrate_authorship_command(
     if (before is None) != undated:
         raise DataError("expected either --before YYYY-MM-DD or --undated")
     reference, left_out = calibrate_authorship(
-        past, output, before=_day(before) if before else None, choice=detector.choice(), by=by
+        past, output, before=_day(before) if before else None, choice=detector.choice(), by=by, most=most
     )
     show(describe_reference(reference, left_out, reference.realised()), chosen_format(as_json=as_json))
 
@@ -139,6 +148,40 @@ def evaluate_classifier_command(
     report = describe_transfer(transfer)
     written = write_html(report, page) if page is not None else None
     show(report, chosen_format(as_json=as_json), written)
+
+
+@authorship_app.command("fine-tune")
+@grouped
+def fine_tune_command(
+    model: Annotated[
+        str, typer.Argument(metavar="MODEL", help="Model that gets a classification head.", show_default=False)
+    ],
+    data: Tables,
+    *,
+    output: Annotated[
+        Path, typer.Option("-o", "--output", metavar="DIR", help="Folder of the classifier, its card and the results.")
+    ],
+    ablation: Annotated[
+        bool, typer.Option("--ablation", help="Train again without comments and show both.", rich_help_panel=SCORES)
+    ] = False,
+    labelled: LabelledOptions,
+    protocol: ProtocolOptions,
+    as_json: AsJson = False,
+) -> None:
+    """Fine-tune any sequence classifier: a grid, several seeds, the best validation epoch, grouped parts.
+
+    The folder holds the classifier of the best seed. Macro F1, accuracy and confusions are those of test texts.
+
+    **Example**: `assay authorship fine-tune microsoft/codebert-base multi.jsonl -o codebert --ablation`
+    """
+    from assay.authorship import describe_fine_tuning, fine_tune, fine_tuning_card
+    from assay.cli.present import chosen_format, show
+
+    code, plan = labelled.read(data), protocol.protocol()
+    results = [fine_tune(code, model, plan, out=output, card=fine_tuning_card)]
+    if ablation:
+        results.append(fine_tune(code, model, replace(plan, comments=False)))
+    show(describe_fine_tuning(results), chosen_format(as_json=as_json))
 
 
 @authorship_app.command("audit")

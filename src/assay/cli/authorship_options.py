@@ -2,15 +2,16 @@
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
 from assay.cli.options import DATA, SCORES
+from assay.errors import DataError
 
 if TYPE_CHECKING:
     from assay.api import DetectorChoice, LabelledSelection
-    from assay.authorship import LabelledCode
+    from assay.authorship import LabelledCode, Protocol
 
 DETECTOR = "Detector"
 MODELS = "Further models"
@@ -132,7 +133,7 @@ class FitOptions:
         str,
         typer.Option(
             metavar="a,b,…",
-            help="Kinds of evidence: names, layout, structure, wording, documentation.",
+            help="Kinds of evidence: names, layout, structure, wording, documentation, vocabulary, bare.",
             rich_help_panel=SCORES,
         ),
     ] = "names,layout,structure,wording,documentation"
@@ -153,3 +154,71 @@ class FitOptions:
     def kinds(self) -> tuple[str, ...]:
         """The kinds of evidence by name."""
         return tuple(part.strip() for part in self.evidence.split(",") if part.strip())
+
+
+@dataclass(frozen=True, slots=True)
+class ProtocolOptions:
+    """How sequence classifiers are fine-tuned."""
+
+    task: Annotated[
+        Literal["multi", "binary"],
+        typer.Option(help="Name the generator, or tell people and generators apart.", rich_help_panel=SCORES),
+    ] = "multi"
+    rates: Annotated[str, typer.Option(metavar="a,b,…", help="Learning rates of the grid.", rich_help_panel=SCORES)] = (
+        "1e-5,2e-5,5e-5"
+    )
+    batches: Annotated[str, typer.Option(metavar="a,b,…", help="Batch sizes of the grid.", rich_help_panel=SCORES)] = (
+        "8,16,32"
+    )
+    seeds: Annotated[int, typer.Option(min=1, help="Number of seeds.", rich_help_panel=SCORES)] = 5
+    epochs: Annotated[int, typer.Option(min=1, help="Epochs of every run.", rich_help_panel=SCORES)] = 10
+    context: Annotated[int, typer.Option(min=8, help="Tokens of a text that are read.", rich_help_panel=SCORES)] = 512
+    comments: Annotated[
+        bool, typer.Option("--comments/--no-comments", help="Read comments, or remove them.", rich_help_panel=SCORES)
+    ] = True
+    split: Annotated[
+        Literal["group", "paper"],
+        typer.Option(help="Keep related texts in one part, or split text by text.", rich_help_panel=SCORES),
+    ] = "group"
+    leave_out: Annotated[
+        str | None,
+        typer.Option(
+            metavar="WHAT=NAME",
+            help="Test on one collection, language or generator, for example language=java.",
+            rich_help_panel=SCORES,
+        ),
+    ] = None
+    device: Annotated[
+        Literal["auto", "cpu", "cuda"], typer.Option(help="Where the model is trained.", rich_help_panel=SCORES)
+    ] = "auto"
+
+    def protocol(self) -> "Protocol":
+        """Return the protocol.
+
+        Raises:
+            DataError: a number or `--leave-out` cannot be read.
+        """
+        from assay.authorship import Protocol
+
+        try:
+            rates = tuple(float(part) for part in self.rates.split(","))
+            batches = tuple(int(part) for part in self.batches.split(","))
+        except ValueError as error:
+            raise DataError(f"received --rates {self.rates} --batches {self.batches}, expected numbers") from error
+        if min(rates) <= 0 or min(batches) <= 0:
+            raise DataError(f"received --rates {self.rates} --batches {self.batches}, expected positive numbers")
+        what, equals, name = (self.leave_out or "").partition("=")
+        if self.leave_out is not None and not (equals and name):
+            raise DataError(f"received --leave-out {self.leave_out!r}, expected WHAT=NAME such as language=java")
+        return Protocol(
+            task=self.task,
+            rates=rates,
+            batches=batches,
+            seeds=tuple(range(self.seeds)),
+            epochs=self.epochs,
+            context=self.context,
+            comments=self.comments,
+            split=self.split,
+            leave_out=(what, name) if self.leave_out is not None else None,
+            device=self.device,
+        )

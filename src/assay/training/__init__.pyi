@@ -1,4 +1,9 @@
 from .causal import tune as tune
+from .classifying import ClassifierSettings as ClassifierSettings
+from .classifying import FineTuned as FineTuned
+from .classifying import SequenceClassifier as SequenceClassifier
+from .classifying import fine_tune_classifier as fine_tune_classifier
+from .classifying import load_sequence_classifier as load_sequence_classifier
 from .finetuning import TRAIN as TRAIN
 from .finetuning import Task as Task
 from .finetuning import checkpoint_folder as checkpoint_folder

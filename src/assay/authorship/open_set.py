@@ -1,0 +1,100 @@
+"""Answers of a classifier of several classes that may be "unknown generator".
+
+Probabilities are calibrated by a temperature on texts that the classifier was not fitted on. The class of a text is
+refused where its conformal p-value against texts of that class is small: a text of a generator that was not in training
+looks unlike every class.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Self
+
+import numpy as np
+from scipy.optimize import minimize_scalar
+from scipy.special import log_softmax, softmax
+
+from assay.types import Float64Array, Int64Array
+
+UNKNOWN = "unknown generator"
+ALPHA = 0.05
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Attribution:
+    """Answers for n texts.
+
+    Attributes:
+        classes: the names, "human" among them.
+        probabilities: float64 [n, classes].
+        p_values: float64 [n], of the most probable class: how usual the text is for it.
+        answers: the most probable class, or "unknown generator".
+    """
+
+    classes: tuple[str, ...]
+    probabilities: Float64Array
+    p_values: Float64Array
+    answers: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class OpenSet:
+    """Calibration of the logits of a classifier.
+
+    Attributes:
+        classes: the names, in the order of the logits.
+        temperature: that the logits are divided by.
+        conformity: per class, ascending probabilities that held-out texts of the class had for it.
+    """
+
+    classes: tuple[str, ...]
+    temperature: float
+    conformity: tuple[Float64Array, ...]
+
+    @classmethod
+    def of(cls, classes: Sequence[str], logits: Float64Array, truth: Int64Array) -> Self:
+        """Return the calibration by held-out texts.
+
+        Args:
+            classes: the names.
+            logits: float64 [n, classes].
+            truth: int64 [n], place of the class of each text.
+        """
+        temperature = _temperature(logits, truth)
+        own = softmax(logits / temperature, axis=1)[np.arange(len(truth)), truth]
+        return cls(tuple(classes), temperature, tuple(np.sort(own[truth == place]) for place in range(len(classes))))
+
+    def attribute(self, logits: Float64Array, *, alpha: float = ALPHA) -> Attribution:
+        """Return the class of each text, or "unknown generator" at level alpha."""
+        probabilities = np.asarray(softmax(logits / self.temperature, axis=1), np.float64)
+        best = probabilities.argmax(1)
+        p_values = np.array(
+            [
+                (1 + np.searchsorted(self.conformity[place], probabilities[row, place], side="right"))
+                / (len(self.conformity[place]) + 1)
+                for row, place in enumerate(best)
+            ]
+        )
+        answers = tuple(UNKNOWN if p <= alpha else self.classes[place] for place, p in zip(best, p_values, strict=True))
+        return Attribution(self.classes, probabilities, p_values, answers)
+
+    def content(self) -> dict[str, Any]:
+        """Return all that `restored` needs, for JSON."""
+        return {
+            "classes": list(self.classes),
+            "temperature": self.temperature,
+            "conformity": [values.tolist() for values in self.conformity],
+        }
+
+    @classmethod
+    def restored(cls, content: Mapping[str, Any]) -> Self:
+        """Return the calibration of `content`."""
+        conformity = tuple(np.array(values, np.float64) for values in content["conformity"])
+        return cls(tuple(content["classes"]), float(content["temperature"]), conformity)
+
+
+def _temperature(logits: Float64Array, truth: Int64Array) -> float:
+    def loss(log_temperature: float) -> float:
+        scaled = log_softmax(logits / np.exp(log_temperature), axis=1)
+        return float(-scaled[np.arange(len(truth)), truth].mean())
+
+    return float(np.exp(minimize_scalar(loss, bounds=(-3, 3), method="bounded").x))

@@ -1,0 +1,125 @@
+"""Fine-tuned classifiers learn the classes, keep the best epoch, and are tested on groups they did not train on."""
+
+import json
+
+import numpy as np
+import pytest
+import torch
+from transformers import PreTrainedTokenizerFast, RobertaConfig, RobertaForSequenceClassification
+
+from assay.authorship.fine_tuning import PARTS, Protocol, fine_tune
+from assay.authorship.fine_tuning_report import describe_fine_tuning, fine_tuning_card
+from assay.authorship.open_set import UNKNOWN, OpenSet
+from assay.errors import DataError
+from assay.models import located
+from assay.training import ClassifierSettings, fine_tune_classifier, load_sequence_classifier
+from support.authorship_texts import labelled
+
+QUICK = Protocol(task="binary", rates=(5e-3,), batches=(8,), seeds=(0,), epochs=4, context=32, device="cpu")
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _one_thread():
+    before = torch.get_num_threads()
+    torch.set_num_threads(1)
+    yield
+    torch.set_num_threads(before)
+
+
+@pytest.fixture(scope="module")
+def encoder(tmp_path_factory):
+    """A RoBERTa of random weights, as CodeBERT but small, with the tokenizer of `builtin:small`."""
+    folder = tmp_path_factory.mktemp("encoder")
+    torch.manual_seed(0)
+    sizes = {"hidden_size": 32, "intermediate_size": 48, "num_hidden_layers": 1, "num_attention_heads": 2}
+    config = RobertaConfig(vocab_size=4352, max_position_embeddings=66, pad_token_id=2, **sizes)
+    RobertaForSequenceClassification(config).save_pretrained(folder)
+    PreTrainedTokenizerFast.from_pretrained(located("builtin:small"), local_files_only=True).save_pretrained(folder)
+    return str(folder)
+
+
+@pytest.fixture(scope="module")
+def data():
+    return labelled(40, 2)
+
+
+def test_a_small_encoder_learns_the_classes_and_leaves_a_folder(encoder, data, tmp_path):
+    out = tmp_path / "classifier"
+    result = fine_tune(data, encoder, QUICK, out=out, card=fine_tuning_card)
+    assert result.spread("overall", "accuracy")[0] > 0.9
+    assert result.classes == ("generated", "human")
+    assert int(result.runs[0].confusion.sum()) == result.runs[0].quality["overall"].texts
+    again = load_sequence_classifier(str(out / "model"), result.classes, ClassifierSettings(device="cpu"), seed=0)
+    texts = [sample.text for sample in data.samples[:20]]
+    predicted = again.logits(again.rows(texts)).argmax(1)
+    assert np.mean([result.classes[place] == "human" for place in predicted] == data.human[:20]) > 0.9
+    assert json.loads((out / "result.json").read_text())["chosen"] == {"rate": 5e-3, "batch": 8}
+    assert "no proof of misconduct" in (out / "MODEL_CARD.md").read_text()
+    with pytest.raises(DataError, match="exists already"):
+        fine_tune(data, encoder, QUICK, out=out)
+
+
+def test_the_grid_is_searched_with_the_first_seed_and_every_seed_runs(encoder, data):
+    result = fine_tune(data, encoder, Protocol(task="multi", rates=(1e-9, 3e-3), batches=(16,), seeds=(3, 4), epochs=1,
+                                              context=32, device="cpu"))  # fmt: skip
+    assert set(result.grid) == {(1e-9, 16), (3e-3, 16)}
+    assert result.grid[result.chosen] == max(result.grid.values())
+    assert [run.seed for run in result.runs] == [3, 4]
+    report = describe_fine_tuning([result])
+    assert report.tables[0].rows[-1].cells[0] == "overall"
+
+
+def test_the_weights_of_the_best_epoch_are_kept(encoder):
+    settings = ClassifierSettings(rate=1e-3, batch=2, epochs=3, device="cpu")
+    classifier = load_sequence_classifier(encoder, ("a", "b"), settings, seed=0)
+    rows, scores, seen = classifier.rows(["x = 1", "y = 2", "z"]), iter([0.1, 0.7, 0.7]), []
+
+    def validate(current):
+        seen.append(current.logits(rows))
+        return next(scores)
+
+    course = fine_tune_classifier(classifier, rows, np.array([0, 1, 0]), validate, settings, seed=1)
+    assert course.best_epoch == 2
+    np.testing.assert_array_equal(classifier.logits(rows), seen[1])
+
+
+def test_padding_changes_no_logit(encoder):
+    classifier = load_sequence_classifier(encoder, ("a", "b"), ClassifierSettings(device="cpu"), seed=0)
+    rows = classifier.rows(["x", "def f(a, b):\n    return a + b\n", ""])
+    together = classifier.logits(rows)
+    alone = np.vstack([classifier.logits([row]) for row in rows])
+    np.testing.assert_allclose(together, alone, atol=1e-5)
+
+
+def test_a_causal_model_gets_a_head(data):
+    settings = ClassifierSettings(context=16, device="cpu")
+    classifier = load_sequence_classifier("builtin:small", ("a", "b", "c"), settings, seed=0)
+    assert classifier.logits(classifier.rows(["x = 1", "y"])).shape == (2, 3)
+
+
+def test_no_group_is_in_two_parts_unless_the_split_is_that_of_the_paper(data):
+    groups = np.array(data.groups, object)
+    parts = data.parted(PARTS)
+    assert sum(map(len, parts.values())) == len(data)
+    assert not set(groups[parts["train"]]) & set(groups[parts["test"]])
+    naive = data.parted(PARTS, by_group=False)
+    assert set(groups[naive["train"]]) & set(groups[naive["test"]])
+
+
+def test_a_left_out_collection_is_the_test_part_and_an_unknown_one_is_named(encoder, data):
+    protocol = Protocol(
+        task="binary", rates=(3e-3,), batches=(16,), seeds=(0,), epochs=1, context=16, device="cpu",
+        leave_out=("collection", "collection 1"),
+    )  # fmt: skip
+    assert fine_tune(data, encoder, protocol).sizes["test"] == 80
+    with pytest.raises(DataError, match="collection 0"):
+        fine_tune(data, encoder, Protocol(leave_out=("collection", "absent")))
+
+
+def test_a_text_unlike_its_class_is_of_an_unknown_generator():
+    generator = np.random.default_rng(0)
+    truth = np.repeat([0, 1], 100)
+    logits = np.where(truth[:, None] == [0, 1], 4.0, 0.0) + generator.normal(size=(200, 2))
+    calibration = OpenSet.restored(OpenSet.of(("a", "b"), logits, truth).content())
+    answers = calibration.attribute(np.array([[4.0, 0.0], [0.1, 0.0]])).answers
+    assert answers == ("a", UNKNOWN)

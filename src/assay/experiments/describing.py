@@ -43,7 +43,7 @@ def finding_report(finding: Finding) -> Report:
             "notes": finding.notes,
             "tables": finding.tables,
         },
-        kind=f"experiment {finding.name} · seed {', '.join(map(str, finding.seeds))}",
+        kind=f"experiment {finding.name}" + (f" · seed {', '.join(map(str, finding.seeds))}" if finding.seeds else ""),
         excerpts=finding.excerpts,
         manifest=finding.manifest,
     )

@@ -37,6 +37,10 @@ CHANCE_COLOUR, BASELINE_COLOUR = "var(--chance)", "var(--baseline)"
 CHANCE_DASH = [1, 4]
 
 
+CHARACTER_WIDTH = 7.5
+"""Pixels of a character of a label, at most."""
+
+
 @dataclass(frozen=True, slots=True)
 class Series:
     """One line: its name, and the measured value at each x."""
@@ -217,8 +221,11 @@ def heat_map(values: Mapping[tuple[str, str], float], *, middle: float = 1.0) ->
         {"row": row, "column": column, "value": value, "shade": min(0.6, max(0.05, (value - middle) / (span or 1)))}
         for (row, column), value in present.items()
     ]
-    across = alt.X("column:N", sort=columns, axis=alt.Axis(title=None, labelAngle=-30, domain=False, ticks=False))
-    down = alt.Y("row:N", sort=rows, axis=alt.Axis(title=None, domain=False, ticks=False, minExtent=110))
+    # the width of text is estimated without its font, so room for the longest label is set by hand
+    longest = CHARACTER_WIDTH * max(map(len, (*rows, *columns)), default=0)
+    turned = alt.Axis(title=None, labelAngle=-30, domain=False, ticks=False, minExtent=longest / 2 + 10)
+    across = alt.X("column:N", sort=columns, axis=turned)
+    down = alt.Y("row:N", sort=rows, axis=alt.Axis(title=None, domain=False, ticks=False, minExtent=max(110, longest)))
     base = alt.Chart(alt.InlineData(values=shades)).encode(x=across, y=down)
     squares = base.mark_rect(color="var(--series-1)").encode(
         opacity=alt.Opacity("shade:Q", scale=alt.Scale(domain=[0, 1], range=[0, 1]), legend=None)

@@ -7,6 +7,8 @@ import pytest
 from assay.errors import DataError
 from assay.experiments import Bench, experiment_named
 from assay.experiments.deco.data_sets import PAPER, counts_beside_paper
+from assay.experiments.describing import described_table
+from assay.reports.wording import as_text
 from assay.studies import SetCounts, read_counts
 
 
@@ -32,6 +34,11 @@ def test_a_built_folder_stands_beside_the_paper(tmp_path):
     assert rows["Go"] == (1, 0, 1, *[None] * 6)
     assert rows["C"][:4] == (None, None, None, 25907)
     assert binary.rows[-1].values[:3] == (4, 2, 6)
+
+
+def test_large_numbers_are_printed_whole():
+    table = described_table(counts_beside_paper("binary", SetCounts(("human",), {"c": (12345,)})))
+    assert as_text(table).rows[0][:4] == ("C", "12,345", "12,345", "25,907")
 
 
 def test_the_scale_of_the_paper_needs_a_data_set(tmp_path):

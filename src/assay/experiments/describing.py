@@ -1,9 +1,11 @@
 """A finding as a report, and the files that an experiment leaves: finding.json, finding.md, finding.html, audits."""
 
+from collections.abc import Mapping
 from functools import partial
 from pathlib import Path
 
 from assay.experiments.finding import Chart, Finding, HeatMap, Value, ValueTable
+from assay.experiments.papers import Unit
 from assay.files import write_text
 from assay.leakage import describe as describe_audit
 from assay.leakage import write_run
@@ -24,6 +26,7 @@ from assay.reports import (
 )
 
 SCHEMA = 2
+KINDS: Mapping[Unit, ColumnKind] = {"percent": "share", "number": "number", "count": "count"}
 NOT_MEASURED = Missing("not measured, or not printed by the paper")
 
 
@@ -67,7 +70,7 @@ def write_finding(folder: Path, finding: Finding) -> Path:
 
 def described_table(table: ValueTable) -> Table:
     """Return a table of values as a table of a report."""
-    kind: ColumnKind = "share" if table.unit == "percent" else "number"
+    kind = KINDS[table.unit]
     return Table(
         table.name,
         table.title,

@@ -7,7 +7,7 @@ from functools import cache
 from importlib.resources import files
 from typing import Any, Literal
 
-Unit = Literal["percent", "number"]
+Unit = Literal["percent", "number", "count"]
 
 
 @dataclass(frozen=True, slots=True)

@@ -100,7 +100,7 @@ def counts_beside_paper(name: str, counts: SetCounts) -> ValueTable:
         theirs = tuple(printed.value(name, title, column=column) for column in printed.columns)
         rows.append(ValueRow(title, (*own, *theirs)))
     heads = (*counts.authors, "total", *(f"{column} (paper)" for column in printed.columns))
-    return ValueTable(name, TITLES[name], "language", heads, tuple(rows), "number")
+    return ValueTable(name, TITLES[name], "language", heads, tuple(rows), "count")
 
 
 EXPERIMENTS = (Experiment("deco", "table-1", deco_table_1),)

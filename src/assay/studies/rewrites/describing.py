@@ -25,8 +25,9 @@ def describe_sets(collected: Collected, sets: RewriteSets, path: str = "") -> Re
         f"{number_of(people, 'text')} of people and {number_of(len(sets.binary) - people, 'rewriting')} by "
         f"{number_of(len(sets.generators), 'generator')}{place}."
     )
+    finer = "; --split source cuts finer" if sets.split == "repository" else ""
     details = [
-        f"The part {part} of {name} is empty: a split by {sets.split} needs more of them; --split source cuts finer."
+        f"The part {part} of {name} is empty: a split by {sets.split} needs more of them{finer}."
         for name in DATA_SETS
         for part, samples in sets.parts(name).items()
         if sets.samples(name) and not samples

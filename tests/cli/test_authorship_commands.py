@@ -172,6 +172,15 @@ def test_bad_input_is_one_line(assay, tmp_path, arguments, message):
     assert len(ended.err.strip().splitlines()) == 1
 
 
+def test_one_class_alone_measures_nothing_and_says_so(assay, tmp_path):
+    rows = [{"id": str(i), "text": f"x = {i}", "label": "human", "language": "python"} for i in range(30)]
+    (tmp_path / "b.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    ended = assay("authorship", "evaluate", "b.jsonl", "--evidence", "names")
+    assert ended.code == 0, ended.err
+    assert "Nothing could be measured" in ended.out
+    assert "nan" not in ended.out
+
+
 @pytest.mark.parametrize("content", ["", "x", "x = 1\n" * 3, "é" * 100, "x" * 200_000])
 def test_any_text_gets_an_answer_or_a_reason(assay, table, tmp_path, content):
     assay("authorship", "train", table, *COLUMNS, "--no-evaluate", "--evidence", "names,wording", "-o", "classifier")

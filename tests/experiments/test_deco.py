@@ -129,7 +129,7 @@ def test_without_tasks_every_author_has_as_many_texts():
     assert [len(part.of("Python", author)) for author in part.authors] == [3, 3]
 
 
-def test_texts_of_two_data_sets_are_not_compared(tmp_path):
+def test_texts_of_two_data_sets_are_not_compared(tmp_path, monkeypatch):
     for name in ("one", "two"):
         rows = [{"id": a, "text": "x", "label": a, "group": "1", "language": "python"} for a in (HUMAN, name)]
         (tmp_path / f"{name}.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
@@ -137,6 +137,11 @@ def test_texts_of_two_data_sets_are_not_compared(tmp_path):
     found = collection(Bench(tmp_path, (), (0,), data, scale="smoke"))
     assert found.strata == ("one, Python", "two, Python")
     assert [len(found.tasks(stratum)) for stratum in found.strata] == [1, 1]
+    monkeypatch.setattr(tables, "open_model", lambda _: TableModel.uniform(9))
+    rows = rows_of(tables.deco_table_4(Bench(tmp_path, (Settings(),), (0,), data, scale="smoke")))
+    assert rows["two, Python"]["Human (paper)"] == 21.84
+    assert rows["two, Python"]["one"] is None
+    assert rows["Overall"]["one"] is None
 
 
 def test_the_mean_over_languages_adds_their_variances():

@@ -115,14 +115,20 @@ def describe_transfer(transfer: Transfer) -> Report:
         Column("out of distribution"),
     )
     ranked = sum(part.ranking is not None for part in transfer.parts)
+    statement = (
+        f"Mean AUROC {transfer.mean_auroc:.3f} over {number_of(ranked, 'part')} that the classifier was not "
+        f"fitted on (evidence: {', '.join(transfer.evidence)})."
+    )
+    if not ranked:
+        statement = (
+            f"Nothing could be measured: without any one {transfer.by}, the other texts are not of both people and "
+            "generators, or the part that is left out is not."
+        )
     low = [part.name for part in transfer.parts if part.ranking and part.ranking.auroc.value < 0.7 and not part.notes]  # noqa: PLR2004  the target
     return Report(
         title=f"Left out by {transfer.by}",
         kind="authorship",
-        statement=(
-            f"Mean AUROC {transfer.mean_auroc:.3f} over {number_of(ranked, 'part')} that the classifier was not "
-            f"fitted on (evidence: {', '.join(transfer.evidence)})."
-        ),
+        statement=statement,
         warning=f"AUROC below .7 without a flag: {', '.join(low)}." if low else "",
         tables=(
             Table(

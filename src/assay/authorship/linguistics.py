@@ -14,7 +14,7 @@ import numpy as np
 
 from assay.code import lexemes
 from assay.errors import AssayError
-from assay.evaluation import Estimate
+from assay.evaluation import Estimate, grouped_mean
 from assay.retrieval import Form, TooShort, fingerprint
 from assay.types import LogProbScorer, Rejected, Sample
 
@@ -97,7 +97,7 @@ def similarities(tasks: Sequence[Mapping[str, Sample]]) -> dict[tuple[str, str],
             own, other = prints[first], prints[second]
             if own and other and first != second:
                 values.setdefault((first, second), []).append(len(own & other) / len(own | other))
-    return {pair: mean_with_interval(column) for pair, column in values.items()}
+    return {pair: grouped_mean(column) for pair, column in values.items()}
 
 
 def hashes_of(sample: Sample) -> frozenset[int]:

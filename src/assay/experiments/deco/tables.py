@@ -132,7 +132,8 @@ def language_table(bench: Bench, number: str, measures: Sequence[str], *, commen
         lines = []
         for language in [*texts.strata, OVERALL]:
             ours = [measure_of(texts, language, author, measure, bits) for author in texts.authors]
-            theirs = [printed.value(measure, heading(language), column=column) for column in printed.columns]
+            title = OVERALL if language == OVERALL else heading(str(texts.of(language)[0].language))
+            theirs = [printed.value(measure, title, column=column) for column in printed.columns]
             lines.append(ValueRow(heading(language), (*ours, *theirs)))
         tables.append(ValueTable(measure.lower(), measure, "language", heads, tuple(lines), "number"))
     return Finding(

@@ -4,7 +4,7 @@ import pytest
 
 from assay.errors import DataError
 from assay.experiments import Bench, finding_report
-from assay.experiments.bugs.figures import ratio_figure
+from assay.experiments.bugs.figures import nll_figure, ratio_figure
 from assay.experiments.bugs.regression import FAMILIES, MEASURES, regression_of, regression_table
 from assay.experiments.bugs.tables import accuracy_table, nll_table, stack_table
 from assay.studies import Average, fit_mixed_model
@@ -96,6 +96,13 @@ def test_ratios_are_heat_maps_of_ours_and_the_papers(bench):
     assert [matrix.values["BugsInPy", "BugsInPy"] for matrix in finding.heat_maps] == [1.0] * 4
     assert finding.heat_maps[1].values["Defects4J", "new Java repositories"] == pytest.approx(0.85 / 0.15)
     assert len(finding_report(finding).figures) == 4
+
+
+def test_a_figure_by_set_draws_ours_beside_models_of_the_paper(bench):
+    finding = nll_figure(bench)
+    (chart,) = finding.charts
+    assert [len(line.points) for line in chart.series] == [1, 7, 7, 7]
+    assert finding.table("values").rows[1].values[0] == 0.15
 
 
 def test_repositories_are_counted_in_the_list_that_was_given(bench):

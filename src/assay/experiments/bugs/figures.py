@@ -13,6 +13,16 @@ from assay.reports import Axes, Series
 
 SHOWN = ("CodeGen-Multi 6B", "LLaMA 3.1 8B", "Gemma 2 27B")
 """Models of the paper that a figure shows beside ours; a figure has at most four lines."""
+SHORT: Mapping[str, str] = {
+    "Defects4J": "D4J",
+    "BugsInPy": "BIP",
+    "new Java repositories": "new J",
+    "GitBug-Java": "GBJ",
+    "BugsC++": "C++",
+    "SWE-bench Lite": "SWE",
+    "new Python repositories": "new P",
+}
+"""Column of the paper → label on an axis."""
 PICTURE = "The paper's figure is a picture; its values are those that Tables V and VI print."
 
 
@@ -31,25 +41,25 @@ def by_set(bench: Bench, name: str, table: str, measure: str) -> Finding:
     ours, notes = averages(bench)
     printed = PAPER.tables[table]
     columns = tuple(map(str, printed.columns))
-    lines = {m: values_by_column(of, measure) for m, of in ours.items()}
-    lines |= {
-        f"{m} (paper)": tuple(printed_estimate(printed.value(m, column=c)) for c in printed.columns) for m in SHOWN
-    }
+    lines = {model: values_by_column(of_model, measure) for model, of_model in ours.items()}
+    theirs = {model: tuple(printed.value(model, column=c) for c in printed.columns) for model in SHOWN}
     first = next(iter(ours))
+    drawn = {first: lines[first]} | {model: tuple(map(printed_estimate, row)) for model, row in theirs.items()}
     series = tuple(
         Series(model, {float(at): value for at, value in enumerate(values) if value is not None})
-        for model, values in lines.items()
-        if model == first or model not in ours
+        for model, values in drawn.items()
     )
-    axes = Axes("set", measure, labels={float(at): column for at, column in enumerate(columns)})
-    rows = tuple(ValueRow(model, values) for model, values in lines.items())
+    axes = Axes("set", measure, labels={float(at): SHORT[column] for at, column in enumerate(columns)})
+    rows = [ValueRow(model, values) for model, values in lines.items()]
+    rows += [ValueRow(f"{model} (paper)", values) for model, values in theirs.items()]
+    legend = "Sets of the figure: " + ", ".join(f"{SHORT[column]} {column}" for column in columns) + "."
     return Finding(
         name=f"bugs/{name}",
         title=f"{measure} by set ({PAPER.title})",
-        tables=(ValueTable("values", measure, "model", columns, rows, "number"),),
-        notes=(PICTURE, *notes),
+        tables=(ValueTable("values", measure, "model", columns, tuple(rows), "number"),),
+        notes=(PICTURE, legend, *notes),
         seeds=(),
-        charts=(Chart(name, f"{measure} by set", series, axes),),
+        charts=(Chart(name, f"{measure} by set, {first} and models of the paper", series, axes),),
     )
 
 

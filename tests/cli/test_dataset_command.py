@@ -47,6 +47,7 @@ def test_without_unseen_text_the_verdict_is_cannot_tell(assay, benchmark, golden
     judgement = json.loads(done.out)
     assert judgement["decision"]["verdict"] == "cannot tell"
     assert judgement["decision"]["reason"] == "no unseen text"
+    assert json.loads(assay("statement", "run", "--json").out)["entries"][0]["share"] is None
     assert "We cannot tell whether" in assay("statement", "run", "--format", "markdown").out
     again = assay("dataset", golden / "model", benchmark, "--methods", "mean:loss", "--out", "run")
     assert (again.code, again.err.count("\n")) == (2, 1)
@@ -88,4 +89,6 @@ def test_bad_input_is_one_line_and_exit_code_2(assay, golden, tmp_path, rows, ar
 def test_a_folder_that_is_no_judgement_is_named(assay, tmp_path):
     done = assay("statement", tmp_path)
     assert done.code == 2
-    assert "expected a run of `assay dataset`" in done.err
+    assert "is not a run folder; expected a folder that `assay dataset` wrote" in done.err
+    (tmp_path / "summary.json").write_text("{}")
+    assert "is a run of `assay audit`, which judges samples" in assay("statement", tmp_path).err

@@ -24,7 +24,7 @@ from assay.leakage.dataset_level.judging import MARGIN, VerdictEvidence, verdict
 from assay.leakage.dataset_level.results import GradientGate
 from assay.leakage.dataset_level.statement import statement_data
 from assay.models import TableModel
-from assay.reports import render_html, render_latex, render_markdown
+from assay.reports import Missing, render_html, render_latex, render_markdown
 from assay.scores import dataset_requests
 from assay.types import Sample, Undecided, Verdict
 
@@ -181,6 +181,16 @@ def test_judgements_stand_side_by_side_by_model_and_benchmark(seen, clean):
     assert [table.name for table in report.tables] == ["verdict", "share", "flagged", "agreement"]
     with pytest.raises(DataError, match="expected one run of each"):
         describe_judgements({"a": seen, "b": clean})
+
+
+def test_without_a_verdict_neither_report_nor_statement_nor_comparison_states_a_share(seen):
+    unclear = replace(seen, decision=verdict_on(evidence(p_value=0.001, blind=separating()), "words", "model"))
+    assert unclear.share is not None  # measured, and kept in the run folder
+    assert "Share that looks trained on" not in {fact.name for fact in describe_judgement(unclear).facts}
+    (entry,) = statement_data([(unclear, {})])["entries"]
+    assert (entry["share"], entry["upper_bound"]) == (None, None)
+    tables = {table.name: table for table in describe_judgements({"run": unclear}).tables}
+    assert isinstance(tables["share"].rows[0].cells[1], Missing)
 
 
 def conforms(value, schema) -> bool:

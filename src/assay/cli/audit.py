@@ -9,7 +9,17 @@ from typing import Annotated, Literal
 import typer
 
 from assay.cli.groups import grouped
-from assay.cli.options import OUTPUT, SCORES, AsJson, DataOptions, Force, ModelName, ModelOptions, ScoreOptions
+from assay.cli.options import (
+    OUTPUT,
+    SCORES,
+    AsJson,
+    DataOptions,
+    Force,
+    ModelName,
+    ModelOptions,
+    ScoreOptions,
+    UnseenOptions,
+)
 
 
 @grouped
@@ -23,25 +33,6 @@ def audit_command(
         str | None,
         typer.Option(
             metavar="SCORE", help="Score of the headline, instead of the declared one.", rich_help_panel=SCORES
-        ),
-    ] = None,
-    unseen: Annotated[
-        str | None,
-        typer.Option(
-            metavar="DATA",
-            help="Text of the same kind that the model has certainly not seen: calibrates every score.",
-            rich_help_panel=SCORES,
-        ),
-    ] = None,
-    unseen_text: Annotated[
-        str | None, typer.Option(metavar="COLUMN", help="Column of texts in --unseen.", rich_help_panel=SCORES)
-    ] = None,
-    unseen_group: Annotated[
-        str | None,
-        typer.Option(
-            metavar="COLUMN",
-            help="Column of groups in --unseen: texts of one project or file are not independent.",
-            rich_help_panel=SCORES,
         ),
     ] = None,
     calibration: Annotated[
@@ -111,6 +102,7 @@ def audit_command(
         typer.Option("--redact", help="Write ids, digests and values, but no texts.", rich_help_panel=OUTPUT),
     ] = False,
     as_json: AsJson = False,
+    unseen: UnseenOptions,
     chosen: ScoreOptions,
     data: DataOptions,
     model_options: ModelOptions,
@@ -132,7 +124,7 @@ def audit_command(
     result = audit(
         model,
         partial(data.load, benchmark),
-        unseen=unseen and partial(load, unseen, text=unseen_text, group=unseen_group, repeated="number"),
+        unseen=unseen.loader(),
         calibration=calibration,
         labelled=labelled and partial(load, labelled, text=data.text, label=data.label or "label", group=data.group),
         **asdict(chosen),

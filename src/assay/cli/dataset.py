@@ -8,7 +8,7 @@ import typer
 
 from assay.cli.audit import slug
 from assay.cli.groups import grouped
-from assay.cli.options import OUTPUT, SCORES, AsJson, DataOptions, Force, ModelName, ModelOptions
+from assay.cli.options import OUTPUT, SCORES, AsJson, DataOptions, Force, ModelName, ModelOptions, UnseenOptions
 
 if TYPE_CHECKING:
     from assay.leakage import JudgingPreview
@@ -32,20 +32,6 @@ def dataset_command(
             rich_help_panel=SCORES,
         ),
     ] = "default",
-    unseen: Annotated[
-        str | None,
-        typer.Option(
-            metavar="DATA",
-            help="Text of the same kind that the model has certainly not seen. Without it there is no verdict.",
-            rich_help_panel=SCORES,
-        ),
-    ] = None,
-    unseen_text: Annotated[
-        str | None, typer.Option(metavar="COLUMN", help="Column of texts in --unseen.", rich_help_panel=SCORES)
-    ] = None,
-    unseen_group: Annotated[
-        str | None, typer.Option(metavar="COLUMN", help="Column of groups in --unseen.", rich_help_panel=SCORES)
-    ] = None,
     score: Annotated[
         str | None,
         typer.Option(metavar="SCORE", help="Score of the verdict, if not the declared one.", rich_help_panel=SCORES),
@@ -80,6 +66,7 @@ def dataset_command(
     ] = None,
     force: Force = False,
     as_json: AsJson = False,
+    unseen: UnseenOptions,
     data: DataOptions,
     model_options: ModelOptions,
 ) -> None:
@@ -90,7 +77,7 @@ def dataset_command(
 
     **Example**: `assay dataset builtin:small humaneval --data HumanEval.jsonl.gz --unseen fresh_functions.jsonl`
     """
-    from assay import judge_dataset, load
+    from assay import judge_dataset
     from assay.cli.present import PAGE, chosen_format, show
     from assay.leakage import next_run_folder
 
@@ -99,7 +86,7 @@ def dataset_command(
     result = judge_dataset(
         model,
         partial(data.load, benchmark),
-        unseen=unseen and partial(load, unseen, text=unseen_text, group=unseen_group),
+        unseen=unseen.loader(),
         methods=methods,
         score=score,
         control=None if control == NO_CONTROL else control,

@@ -1,6 +1,8 @@
 """Options that several commands share, each described once."""
 
+from collections.abc import Callable
 from dataclasses import asdict, dataclass, fields
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
 
@@ -178,6 +180,39 @@ class DataOptions:
             echo("assay: note: --variant is now --subset; the old name goes with the next release", err=True)
             options["subset"] = options["subset"] or old
         return read_dataset(name, DataSelection(**options, repeated=repeated))
+
+
+@dataclass(frozen=True, slots=True)
+class UnseenOptions:
+    """Text that the model has certainly not seen, and its columns."""
+
+    unseen: Annotated[
+        str | None,
+        typer.Option(
+            metavar="DATA",
+            help="Text of the same kind that the model has certainly not seen. Without it there is no verdict.",
+            rich_help_panel=SCORES,
+        ),
+    ] = None
+    unseen_text: Annotated[
+        str | None, typer.Option(metavar="COLUMN", help="Column of texts in --unseen.", rich_help_panel=SCORES)
+    ] = None
+    unseen_group: Annotated[
+        str | None,
+        typer.Option(
+            metavar="COLUMN",
+            help="Column of groups in --unseen: texts of one project or file are not independent.",
+            rich_help_panel=SCORES,
+        ),
+    ] = None
+
+    def loader(self) -> "Callable[[], Dataset] | None":
+        """Return what loads the text, its repeated ids numbered; None without --unseen."""
+        from assay import load
+
+        if self.unseen is None:
+            return None
+        return partial(load, self.unseen, text=self.unseen_text, group=self.unseen_group, repeated="number")
 
 
 AccessOption = Annotated[

@@ -94,8 +94,8 @@ def cost_sentence(expected: JudgingPreview) -> str:
 def judgement_facts(judgement: DatasetJudgement) -> tuple[Fact, ...]:
     """Return the main figures."""
     entries = [Fact("Verdict", judgement.decision.verdict.value)]
-    if judgement.share is not None:
-        share = judgement.share.estimate
+    share = judgement.reported_share
+    if share is not None:
         note = (
             f"{percent(share.level)} interval {percent_interval(share)}" if share.has_interval else share.reason or ""
         )

@@ -6,11 +6,11 @@ from typing import Literal
 
 import pyarrow as pa
 
-from assay.evaluation import BlindBaseline, ContaminatedShare, FlagRate, MeanGradient, clearly_smaller
+from assay.evaluation import BlindBaseline, ContaminatedShare, Estimate, FlagRate, MeanGradient, clearly_smaller
 from assay.leakage.results import NegativeControl
 from assay.reports import Report, TabularResult
 from assay.scores import DatasetScore
-from assay.types import Decision
+from assay.types import Decision, Verdict
 
 
 @dataclass(frozen=True, slots=True)
@@ -145,9 +145,17 @@ class DatasetJudgement(TabularResult):
     decision: Decision
     notes: tuple[str, ...] = ()
 
+    @property
+    def reported_share(self) -> Estimate | None:
+        """Estimated share; None without a verdict, as it may then have another cause than training."""
+        return None if self.share is None or self.decision.verdict is Verdict.CANNOT_TELL else self.share.estimate
+
     def upper_bound(self, times: int = BOUND_AT) -> float | None:
-        """Return the upper 95 % bound on the share of texts that were seen so often or more; None without one."""
-        if self.share is None or not self.share.estimate.has_interval:
+        """Return the upper 95 % bound on the share of texts that were seen so often or more.
+
+        None without a verdict, or without an interval.
+        """
+        if self.share is None or self.reported_share is None or not self.share.estimate.has_interval:
             return None
         return self.share.upper_at(TIMES_SEEN[times].reach)
 

@@ -8,6 +8,7 @@ from typing import Any
 from assay.errors import DataError
 from assay.files import write_json
 from assay.leakage.dataset_level.results import DatasetJudgement
+from assay.leakage.run_folder import SUMMARY
 from assay.reports import decode, encode
 
 SCHEMA = 1
@@ -39,8 +40,11 @@ def read_judgement(folder: Path) -> tuple[DatasetJudgement, dict[str, Any]]:
     """Return the judgement and the manifest of a run folder.
 
     Raises:
-        DataError: a file is missing, broken or of another version.
+        DataError: it is not a run of `assay dataset`, or a file of it is missing, broken or of another version.
     """
+    if not is_judgement(folder):
+        kind = "a run of `assay audit`, which judges samples" if (folder / SUMMARY).is_file() else "not a run folder"
+        raise DataError(f"{folder} is {kind}; expected a folder that `assay dataset` wrote")
     content, manifest = (_read(folder / name) for name in (JUDGEMENT, MANIFEST))
     if content.pop("schema", None) != SCHEMA:
         raise DataError(f"{folder / JUDGEMENT}: another schema, expected {SCHEMA}")

@@ -69,7 +69,7 @@ def verdict_cell(judgement: DatasetJudgement) -> Cell:
 
 def share_cell(judgement: DatasetJudgement) -> Cell:
     """Return the contaminated share with its interval."""
-    return Missing("no unseen text") if judgement.share is None else judgement.share.estimate
+    return judgement.reported_share or Missing("no verdict")
 
 
 def flagged_cell(judgement: DatasetJudgement) -> Cell:

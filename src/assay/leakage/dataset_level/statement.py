@@ -11,6 +11,7 @@ from typing import Any
 
 from assay import __version__
 from assay.errors import DataError
+from assay.evaluation import Estimate
 from assay.leakage.dataset_level.describing import bound_sentence
 from assay.leakage.dataset_level.results import BOUND_AT, DatasetJudgement
 from assay.reports import Cell, Column, Missing, Report, Row, Table, encode, percent
@@ -48,7 +49,7 @@ def statement_data(runs: Sequence[tuple[DatasetJudgement, Mapping[str, Any]]]) -
 
 def entry(judgement: DatasetJudgement, manifest: Mapping[str, Any]) -> dict[str, Any]:
     """Return the entry of one run."""
-    share, bound = judgement.share, judgement.upper_bound()
+    share, bound = judgement.reported_share, judgement.upper_bound()
     decision = judgement.decision
     target = manifest.get("models", {}).get("target", {})
     data = manifest.get("data", {})
@@ -61,7 +62,7 @@ def entry(judgement: DatasetJudgement, manifest: Mapping[str, Any]) -> dict[str,
         "sentence": sentence(judgement),
         "score": judgement.score,
         "p_value": judgement.p_value,
-        "share": None if share is None else interval_of(share.estimate),
+        "share": None if share is None else interval_of(share),
         "upper_bound": None if bound is None else {"value": bound, "level": 0.95, "times_seen": BOUND_AT},
         "unseen": {"texts": judgement.unseen, "groups": judgement.unseen_groups, "source": judgement.unseen_source},
         "control": None
@@ -77,7 +78,7 @@ def entry(judgement: DatasetJudgement, manifest: Mapping[str, Any]) -> dict[str,
     return encoded
 
 
-def interval_of(estimate: Any) -> dict[str, Any]:  # noqa: ANN401  an estimate, as JSON
+def interval_of(estimate: Estimate) -> dict[str, Any]:
     """Return an estimate with its interval."""
     return {"value": estimate.value, "low": estimate.low, "high": estimate.high, "level": estimate.level}
 
@@ -91,8 +92,8 @@ def sentence(judgement: DatasetJudgement) -> str:
     bound = judgement.upper_bound()
     if decision.verdict is Verdict.NO_EVIDENCE and bound is not None:
         text += f" {bound_sentence(bound)}"
-    if decision.verdict is Verdict.CONTAMINATED and judgement.share is not None:
-        share = judgement.share.estimate
+    share = judgement.reported_share
+    if decision.verdict is Verdict.CONTAMINATED and share is not None:
         text += (
             f" {percent(share.value)} of its texts look trained on ({percent(share.level)} interval "
             f"{percent(share.low)} to {percent(share.high)}; this share is too high rather than too low)."
@@ -140,8 +141,8 @@ def statement_cells(judgement: DatasetJudgement) -> list[Cell]:
         judgement.model,
         judgement.benchmark,
         verdict,
-        Missing("no unseen text") if judgement.share is None else judgement.share.estimate,
-        Missing("no interval") if bound is None else bound,
+        judgement.reported_share or Missing("no verdict"),
+        Missing("no verdict or no interval") if bound is None else bound,
         judgement.samples,
         judgement.unseen,
     ]

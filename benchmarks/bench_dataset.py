@@ -1,4 +1,4 @@
-"""Methods on whole benchmarks: kernel divergence and SRCT against loops by the letter, CoDeC's calls, reach by dose.
+"""Methods on whole benchmarks: kernel divergence and SRCT against loops by the letter, CoDeC's calls, effect by dose.
 
     python benchmarks/bench_dataset.py
 
@@ -18,7 +18,7 @@ import numpy as np
 from measuring import arguments, interleaved, write
 from numpy.typing import NDArray
 
-from assay.evaluation import KernelSettings, auroc, kernel_divergence
+from assay.evaluation import TOP, KernelSettings, auroc, conformal_p_values, kernel_divergence
 from assay.leakage import MeasuredModel
 from assay.models import open_local
 from assay.models.transformers_backend import TransformersModel
@@ -110,7 +110,7 @@ def codec_part(model: TransformersModel, samples: tuple[Sample, ...]) -> dict[st
 
 
 def dose_part(model: TransformersModel, samples: tuple[Sample, ...]) -> dict[str, Any]:
-    """Superiority and reach by the number of times a function was seen."""
+    """Superiority, and share in the region of the highest unseen functions, by the number of times seen."""
     measured = MeasuredModel(model, samples)
     values = measured.scores("mid_pit", measured.samples)
     doses = np.array([int(str(sample.metadata["dose"])) for sample in samples])
@@ -122,9 +122,9 @@ def dose_part(model: TransformersModel, samples: tuple[Sample, ...]) -> dict[str
             continue
         truths = np.arange(len(own) + len(unseen)) < len(own)
         area = float(auroc(np.concatenate([own, unseen]), truths))
-        reach = 2 * float((own > np.median(unseen)).mean()) - 1
-        rows.append({"way": f"seen {dose}", "functions": len(own), "superiority": area, "reach": reach})
-    return {"part": "reach by dose", "n": len(unseen), "rows": rows}
+        top = float((conformal_p_values(own, unseen) <= TOP).mean())
+        rows.append({"way": f"seen {dose}", "functions": len(own), "superiority": area, "top": top})
+    return {"part": "effect by dose", "n": len(unseen), "rows": rows}
 
 
 def main() -> None:

@@ -875,7 +875,7 @@ def pairs(file: File) -> str:
 
 
 def dataset(file: File) -> str:
-    """Methods on whole benchmarks: seconds, memory, calls, and reach by dose."""
+    """Methods on whole benchmarks: seconds, memory, calls, and effect by dose."""
     rows = []
     for part in file["results"]:
         for row in part["rows"]:
@@ -886,7 +886,7 @@ def dataset(file: File) -> str:
             elif "calls" in row:
                 rows.append([name, f"{number(row['calls'])} a sample, {number(row['tokens'])} × its tokens"])
             else:
-                rows.append([name, f"superiority {number(row['superiority'])}, reach {number(row['reach'])}"])
+                rows.append([name, f"superiority {number(row['superiority'])}, top tenth {number(row['top'])}"])
     return table(["what", "median"], rows)
 
 

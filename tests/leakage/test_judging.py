@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from assay.errors import DataError, MissingCapability
-from assay.evaluation import BlindBaseline, ContaminatedShare, Estimate, MeanGradient, flag_rate, rank_score
+from assay.evaluation import TOP, BlindBaseline, ContaminatedShare, Estimate, MeanGradient, flag_rate, rank_score
 from assay.leakage import (
     JudgingSettings,
     MeasuredModel,
@@ -21,7 +21,7 @@ from assay.leakage import (
     write_judgement,
 )
 from assay.leakage.dataset_level.judging import MARGIN, VerdictEvidence, verdict_on
-from assay.leakage.dataset_level.results import GradientGate
+from assay.leakage.dataset_level.results import BOUND_AT, TIMES_SEEN, GradientGate
 from assay.leakage.dataset_level.statement import statement_data
 from assay.models import TableModel
 from assay.reports import Missing, render_html, render_latex, render_markdown
@@ -91,11 +91,13 @@ def test_a_single_sample_is_no_data_set():
         judge_benchmark(MeasuredModel(TableModel.trained(OTHER), BENCHMARK[:1]), SETTINGS, benchmark="one")
 
 
-def evidence(p_value=0.5, value=0.0, upper=0.1, **changes) -> VerdictEvidence:
+def evidence(p_value=0.5, value=0.0, upper=MARGIN / 2, **changes) -> VerdictEvidence:
     random = np.random.default_rng(0)
     truths = np.arange(80) < 40
     ranking = rank_score("bag", random.normal(size=80), truths, [None] * 80, resamples=50)
-    share = ContaminatedShare(Estimate(value, 0.0, upper, 0.9, (40, 40)), upper, 40, 40, "storey")
+    top = TIMES_SEEN[BOUND_AT].top
+    reached = Estimate(TOP, 0.0, TOP + upper * (top - TOP), 0.9, (40, 40))
+    share = ContaminatedShare(Estimate(value, 0.0, upper, 0.9, (40, 40)), reached, 40, 40, "storey")
     blind = BlindBaseline(replace(ranking, auroc=Estimate(0.5, 0.4, 0.58)), "bag", False, (ranking,))
     base = VerdictEvidence("mid_pit", 40, p_value, share, None, blind, None)
     return replace(base, **changes)
@@ -158,6 +160,7 @@ def test_the_report_states_verdict_bound_methods_and_conditions(seen):
     report = describe_judgement(seen)
     assert report.statement.startswith("Verdict: contaminated.")
     assert "seen 4 times or more" in " ".join(report.details)
+    assert "the share is at least" in " ".join(report.details)
     assert [table.name for table in report.tables] == ["methods", "conditions"]
     page, text = render_html(report), render_markdown(report)
     assert all(result.name in text for result in seen.methods)

@@ -43,6 +43,7 @@ from .matching import matched as matched
 from .near_duplicates import ShingleIndex as ShingleIndex
 from .near_duplicates import shingles as shingles
 from .permutation_test import MINIMUM_GROUPS as MINIMUM_GROUPS
+from .permutation_test import TOP as TOP
 from .permutation_test import SetTest as SetTest
 from .permutation_test import set_test as set_test
 from .power import DetectableLeak as DetectableLeak
@@ -58,6 +59,7 @@ from .ranking_result import rank_score as rank_score
 from .retrieval import reciprocal_rank_gain as reciprocal_rank_gain
 from .retrieval import retrieval_quality as retrieval_quality
 from .share_estimate import ContaminatedShare as ContaminatedShare
+from .share_estimate import Effect as Effect
 from .share_estimate import NullDensity as NullDensity
 from .share_estimate import contaminated_share as contaminated_share
 from .share_estimate import detectable_share as detectable_share

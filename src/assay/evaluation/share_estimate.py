@@ -8,6 +8,9 @@ density of the p-values is π₀, as members seldom score below most unseen text
   generalised jackknife), as in the estimate JKBB of PTDI (arXiv 2510.09717). The bandwidth is ours.
 
 The interval is Student's over resamples of the groups of both sides: the unseen text is drawn too.
+
+The upper bound uses another part of the scores: the region that a tenth of the unseen text reaches. Texts that were
+seen several times fill it, so there a small share shows with a fraction of the samples (`ContaminatedShare.upper_at`).
 λ counts what looks trained on: where a part of a benchmark was trained on, its other part looks more familiar too, so
 λ is then too high ("spillover").
 """
@@ -19,20 +22,21 @@ from typing import Literal
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy.special import ndtri, stdtrit
+from scipy.special import ndtri
 from scipy.stats import rankdata
 
 from assay.errors import DataError
 from assay.evaluation.arrays import Indices, group_codes, scorable
 from assay.evaluation.bootstrap import RESAMPLES, SEED, Resamples
+from assay.evaluation.calibration import UnseenTail, conformal_p_values, exceeding, flag_rate
 from assay.evaluation.estimate import GROUPS_FOR_INTERVAL, Estimate, counted, unknown
+from assay.evaluation.permutation_test import TOP
 from assay.types import BooleanArray, Float64Array
 
 NullDensity = Literal["storey", "boundary"]
 BANDWIDTH = 0.25
 """Of the smaller of the two beta kernels: its weights reach down to p-values of about one half."""
 SHARE_LEVEL = 0.9
-BOUND_LEVEL = 0.95
 ALPHA, POWER = 0.05, 0.8
 
 
@@ -42,26 +46,54 @@ class ContaminatedShare:
 
     Attributes:
         estimate: λ within 0 and 1, with its interval.
-        upper: one-sided 95 % upper bound on λ; NaN where there is no interval.
+        top: share of the samples that score as high as the highest `TOP` of the unseen text; the upper end of its
+            90 % interval is a one-sided 95 % bound.
         samples: of the benchmark, with a score.
         unseen: texts with a score.
         density: how the density of the p-values at 1 was estimated.
     """
 
     estimate: Estimate
-    upper: float
+    top: Estimate
     samples: int
     unseen: int
     density: NullDensity
 
-    def upper_at(self, reach: float) -> float:
-        """Return the upper bound on the share of samples of which only `reach` would show, at most 1.
+    def upper_at(self, reached: float) -> float:
+        """Return the upper 95 % bound on the share of samples of which a part would show; NaN without an interval.
+
+        A share s of such samples and the rest like unseen text give a top share of s · reached + (1 - s) · `TOP`.
 
         Args:
-            reach: 2 P(score above the median unseen text) - 1 of such samples: 1 where all of them score above it, 0
-                where they score like unseen text.
+            reached: probability that such a sample scores as high as the highest `TOP` of unseen text: 1 where all of
+                them do, `TOP` where they score like unseen text.
         """
-        return min(1.0, self.upper / reach) if reach > 0 else 1.0
+        if math.isnan(self.top.high):
+            return math.nan
+        return min(1.0, max(0.0, (self.top.high - TOP) / (reached - TOP))) if reached > TOP else 1.0
+
+    def at_least(self, spillover: float) -> float:
+        """Return the lower end of the interval of λ if texts that were not trained on look familiar, too.
+
+        With a share λ trained on, and a part s of the others that looks as if it were, λ + (1 - λ) s looks trained on.
+
+        Args:
+            spillover: s, below 1.
+        """
+        return max(0.0, (self.estimate.low - spillover) / (1 - spillover))
+
+
+@dataclass(frozen=True, slots=True)
+class Effect:
+    """How far texts that a model saw stand out from unseen text.
+
+    Attributes:
+        superiority: probability that such a text scores above an unseen one; chance is .5.
+        top: probability that it scores as high as the highest `TOP` of unseen text; chance is `TOP`.
+    """
+
+    superiority: float
+    top: float
 
 
 def contaminated_share(
@@ -99,7 +131,8 @@ def contaminated_share(
     kept_groups = [group for group, keep in zip([*groups, *unseen_groups], kept, strict=True) if keep]
     n, m = int(side.sum()), int((~side).sum())
     if not n or not m:
-        return ContaminatedShare(unknown(level), math.nan, n, m, density)
+        return ContaminatedShare(unknown(level), unknown(SHARE_LEVEL), n, m, density)
+    top = _top_share(pooled, side, kept_groups)
     draws = Resamples.of(kept_groups, side, resamples=resamples, seed=seed)
     reached = _ranks_among(pooled[side], pooled[~side])
     order = np.argsort(pooled[~side], kind="stable")
@@ -119,49 +152,71 @@ def contaminated_share(
     if support.fewest < GROUPS_FOR_INTERVAL or math.isnan(uncertainty.error):
         reason = f"too few groups for an interval: {counted(support.groups)}"
         return ContaminatedShare(
-            Estimate(inside, math.nan, math.nan, level, support.groups, reason), math.nan, n, m, density
+            Estimate(inside, math.nan, math.nan, level, support.groups, reason), top, n, m, density
         )
     half = uncertainty.quantile(level) * uncertainty.error
     low, high = (min(1.0, max(0.0, end)) for end in (value - half, value + half))
-    upper = value + float(stdtrit(uncertainty.freedom, BOUND_LEVEL)) * uncertainty.error
-    return ContaminatedShare(
-        Estimate(inside, low, high, level, support.groups), min(1.0, max(0.0, upper)), n, m, density
-    )
+    return ContaminatedShare(Estimate(inside, low, high, level, support.groups), top, n, m, density)
 
 
 def detectable_share(
     groups: Sequence[Hashable],
     unseen_scores: ArrayLike,
     unseen_groups: Sequence[Hashable],
-    superiority: float,
+    effect: Effect,
     *,
     alpha: float = ALPHA,
     power: float = POWER,
 ) -> float:
     """Return the smallest λ that the test of a whole set reveals with this power; above 1 where none does.
 
-    The statistic is the difference of mean ranks in units of its standard error, as in `set_test`. Samples of a group
-    depend on each other as much as the unseen texts of a group do.
+    The test is `set_test` with `TOP`: the larger of two statistics, each of which is taken at half the level. Samples
+    of a group depend on each other as much as the unseen texts of a group do.
 
     Args:
         groups: [n], of the benchmark.
         unseen_scores: [m]; NaN is left out.
         unseen_groups: [m].
-        superiority: probability that a sample that was trained on scores above an unseen text; chance is .5.
+        effect: how far samples that were trained on stand out.
         alpha: level of the test.
         power: probability of a significant result.
     """
     values = scorable(unseen_scores, "unseen scores")
     kept = ~np.isnan(values)
     m = int(kept.sum())
-    if superiority <= 0.5 or not groups or m < 2:  # noqa: PLR2004  nothing to reveal, or no spread
+    if not groups or m < 2:  # noqa: PLR2004  no spread
         return math.inf
     codes = group_codes([group for group, keep in zip(unseen_groups, kept, strict=True) if keep], m)
-    dependence = _intraclass(rankdata(values[kept]) / m, codes)
-    own = _inflation(group_codes(list(groups), len(groups)), dependence)
-    others = _inflation(codes, dependence)
-    error = math.sqrt((own / len(groups) + others / m) / 12)
-    return float((ndtri(1 - alpha) + ndtri(power)) * error / (superiority - 0.5))
+    own_codes = group_codes(list(groups), len(groups))
+    ranks = rankdata(values[kept]) / m
+    quantiles = float(ndtri(1 - alpha / 2) + ndtri(power))
+    smallest = math.inf
+    for column, variance, gain in (
+        (ranks, 1 / 12, effect.superiority - 0.5),
+        ((ranks > 1 - TOP).astype(np.float64), TOP * (1 - TOP), effect.top - TOP),
+    ):
+        if gain > 0:
+            dependence = _intraclass(column, codes)
+            own, others = _inflation(own_codes, dependence), _inflation(codes, dependence)
+            error = math.sqrt(variance * (own / len(groups) + others / m))
+            smallest = min(smallest, quantiles * error / gain)
+    return smallest
+
+
+def _top_share(scores: Float64Array, own: BooleanArray, groups: Sequence[Hashable]) -> Estimate:
+    """Return the share of samples that score as high as the highest `TOP` of the unseen text."""
+    unseen = scores[~own]
+    if exceeding(TOP, len(unseen)) < 1:
+        return unknown(SHARE_LEVEL)
+    sides = [[group for group, inside in zip(groups, own, strict=True) if inside == side] for side in (True, False)]
+    rate = flag_rate(
+        conformal_p_values(scores[own], unseen),
+        TOP,
+        groups=sides[0],
+        unseen=UnseenTail.of(unseen, sides[1], TOP),
+        level=SHARE_LEVEL,
+    )
+    return rate.rate
 
 
 def _ranks_among(values: Float64Array, unseen: Float64Array) -> Indices:

@@ -4,7 +4,13 @@ import math
 from collections.abc import Mapping
 from types import MappingProxyType
 
-from assay.leakage.dataset_level.results import BOUND_AT, DatasetJudgement, JudgingPreview, MethodResult
+from assay.leakage.dataset_level.results import (
+    BOUND_AT,
+    SPILLOVER,
+    DatasetJudgement,
+    JudgingPreview,
+    MethodResult,
+)
 from assay.reports import (
     Column,
     Fact,
@@ -23,7 +29,7 @@ from assay.reports import (
 from assay.scores import DETECTORS
 from assay.types import Verdict
 
-SPILLOVER = (
+FAMILIAR_FORM = (
     "Where a part of a benchmark was trained on, its other part looks more familiar too, because the model learns the "
     "form of the benchmark. The share is therefore too high rather than too low, and says nothing of single texts."
 )
@@ -60,8 +66,18 @@ def details(judgement: DatasetJudgement) -> tuple[str, ...]:
     if bound is not None:
         sentences.append(f"{bound_sentence(bound)} Both are measured by {judgement.score}.")
     if judgement.decision.verdict is Verdict.CONTAMINATED:
-        sentences.append(SPILLOVER)
+        sentences.append(FAMILIAR_FORM)
+        if judgement.reported_share is not None and judgement.reported_share.has_interval and judgement.share:
+            sentences.append(spillover_sentence(judgement.share.at_least(SPILLOVER)))
     return (*sentences, *power_sentences(judgement.preview))
+
+
+def spillover_sentence(least: float) -> str:
+    """Return the share that is left if the other part of the benchmark looks as familiar as on planted models."""
+    return (
+        f"On planted models up to {percent(SPILLOVER)} of such other texts looked trained on. If as many do here, the "
+        f"share is at least {percent(least)} (95 % bound)."
+    )
 
 
 def bound_sentence(bound: float) -> str:

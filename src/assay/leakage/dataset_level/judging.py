@@ -15,6 +15,7 @@ import numpy as np
 from assay.errors import DataError
 from assay.evaluation import (
     MINIMUM_UNSEEN,
+    TOP,
     BlindBaseline,
     ContaminatedShare,
     FlagRate,
@@ -117,10 +118,7 @@ def judging_preview(model: MeasuredModel, settings: JudgingSettings) -> JudgingP
     values = model.scores(settings.score, model.unseen)
     return JudgingPreview(
         cost,
-        {
-            times: detectable_share(groups, values, unseen_groups, effect.superiority)
-            for times, effect in TIMES_SEEN.items()
-        },
+        {times: detectable_share(groups, values, unseen_groups, effect) for times, effect in TIMES_SEEN.items()},
     )
 
 
@@ -163,7 +161,7 @@ def judge_benchmark(
             values, model.scores(settings.score, model.unseen), groups_of(model.samples), groups_of(model.unseen)
         )
         share = contaminated_share(*texts, seed=settings.seed)
-        p_value = set_test(*texts, seed=settings.seed).p_value
+        p_value = set_test(*texts, top=TOP, seed=settings.seed).p_value
         flagged, blind = flag_rate_of(texts), blind_of(model, settings.seed)
     measured = None if control is None or not model.unseen else control_of(control, settings.score)
     evidence = VerdictEvidence(settings.score, scored, p_value, share, flagged, blind, measured)
@@ -245,7 +243,9 @@ class VerdictEvidence:
     control: NegativeControl | None
 
 
-def verdict_on(evidence: VerdictEvidence, benchmark: str, model: str, *, allow_confounded: bool = False) -> Decision:
+def verdict_on(
+    evidence: VerdictEvidence, benchmark: str, model: str, *, allow_confounded: bool = False, margin: float = MARGIN
+) -> Decision:
     """Return the verdict: what stands in its way comes first, see `assay.leakage.deciding`.
 
     Args:
@@ -253,6 +253,7 @@ def verdict_on(evidence: VerdictEvidence, benchmark: str, model: str, *, allow_c
         benchmark: its name.
         model: name of the audited model.
         allow_confounded: decide although the texts that are compared may differ.
+        margin: largest upper bound on the share seen `BOUND_AT` times with which "no evidence" is the verdict.
     """
     if not evidence.scored:
         explanation = f"No sample of {benchmark} could be scored by {evidence.score}."
@@ -269,19 +270,19 @@ def verdict_on(evidence: VerdictEvidence, benchmark: str, model: str, *, allow_c
         unfit_score(evidence.score),
         None if estimate.has_interval else Obstacle(Undecided.TOO_FEW, f"There is no interval: {estimate.reason}."),
         comparability(evidence.blind, COMPARED, evidence.control),
-        None if significant else _too_wide(evidence.share, benchmark),
+        None if significant else _too_wide(evidence.share, benchmark, margin),
     ]
     kept = [o for o in obstacles if o is not None and not (allow_confounded and o.is_confound)]
     return decide(finding, kept, significant=significant)
 
 
-def _too_wide(share: ContaminatedShare, benchmark: str) -> Obstacle | None:
+def _too_wide(share: ContaminatedShare, benchmark: str, margin: float) -> Obstacle | None:
     """Return an obstacle where nothing shows, but a large part might have leaked unnoticed."""
-    bound = share.upper_at(TIMES_SEEN[BOUND_AT].reach)
-    if bound <= MARGIN:
+    bound = share.upper_at(TIMES_SEEN[BOUND_AT].top)
+    if bound <= margin:
         return None
     return Obstacle(
         Undecided.TOO_FEW,
         f"Nothing shows, but up to {percent(bound)} of {benchmark} could have been seen {BOUND_AT} times or more: the "
-        f"texts are too few to say less than {percent(MARGIN)}.",
+        f"texts are too few to say less than {percent(margin)}.",
     )

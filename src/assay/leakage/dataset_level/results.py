@@ -6,34 +6,31 @@ from typing import Literal
 
 import pyarrow as pa
 
-from assay.evaluation import BlindBaseline, ContaminatedShare, Estimate, FlagRate, MeanGradient, clearly_smaller
+from assay.evaluation import (
+    BlindBaseline,
+    ContaminatedShare,
+    Effect,
+    Estimate,
+    FlagRate,
+    MeanGradient,
+    clearly_smaller,
+)
 from assay.leakage.results import NegativeControl
 from assay.reports import Report, TabularResult
 from assay.scores import DatasetScore
 from assay.types import Decision, Verdict
 
-
-@dataclass(frozen=True, slots=True)
-class TimesSeen:
-    """How well texts that a model saw a number of times stand out from unseen text.
-
-    Attributes:
-        superiority: probability that such a text scores above an unseen one; chance is .5.
-        reach: 2 P(such a text scores above the median unseen text) - 1: the part of them that a share can count.
-    """
-
-    superiority: float
-    reach: float
-
-
-TIMES_SEEN: Mapping[int, TimesSeen] = {
-    1: TimesSeen(0.625, 0.37),
-    2: TimesSeen(0.753, 0.65),
-    4: TimesSeen(0.886, 0.87),
-    8: TimesSeen(0.990, 1.0),
+TIMES_SEEN: Mapping[int, Effect] = {
+    1: Effect(0.625, 0.175),
+    2: Effect(0.753, 0.375),
+    4: Effect(0.886, 0.717),
+    8: Effect(0.990, 0.975),
 }
 """By `mid_pit` under `builtin:small`: 120 functions of each number against 700 of other numbers never seen
 (`benchmarks/bench_dataset.py`). Other models remember more or less of a text that they saw as often."""
+SPILLOVER = 0.47
+"""Largest part of texts that looked trained on by `mid_pit` and were not, of projects of which other texts were: five
+planted models, 60 texts each (docs/dataset-verdicts.md)."""
 BOUND_AT = 4
 """Times seen of the sentence on the upper bound."""
 
@@ -155,9 +152,9 @@ class DatasetJudgement(TabularResult):
 
         None without a verdict, or without an interval.
         """
-        if self.share is None or self.reported_share is None or not self.share.estimate.has_interval:
+        if self.share is None or self.reported_share is None or not self.share.top.has_interval:
             return None
-        return self.share.upper_at(TIMES_SEEN[times].reach)
+        return self.share.upper_at(TIMES_SEEN[times].top)
 
     def to_arrow(self) -> pa.Table:
         """Return one row per method: name, value, p-value, value of the unseen text, the authors' decision, reason."""

@@ -1,6 +1,6 @@
 """The permutation test of a whole benchmark against unseen text, as a dataset-level detector."""
 
-from assay.evaluation import set_test
+from assay.evaluation import TOP, set_test
 from assay.scores import (
     SCORES_OF_BENCHMARK,
     SCORES_OF_UNSEEN,
@@ -22,13 +22,15 @@ def work(**_: object) -> tuple[Work, ...]:
 @dataset_level(
     name="permutation_test",
     title="Permutation test of a benchmark",
-    formula="(mean rank in the benchmark - mean rank in the unseen text) / its standard error by group",
+    formula="larger of (difference of mean ranks, difference of shares among the top 10 %) / standard error by group",
     reference="Janssen 1997; Chung and Romano 2013 (studentised permutation test), groups permuted as wholes",
     access="gray",
     flags={"verdict", "default"},
     work=work,
 )
-def whole_benchmark(inputs: DatasetInputs, *, score: str = headline_score("gray").name) -> DatasetScore:
+def whole_benchmark(
+    inputs: DatasetInputs, *, score: str = headline_score("gray").name, top: float = TOP
+) -> DatasetScore:
     """Test whether a benchmark scores higher than text that was certainly not seen."""
     if not inputs.unseen:
         return DatasetScore(value=float("nan"), reason="there is no unseen text")
@@ -37,6 +39,7 @@ def whole_benchmark(inputs: DatasetInputs, *, score: str = headline_score("gray"
         inputs.model.scores(score, inputs.unseen),
         [sample.group for sample in inputs.samples],
         [sample.group for sample in inputs.unseen],
+        top=top,
         seed=inputs.seed,
     )
     return DatasetScore(

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from assay.errors import DataError
-from assay.evaluation import Estimate
+from assay.evaluation import ContaminatedShare, Estimate
 from assay.experiments.assay import planted_pools, reliability
 from assay.experiments.assay.grid_methods import AVERAGED, DECLARED, METHODS
 from assay.experiments.assay.planted_pools import (
@@ -43,7 +43,7 @@ def pool(plant: str, shift: float, seed: int = 0) -> PlantedPool:
 
 @pytest.fixture
 def bench(monkeypatch, tmp_path):
-    def made_up(_: Bench, seed: int) -> dict[str, PlantedPool]:
+    def made_up(_: Bench, seed: int, **_options: bool) -> dict[str, PlantedPool]:
         base = pool(BASE, 0.0, seed)
         return {
             BASE: base,
@@ -82,7 +82,7 @@ def test_a_benchmark_of_a_cell_has_its_share_of_members():
 
 
 def record(value: float, share: float, verdict: Verdict = Verdict.CANNOT_TELL) -> GridRecord:
-    nothing = Estimate(0.0, 0.0, 1.0)
+    nothing = ContaminatedShare(Estimate(0.0, 0.0, 1.0), Estimate(0.1, 0.0, 0.2), 50, 50, "storey")
     return GridRecord(GridCell("x", "planted", 50, share), True, {"m": verdict}, {"v": value}, nothing)
 
 

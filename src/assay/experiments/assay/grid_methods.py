@@ -6,12 +6,14 @@ that has only a value and no rule is entered with `threshold_method`: its thresh
 
 import math
 from collections.abc import Callable, Hashable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from functools import lru_cache
 
 import numpy as np
 
 from assay.evaluation import (
     MINIMUM_UNSEEN,
+    TOP,
     BlindBaseline,
     conformal_p_values,
     contaminated_share,
@@ -31,6 +33,8 @@ from assay.scores import SCORES, headline_score, one_pass
 from assay.types import Float64Array, Verdict
 
 RESAMPLES, PERMUTATIONS = 100, 199
+MARGINS = (0.05, 0.1, 0.15, 0.2)
+"""Margins of "no evidence" that are compared on both halves of the seeds."""
 DECLARED = headline_score("gray").name
 AVERAGED = tuple(name for name in one_pass() if not SCORES[name].needs_frequencies)
 """Scores whose means over a benchmark are rivals."""
@@ -97,27 +101,48 @@ def called(significant: bool) -> Verdict:  # noqa: FBT001  a decision is its onl
     return Verdict.CONTAMINATED if significant else Verdict.NO_EVIDENCE
 
 
-@grid_method("assay")
-def product(draw: GridDraw) -> Verdict:
-    """Decide as `assay dataset` does."""
+@lru_cache(maxsize=1)
+def evidence_of(draw: GridDraw) -> VerdictEvidence:
+    """Return all that `assay dataset` measures for a verdict; computed once for all rules on a draw."""
     texts = draw.scores[DECLARED], draw.unseen[DECLARED], draw.groups, draw.unseen_groups
     share = contaminated_share(*texts, resamples=RESAMPLES, seed=draw.seed)
-    p_value = set_test(*texts, permutations=PERMUTATIONS, seed=draw.seed).p_value
+    p_value = set_test(*texts, top=TOP, permutations=PERMUTATIONS, seed=draw.seed).p_value
     scored = int((~np.isnan(draw.scores[DECLARED])).sum())
     control = None
     if draw.control is not None:
         own, unseen = draw.control
         flagged = flag_rate(conformal_p_values(own, unseen), groups=draw.groups, unseen=len(unseen))
         control = NegativeControl("base model", flagged)
-    evidence = VerdictEvidence(DECLARED, scored, p_value, share, None, draw.blind, control)
-    return verdict_on(evidence, "set", "model").verdict
+    return VerdictEvidence(DECLARED, scored, p_value, share, None, draw.blind, control)
+
+
+@grid_method("assay")
+def product(draw: GridDraw) -> Verdict:
+    """Decide as `assay dataset` does."""
+    return verdict_on(evidence_of(draw), "set", "model").verdict
+
+
+@grid_method("assay, mean ranks alone")
+def ranks_product(draw: GridDraw) -> Verdict:
+    """Decide as `assay dataset` does, with a test of the mean ranks instead of both statistics."""
+    texts = draw.scores[DECLARED], draw.unseen[DECLARED], draw.groups, draw.unseen_groups
+    p_value = set_test(*texts, permutations=PERMUTATIONS, seed=draw.seed).p_value
+    return verdict_on(replace(evidence_of(draw), p_value=p_value), "set", "model").verdict
+
+
+def product_with(margin: float) -> GridMethod:
+    """Return the rule of `assay dataset` with another margin of "no evidence"."""
+    return lambda draw: verdict_on(evidence_of(draw), "set", "model", margin=margin).verdict
+
+
+for _margin in MARGINS:
+    METHODS.rules[f"assay, margin {_margin:.0%}"] = product_with(_margin)
 
 
 @grid_method("permutation test alone")
 def permutation_alone(draw: GridDraw) -> Verdict:
     """Decide by the p-value of the permutation test, without conditions."""
-    texts = draw.scores[DECLARED], draw.unseen[DECLARED], draw.groups, draw.unseen_groups
-    return called(set_test(*texts, permutations=PERMUTATIONS, seed=draw.seed).p_value <= 0.05)  # noqa: PLR2004
+    return called(evidence_of(draw).p_value <= 0.05)  # noqa: PLR2004
 
 
 @grid_method("flagged share alone")
@@ -152,7 +177,7 @@ def mean_difference(name: str) -> Callable[[GridDraw], float]:
 
 def lowered_share(draw: GridDraw) -> float:
     """Return the share of samples that a sample in front makes less likely (CoDeC)."""
-    changes = draw.scores[CONTEXT_CHANGE]
+    changes = draw.scores.get(CONTEXT_CHANGE, np.empty(0))
     kept = changes[~np.isnan(changes)]
     return float((kept < 0).mean()) if len(kept) else math.nan
 

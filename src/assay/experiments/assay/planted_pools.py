@@ -17,6 +17,7 @@ import json
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
+from functools import cache
 from pathlib import Path
 
 import numpy as np
@@ -91,7 +92,7 @@ SCALES = {
     "smoke": PoolSettings(
         members=24, siblings=12, clean=30, unseen=24, shifted=12, per_project=2, epochs=1, fresh=False
     ),
-    "small": PoolSettings(plants=("constant rate",)),
+    "small": PoolSettings(),
     "paper": PoolSettings(members=500, siblings=164, clean=500, unseen=300, shifted=164, epochs=5),
 }
 
@@ -125,8 +126,13 @@ class PlantedPool:
         return np.flatnonzero([sample.label == role for sample in self.samples])
 
 
-def pools(bench: Bench, seed: int) -> dict[str, PlantedPool]:
+def pools(bench: Bench, seed: int, *, context: bool = True) -> dict[str, PlantedPool]:
     """Return plant → the pool of a seed; models and scores that are there already are read.
+
+    Args:
+        bench: scale and folder.
+        seed: of the split and of the trainings.
+        context: compute the column `CONTEXT_CHANGE`, which costs three times as much as all others together.
 
     Raises:
         DataError: the scale has no pools, or there are too few texts on this machine.
@@ -136,9 +142,10 @@ def pools(bench: Bench, seed: int) -> dict[str, PlantedPool]:
     settings = SCALES[bench.scale]
     folder = bench.out / "pools" / f"seed-{seed}"
     samples = stored_texts(folder / "texts.json", settings, seed)
-    result = {BASE: scored_pool(folder, BASE, samples, None, seed)}
-    own = converged_texts(settings, seed)
-    result[CONVERGED] = scored_pool(folder, CONVERGED, own, None, seed)
+    result = {
+        BASE: scored_pool(folder, BASE, samples, None, seed, context=context),
+        CONVERGED: converged_pool(bench.out / "pools", settings, seed),
+    }
     for plant, training in plants(settings.epochs).items():
         if plant not in settings.plants:
             continue
@@ -146,7 +153,7 @@ def pools(bench: Bench, seed: int) -> dict[str, PlantedPool]:
         model = folder / plant.replace(" ", "-")
         if not model.is_dir():
             train_plant(model, plant, samples, training, seed)
-        result[plant] = scored_pool(folder, plant, samples, model, seed)
+        result[plant] = scored_pool(folder, plant, samples, model, seed, context=context)
     return result
 
 
@@ -173,7 +180,7 @@ def split(settings: PoolSettings, seed: int) -> tuple[Sample, ...]:
     """
     random = np.random.default_rng(seed)
     library = [replace(sample, label=None) for sample in never_seen_functions().samples]
-    source = fresh_functions(0.5).samples if settings.fresh else library
+    source = installed_functions() if settings.fresh else library
     own = {sample.id for sample in library} if settings.fresh else set()
     by_project: defaultdict[str, list[Sample]] = defaultdict(list)
     for sample in random.permutation(np.array(source, object)):
@@ -196,24 +203,39 @@ def split(settings: PoolSettings, seed: int) -> tuple[Sample, ...]:
     return tuple(sample for role, size in settings.sizes.items() for sample in texts[role][:size])
 
 
-def converged_texts(settings: PoolSettings, seed: int) -> tuple[Sample, ...]:
-    """Return functions of the standard library with their roles; all that are there, with as many as the plant at most.
+@cache
+def installed_functions() -> tuple[Sample, ...]:
+    """Return the functions that members are drawn from; reading all packages takes long, so once for all seeds."""
+    return fresh_functions(0.5).samples
 
-    Members are those that the base model saw twice or more. Whole modules calibrate. Texts of the plant's own source
-    stand for another project.
+
+def converged_pool(folder: Path, settings: PoolSettings, seed: int) -> PlantedPool:
+    """Return the pool of the plant "converged": roles by seed, scores computed once for all seeds.
+
+    Members are functions that the base model saw twice or more. Whole modules calibrate. Texts of the plant's own
+    source stand for another project.
     """
-    random = np.random.default_rng(seed)
-    library = known_dose_functions().samples
-    modules = sorted({str(sample.group) for sample in library if not sample.metadata["dose"]})
-    calibrating = set(random.permutation(modules)[: round(UNSEEN_MODULES * len(modules))])
+    texts = converged_texts(settings)
+    pool = scored_pool(folder, CONVERGED, texts, None, seed)
+    modules = sorted({str(sample.group) for sample in texts if sample.label == "other"})
+    calibrating = set(np.random.default_rng(seed).permutation(modules)[: round(UNSEEN_MODULES * len(modules))])
+    roles = [
+        "member" if sample.label == "member" else "unseen" if sample.group in calibrating else "clean"
+        for sample in texts
+    ]
+    return replace(pool, samples=tuple(replace(sample, label=role) for sample, role in zip(texts, roles, strict=True)))
+
+
+def converged_texts(settings: PoolSettings) -> tuple[Sample, ...]:
+    """Return functions of the standard library that the base model saw twice or more ("member") or never ("other")."""
     limit = None if settings.fresh else settings.clean
-    roles: defaultdict[str, list[Sample]] = defaultdict(list)
-    for sample in random.permutation(np.array(library, object)):
+    parts: defaultdict[str, list[Sample]] = defaultdict(list)
+    for sample in np.random.default_rng(0).permutation(np.array(known_dose_functions().samples, object)):
         dose = int(str(sample.metadata["dose"]))
-        role = "member" if dose > 1 else "unseen" if sample.group in calibrating else "clean"
-        if dose != 1 and len(roles[role]) < (limit or len(library)):
-            roles[role].append(replace(sample, label=role, id=f"{role}:{sample.id}", metadata={}))
-    return tuple(sample for role in ("member", "clean", "unseen") for sample in roles[role])
+        label = "member" if dose else "other"
+        if dose != 1 and (limit is None or len(parts[label]) < limit):
+            parts[label].append(replace(sample, label=label, id=f"{label}:{sample.id}"))
+    return (*parts["member"], *parts["other"])
 
 
 def next_roles(texts: Mapping[str, Sequence[Sample]], settings: PoolSettings) -> tuple[str, ...]:
@@ -239,22 +261,30 @@ def train_plant(folder: Path, plant: str, samples: Sequence[Sample], training: T
         model.checkpoint.tokenizer.save_pretrained(unfinished)
 
 
-def scored_pool(folder: Path, plant: str, samples: tuple[Sample, ...], model: Path | None, seed: int) -> PlantedPool:
+def scored_pool(
+    folder: Path, plant: str, samples: tuple[Sample, ...], model: Path | None, seed: int, *, context: bool = True
+) -> PlantedPool:
     """Return the pool of a plant; its scores are computed once."""
     path = folder / f"{plant.replace(' ', '-')}.parquet"
     ids = [sample.id for sample in samples]
-    if not path.exists():
+    columns = read_scores(path, ids) if path.exists() else {}
+    if not columns or (context and CONTEXT_CHANGE not in columns):
         measured = MeasuredModel(open_local(BASE_MODEL if model is None else str(model)), samples)
-        columns = {name: measured.scores(name, measured.samples) for name in measured.one_pass_scores}
-        columns[CONTEXT_CHANGE] = context_column(measured, samples)
+        if not columns:
+            columns = {name: measured.scores(name, measured.samples) for name in measured.one_pass_scores}
+        if context:
+            columns[CONTEXT_CHANGE] = context_column(measured, samples)
         write_scores(path, ids, columns)
-    return PlantedPool(plant, seed, samples, read_scores(path, ids), model)
+    return PlantedPool(plant, seed, samples, columns, model)
 
 
 def context_column(measured: MeasuredModel, samples: Sequence[Sample]) -> Float64Array:
-    """Return how much a sample of the same role in front changes each text; NaN where that cannot be computed."""
+    """Return how much a sample of the same role in front changes each text; NaN where that cannot be computed.
+
+    The unseen text has none: the method has no use for it.
+    """
     column = np.full(len(samples), np.nan)
-    for role in dict.fromkeys(sample.label for sample in samples):
+    for role in dict.fromkeys(sample.label for sample in samples if sample.label != "unseen"):
         places = [at for at, sample in enumerate(samples) if sample.label == role]
         chosen = [samples[at] for at in places]
         column[places] = context_changes(DatasetInputs(chosen, (), measured), chosen, 1)

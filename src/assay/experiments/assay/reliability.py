@@ -5,14 +5,16 @@ once, so that every cell has many draws. Half of the seeds chooses (thresholds o
 half confirms: only its figures are printed.
 """
 
+import math
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
-from assay.evaluation import BlindBaseline, Estimate, blind_baseline, contaminated_share, wilson
-from assay.experiments.assay.grid_methods import DECLARED, METHODS, RESAMPLES, GridDraw
+from assay.errors import DataError
+from assay.evaluation import BlindBaseline, ContaminatedShare, Estimate, blind_baseline, wilson
+from assay.experiments.assay.grid_methods import DECLARED, MARGINS, METHODS, RESAMPLES, GridDraw, evidence_of
 from assay.experiments.assay.planted_pools import BASE, CONVERGED, PlantedPool, pools
 from assay.experiments.bench import Bench
 from assay.experiments.declaration import Experiment
@@ -22,10 +24,11 @@ from assay.types import Sample, Verdict
 
 SIZES = (50, 164, 500)
 SHARES = (0.0, 0.05, 0.1, 0.2, 0.5, 1.0)
-DRAWS = {"smoke": 2, "small": 5, "paper": 40}
+DRAWS = {"smoke": 2, "small": 8, "paper": 40}
+PLANTED, SIBLINGS = "planted", "same project, not trained on"
 KINDS: Mapping[str, tuple[str, str]] = {
-    "planted": ("member", "clean"),
-    "same project, not trained on": ("member", "sibling"),
+    PLANTED: ("member", "clean"),
+    SIBLINGS: ("member", "sibling"),
     "shifted: another project and time": ("member", "shifted"),
 }
 """Kind of benchmark → roles of its trained-on and of its other samples; λ is above 0 only in the first."""
@@ -62,16 +65,16 @@ class GridRecord:
     Attributes:
         cell: of the grid.
         chooses: True in the half of the seeds that chooses.
-        verdicts: method → its verdict.
+        verdicts: method → its verdict; a method that was not run on this draw has none.
         values: method without a rule → its value.
-        share: estimated λ with its interval.
+        share: estimated λ with its interval and its bound.
     """
 
     cell: GridCell
     chooses: bool
     verdicts: Mapping[str, Verdict]
     values: Mapping[str, float]
-    share: Estimate
+    share: ContaminatedShare
 
 
 def reliability(bench: Bench) -> Finding:
@@ -80,22 +83,32 @@ def reliability(bench: Bench) -> Finding:
     Methods without a rule get the threshold that is best on the choice half, which favours them.
     """
     seeds = bench.seeds if len(bench.seeds) > 1 else (bench.seeds[0], bench.seeds[0] + 1)
-    records = [record for seed in seeds for record in records_of(bench, seed, chooses=seed in seeds[: len(seeds) // 2])]
+    half = len(seeds) // 2
+    records = [
+        record
+        for place, seed in enumerate(seeds)
+        for record in records_of(bench, seed, chooses=place < half, context=place in (0, half))
+    ]
     thresholds = {name: best_threshold_of(records, name) for name in METHODS.values}
     confirmed = [with_thresholds(record, thresholds) for record in records if not record.chooses]
     cells = list(dict.fromkeys(record.cell for record in confirmed))
     return Finding(
         name="assay/reliability",
         title="Verdicts on whole benchmarks where the truth is known",
-        tables=(*verdict_tables(confirmed), cell_table(confirmed, cells), share_table(confirmed, cells)),
+        tables=(
+            *verdict_tables(confirmed),
+            margin_table(records),
+            cell_table(confirmed, cells),
+            share_table(confirmed, cells),
+        ),
         notes=grid_notes(confirmed, thresholds, seeds),
         seeds=seeds,
     )
 
 
-def records_of(bench: Bench, seed: int, *, chooses: bool) -> Iterator[GridRecord]:
-    """Yield the verdicts on all draws of one seed."""
-    own = pools(bench, seed)
+def records_of(bench: Bench, seed: int, *, chooses: bool, context: bool = True) -> Iterator[GridRecord]:
+    """Yield the verdicts on all draws of one seed; without `context` CoDeC is left out."""
+    own = pools(bench, seed, context=context)
     for plant, pool in own.items():
         if plant == BASE:
             continue
@@ -118,7 +131,7 @@ def grid_cells(plant: str, kind: str, pool: PlantedPool, source: PlantedPool, ro
     """Yield the cells that a pool has enough texts for."""
     members, others = len(pool.places("member")), len(source.places(role))
     for n in SIZES:
-        for share in SHARES if kind == "planted" else (0.0,):
+        for share in SHARES if kind == PLANTED else (0.0,):
             seen = round(share * n)
             if seen <= members and n - seen <= others and (share == 0 or seen):
                 yield GridCell(plant, kind, n, share)
@@ -178,17 +191,12 @@ def blind_on_pool(source: PlantedPool, role: str, pool: PlantedPool, seed: int) 
 
 def recorded(cell: GridCell, draw: GridDraw, *, chooses: bool) -> GridRecord:
     """Return the verdicts of every method on a draw."""
-    share = contaminated_share(
-        draw.scores[DECLARED],
-        draw.unseen[DECLARED],
-        draw.groups,
-        draw.unseen_groups,
-        resamples=RESAMPLES,
-        seed=draw.seed,
-    )
     verdicts = {name: method(draw) for name, method in METHODS.rules.items()}
     values = {name: value(draw) for name, value in METHODS.values.items()}
-    return GridRecord(cell, chooses, verdicts, values, share.estimate)
+    share = evidence_of(draw).share
+    if share is None:
+        raise DataError(f"{cell}: no unseen text; expected some in every pool")
+    return GridRecord(cell, chooses, verdicts, values, share)
 
 
 def best_threshold_of(records: Sequence[GridRecord], name: str) -> float:
@@ -209,6 +217,7 @@ def with_thresholds(record: GridRecord, thresholds: Mapping[str, float]) -> Grid
     added = {
         name: Verdict.CONTAMINATED if value > thresholds[name] else Verdict.NO_EVIDENCE
         for name, value in record.values.items()
+        if not math.isnan(value)
     }
     return GridRecord(record.cell, record.chooses, {**record.verdicts, **added}, record.values, record.share)
 
@@ -236,7 +245,8 @@ def verdict_tables(records: Sequence[GridRecord]) -> tuple[ValueTable, ...]:
     for name, (title, belongs) in parts.items():
         chosen = [record for record in records if belongs(record.cell)]
         if chosen:
-            rows = tuple(ValueRow(method, shares_of(chosen, method)) for method in chosen[0].verdicts)
+            methods = dict.fromkeys(method for record in chosen for method in record.verdicts)
+            rows = tuple(ValueRow(method, shares_of(chosen, method)) for method in methods)
             head = f"{title} ({len(chosen)} benchmarks)"
             tables.append(ValueTable(name, head, "method", ("right", "wrong", "cannot tell"), rows, "percent"))
     return tuple(tables)
@@ -244,8 +254,19 @@ def verdict_tables(records: Sequence[GridRecord]) -> tuple[ValueTable, ...]:
 
 def shares_of(records: Sequence[GridRecord], method: str) -> tuple[Estimate, ...]:
     """Return the shares of right, wrong and open verdicts; draws of a pool are not independent, see the notes."""
-    counts = Counter(outcome(record, method) for record in records)
-    return tuple(wilson(counts[kind], len(records)) for kind in ("right", "wrong", "open"))
+    counts = Counter(outcome(record, method) for record in records if method in record.verdicts)
+    return tuple(wilson(counts[kind], counts.total()) for kind in ("right", "wrong", "open"))
+
+
+def margin_table(records: Sequence[GridRecord]) -> ValueTable:
+    """Return the verdicts of `assay dataset` by its margin of "no evidence", on both halves of the seeds."""
+    halves = [[record for record in records if record.chooses is chooses] for chooses in (True, False)]
+    rows = tuple(
+        ValueRow(f"{margin:.0%}", tuple(v for half in halves for v in shares_of(half, f"assay, margin {margin:.0%}")))
+        for margin in MARGINS
+    )
+    columns = tuple(f"{kind}, {half}" for half in ("choice", "confirmed") for kind in ("right", "wrong", "cannot tell"))
+    return ValueTable("margins", "Margin of no evidence", "margin", columns, rows, "percent")
 
 
 def cell_table(records: Sequence[GridRecord], cells: Sequence[GridCell]) -> ValueTable:
@@ -264,7 +285,7 @@ def share_table(records: Sequence[GridRecord], cells: Sequence[GridCell]) -> Val
     """Return the error of the estimated share and the coverage of its interval, by cell."""
     rows = []
     for cell in cells:
-        own = [record.share for record in records if record.cell == cell]
+        own = [record.share.estimate for record in records if record.cell == cell]
         errors = np.array([abs(estimate.value - cell.share) for estimate in own])
         covered = [estimate.low <= cell.share <= estimate.high for estimate in own if estimate.has_interval]
         typical = float(np.median([estimate.value for estimate in own]))
@@ -276,8 +297,9 @@ def share_table(records: Sequence[GridRecord], cells: Sequence[GridCell]) -> Val
 
 def grid_notes(records: Sequence[GridRecord], thresholds: Mapping[str, float], seeds: Sequence[int]) -> tuple[str, ...]:
     """Return what was drawn from what, and the thresholds."""
-    errors = [abs(record.share.value - record.cell.share) for record in records]
-    covered = [r.share.low <= r.cell.share <= r.share.high for r in records if r.share.has_interval]
+    estimates = [(record.share.estimate, record.cell.share) for record in records]
+    errors = [abs(estimate.value - truth) for estimate, truth in estimates]
+    covered = [estimate.low <= truth <= estimate.high for estimate, truth in estimates if estimate.has_interval]
     values = ", ".join(f"{name} {value:.4g}" for name, value in thresholds.items())
     half = len(seeds) // 2
     drawn_from = (
@@ -293,6 +315,7 @@ def grid_notes(records: Sequence[GridRecord], thresholds: Mapping[str, float], s
         "Draws of one cell share a pool and a training: intervals over draws are too narrow as intervals over models.",
         accuracy,
         "A verdict of no evidence at any λ above 0 counts as wrong, also at λ that no test of this size can reveal.",
+        "CoDeC runs on the first seed of each half, because it costs three times as much as all other scores together.",
         "KDS, score deviations and SRCT need a fine-tuning or many passes a benchmark and are not in this table.",
     )
 

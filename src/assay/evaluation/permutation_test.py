@@ -99,7 +99,8 @@ def set_test(
         compared = [ranks] if not top else [ranks, (ranks > len(ranks) * (1 - top)).astype(np.float64)]
 
         def statistic(sides: BooleanArray) -> Float64Array:
-            return np.max([studentised(sides, values, starts) for values in compared], axis=0)
+            largest: Float64Array = np.max([studentised(sides, values, starts) for values in compared], axis=0)
+            return largest
 
         observed = statistic(inside[None, :])[0]
         random = np.random.default_rng(seed)

@@ -6,7 +6,7 @@ that has only a value and no rule is entered with `threshold_method`: its thresh
 
 import math
 from collections.abc import Callable, Hashable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import lru_cache
 
 import numpy as np
@@ -120,14 +120,6 @@ def evidence_of(draw: GridDraw) -> VerdictEvidence:
 def product(draw: GridDraw) -> Verdict:
     """Decide as `assay dataset` does."""
     return verdict_on(evidence_of(draw), "set", "model").verdict
-
-
-@grid_method("assay, mean ranks alone")
-def ranks_product(draw: GridDraw) -> Verdict:
-    """Decide as `assay dataset` does, with a test of the mean ranks instead of both statistics."""
-    texts = draw.scores[DECLARED], draw.unseen[DECLARED], draw.groups, draw.unseen_groups
-    p_value = set_test(*texts, permutations=PERMUTATIONS, seed=draw.seed).p_value
-    return verdict_on(replace(evidence_of(draw), p_value=p_value), "set", "model").verdict
 
 
 def product_with(margin: float) -> GridMethod:

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from assay.datasets import DataSelection, read_dataset
+from assay.datasets import DataSelection, is_benchmark, read_dataset
 from assay.errors import DataError
 from assay.evaluation import spearman
 from assay.experiments.assay.grid_methods import DECLARED
@@ -91,7 +91,10 @@ def kinds_of(bench: Bench) -> tuple[Kind, ...]:
     """
     need = 2 * SIZES[bench.scale]
     if bench.data:
-        texts = {name: read_dataset(name, DataSelection(data=path)).samples for name, path in bench.data.items()}
+        texts = {
+            name: (read_dataset(name, DataSelection(data=path)) if is_benchmark(name) else read_dataset(path)).samples
+            for name, path in bench.data.items()
+        }
     else:
         texts = by_project(installed_functions())
     largest = sorted((name for name in texts if len(texts[name]) >= need), key=lambda name: (-len(texts[name]), name))

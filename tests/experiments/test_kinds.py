@@ -30,13 +30,13 @@ def test_a_score_that_measures_the_kind_of_text_agrees_between_halves_and_a_cons
 ):
     texts = {name: [Sample(f"{name}{i}", f"{name} {i}") for i in range(6)] for name in "abcd"}
     monkeypatch.setattr(kinds, "by_project", lambda _: texts)
-    monkeypatch.setattr(kinds, "installed_functions", tuple)
+    monkeypatch.setattr(kinds, "drawable_functions", tuple)
 
     def values(_bench, sets, methods):
         by_kind = np.array([float(ord(samples[0].text[0])) for samples in sets])
         return [by_kind if method == "codec" else np.ones(len(sets)) for method in methods]
 
-    monkeypatch.setattr(kinds, "values_of", values)
+    monkeypatch.setattr(kinds, "method_values", values)
     table = kinds.kinds(Bench(tmp_path, (), (0,), scale="smoke")).table("kinds")
     rows = {row.name: row.values for row in table.rows}
     assert rows["codec"][0] == pytest.approx(1)
@@ -44,7 +44,7 @@ def test_a_score_that_measures_the_kind_of_text_agrees_between_halves_and_a_cons
 
 
 def test_too_few_kinds_are_refused(monkeypatch, tmp_path):
-    monkeypatch.setattr(kinds, "installed_functions", tuple)
+    monkeypatch.setattr(kinds, "drawable_functions", tuple)
     with pytest.raises(DataError, match="0 kinds with 6 texts"):
         kinds.kinds(Bench(tmp_path, (), (0,), scale="smoke"))
     with pytest.raises(DataError, match="expected one of smoke, small, paper"):

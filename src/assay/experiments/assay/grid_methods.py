@@ -102,7 +102,7 @@ def called(significant: bool) -> Verdict:  # noqa: FBT001  a decision is its onl
 
 
 @lru_cache(maxsize=1)
-def evidence_of(draw: GridDraw) -> VerdictEvidence:
+def evidence_on_draw(draw: GridDraw) -> VerdictEvidence:
     """Return all that `assay dataset` measures for a verdict; computed once for all rules on a draw."""
     texts = draw.scores[DECLARED], draw.unseen[DECLARED], draw.groups, draw.unseen_groups
     share = contaminated_share(*texts, resamples=RESAMPLES, seed=draw.seed)
@@ -119,12 +119,12 @@ def evidence_of(draw: GridDraw) -> VerdictEvidence:
 @grid_method("assay")
 def product(draw: GridDraw) -> Verdict:
     """Decide as `assay dataset` does."""
-    return verdict_on(evidence_of(draw), "set", "model").verdict
+    return verdict_on(evidence_on_draw(draw), "set", "model").verdict
 
 
 def product_with(margin: float) -> GridMethod:
     """Return the rule of `assay dataset` with another margin of "no evidence"."""
-    return lambda draw: verdict_on(evidence_of(draw), "set", "model", margin=margin).verdict
+    return lambda draw: verdict_on(evidence_on_draw(draw), "set", "model", margin=margin).verdict
 
 
 for _margin in MARGINS:
@@ -134,7 +134,7 @@ for _margin in MARGINS:
 @grid_method("permutation test alone")
 def permutation_alone(draw: GridDraw) -> Verdict:
     """Decide by the p-value of the permutation test, without conditions."""
-    return called(evidence_of(draw).p_value <= 0.05)  # noqa: PLR2004
+    return called(evidence_on_draw(draw).p_value <= 0.05)  # noqa: PLR2004
 
 
 @grid_method("flagged share alone")

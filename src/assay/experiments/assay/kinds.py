@@ -13,7 +13,7 @@ from assay.datasets import DataSelection, is_benchmark, read_dataset
 from assay.errors import DataError
 from assay.evaluation import spearman
 from assay.experiments.assay.grid_methods import DECLARED
-from assay.experiments.assay.planted_pools import BASE_MODEL, installed_functions
+from assay.experiments.assay.planted_pools import BASE_MODEL, drawable_functions
 from assay.experiments.bench import Bench
 from assay.experiments.declaration import Experiment
 from assay.experiments.finding import Finding, ValueRow, ValueTable
@@ -34,7 +34,7 @@ CHARACTERS = 600
 
 
 @dataclass(frozen=True, slots=True)
-class Kind:
+class HalvedKind:
     """Two sets of one kind of text.
 
     Attributes:
@@ -53,7 +53,7 @@ def kinds(bench: Bench) -> Finding:
     chosen = kinds_of(bench)
     rows = (row for row in (*PAPER.tables["table-1"].values, *EXTRA) if row in PAPER.methods)
     methods = [*dict.fromkeys(PAPER.methods[row] for row in rows), HEADLINE]
-    halves = [values_of(bench, [kind.halves[place] for kind in chosen], methods) for place in (0, 1)]
+    halves = [method_values(bench, [kind.halves[place] for kind in chosen], methods) for place in (0, 1)]
     lines = [
         ValueRow(method, (agreement(first, second), *map(float, (first + second) / 2)))
         for method, first, second in zip(methods, *halves, strict=True)
@@ -83,7 +83,7 @@ def agreement_note(count: int) -> str:
     )
 
 
-def kinds_of(bench: Bench) -> tuple[Kind, ...]:
+def kinds_of(bench: Bench) -> tuple[HalvedKind, ...]:
     """Return the data sets of the bench, or without any the projects of this machine with most functions.
 
     Raises:
@@ -91,19 +91,19 @@ def kinds_of(bench: Bench) -> tuple[Kind, ...]:
     """
     need = 2 * SIZES[bench.scale]
     if bench.data:
-        texts = {
+        texts: Mapping[str, Sequence[Sample]] = {
             name: (read_dataset(name, DataSelection(data=path)) if is_benchmark(name) else read_dataset(path)).samples
             for name, path in bench.data.items()
         }
     else:
-        texts = by_project(installed_functions())
+        texts = by_project(drawable_functions())
     largest = sorted((name for name in texts if len(texts[name]) >= need), key=lambda name: (-len(texts[name]), name))
     if len(largest) < 3:  # noqa: PLR2004  two can be ordered in one way by chance
         raise DataError(f"{len(largest)} kinds with {need} texts; expected at least 3, from --data NAME=PATH")
     return tuple(halved(name, texts[name], need, bench.seeds[0]) for name in largest[:KINDS])
 
 
-def by_project(samples: Sequence[Sample]) -> dict[str, list[Sample]]:
+def by_project(samples: Sequence[Sample]) -> Mapping[str, Sequence[Sample]]:
     """Return project → its functions."""
     projects: dict[str, list[Sample]] = {}
     for sample in samples:
@@ -111,14 +111,14 @@ def by_project(samples: Sequence[Sample]) -> dict[str, list[Sample]]:
     return projects
 
 
-def halved(name: str, samples: Sequence[Sample], count: int, seed: int) -> Kind:
+def halved(name: str, samples: Sequence[Sample], count: int, seed: int) -> HalvedKind:
     """Return two sets of texts of a kind, drawn without repetition and cut to the same longest length."""
     order = np.random.default_rng(seed).permutation(len(samples))[:count]
     texts = tuple(Sample(samples[at].id, samples[at].text[:CHARACTERS]) for at in order)
-    return Kind(name, (texts[: count // 2], texts[count // 2 :]))
+    return HalvedKind(name, (texts[: count // 2], texts[count // 2 :]))
 
 
-def values_of(bench: Bench, sets: Sequence[tuple[Sample, ...]], methods: Sequence[str]) -> list[Float64Array]:
+def method_values(bench: Bench, sets: Sequence[tuple[Sample, ...]], methods: Sequence[str]) -> list[Float64Array]:
     """Return for each method its value on each set, [sets]; fine-tuning has one rate for all, that of the paper."""
     model = open_local(BASE_MODEL)
     columns = []

@@ -180,7 +180,7 @@ def split(settings: PoolSettings, seed: int) -> tuple[Sample, ...]:
     """
     random = np.random.default_rng(seed)
     library = [replace(sample, label=None) for sample in never_seen_functions().samples]
-    source = installed_functions() if settings.fresh else library
+    source = drawable_functions() if settings.fresh else library
     own = {sample.id for sample in library} if settings.fresh else set()
     by_project: defaultdict[str, list[Sample]] = defaultdict(list)
     for sample in random.permutation(np.array(source, object)):
@@ -204,7 +204,7 @@ def split(settings: PoolSettings, seed: int) -> tuple[Sample, ...]:
 
 
 @cache
-def installed_functions() -> tuple[Sample, ...]:
+def drawable_functions() -> tuple[Sample, ...]:
     """Return the functions that members are drawn from; reading all packages takes long, so once for all seeds."""
     return fresh_functions(0.5).samples
 

@@ -14,7 +14,7 @@ import numpy as np
 
 from assay.errors import DataError
 from assay.evaluation import BlindBaseline, ContaminatedShare, Estimate, blind_baseline, wilson
-from assay.experiments.assay.grid_methods import DECLARED, MARGINS, METHODS, RESAMPLES, GridDraw, evidence_of
+from assay.experiments.assay.grid_methods import DECLARED, MARGINS, METHODS, RESAMPLES, GridDraw, evidence_on_draw
 from assay.experiments.assay.planted_pools import BASE, CONVERGED, PlantedPool, pools
 from assay.experiments.bench import Bench
 from assay.experiments.declaration import Experiment
@@ -193,7 +193,7 @@ def recorded(cell: GridCell, draw: GridDraw, *, chooses: bool) -> GridRecord:
     """Return the verdicts of every method on a draw."""
     verdicts = {name: method(draw) for name, method in METHODS.rules.items()}
     values = {name: value(draw) for name, value in METHODS.values.items()}
-    share = evidence_of(draw).share
+    share = evidence_on_draw(draw).share
     if share is None:
         raise DataError(f"{cell}: no unseen text; expected some in every pool")
     return GridRecord(cell, chooses, verdicts, values, share)

@@ -208,10 +208,10 @@ class UnseenOptions:
 
     def loader(self) -> "Callable[[], Dataset] | None":
         """Return what loads the text, its repeated ids numbered; None without --unseen."""
-        from assay import load
-
         if self.unseen is None:
             return None
+        from assay import load
+
         return partial(load, self.unseen, text=self.unseen_text, group=self.unseen_group, repeated="number")
 
 

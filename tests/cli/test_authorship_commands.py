@@ -172,6 +172,16 @@ def test_bad_input_is_one_line(assay, tmp_path, arguments, message):
     assert len(ended.err.strip().splitlines()) == 1
 
 
+def test_a_line_without_end_is_not_run_and_has_a_reason(assay, tmp_path):
+    (tmp_path / "a.py").write_text("x = [" + "1, " * 100_000 + "]\n")
+    (tmp_path / "b.py").write_text(terse(1))
+    ended = assay("detect", "a.py", "b.py", "--scores", "loss", "--json", "--no-progress")
+    assert ended.code == 0, ended.err
+    long, short = json.loads(ended.out)["pieces"]
+    assert long["unscorable"] == {"loss": "longer than 200,000 characters"}
+    assert short["scores"]["loss"] < 0
+
+
 def test_one_class_alone_measures_nothing_and_says_so(assay, tmp_path):
     rows = [{"id": str(i), "text": f"x = {i}", "label": "human", "language": "python"} for i in range(30)]
     (tmp_path / "b.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))

@@ -23,6 +23,10 @@ from assay.scoring import Plan, Progress, score_samples
 from assay.types import BooleanArray, Float64Array, Sample
 
 NOMINAL = 0.05
+LONGEST_TEXT = 200_000
+"""Characters of a piece that a language model reads; far more than the longest piece that is judged."""
+
+TOO_LONG = f"longer than {LONGEST_TEXT:,} characters"
 LONGEST_LINES = 60
 """Mean tokens per line above which the layout is that of minified or generated text."""
 
@@ -87,6 +91,8 @@ def by_classifier(
 def by_scores(units: Sequence[CodeUnit], plan: Plan, progress: Progress | None = None) -> Scored:
     """Return the scores of a plan for pieces of code; all one-pass scores share one pass.
 
+    A piece of more than `LONGEST_TEXT` characters is not run: it has no score and a reason.
+
     Args:
         units: pieces of code.
         plan: models and scores; the answer rests on the first score.
@@ -95,14 +101,21 @@ def by_scores(units: Sequence[CodeUnit], plan: Plan, progress: Progress | None =
     Raises:
         ModelError: a model cannot be run.
     """
-    samples = [Sample(str(row), unit.text, unit.language) for row, unit in enumerate(units)]
+    rows = [row for row, unit in enumerate(units) if len(unit.text) <= LONGEST_TEXT]
+    samples = [Sample(str(row), units[row].text, units[row].language) for row in rows]
     table = score_samples(samples, plan, progress=progress)
     names = [request.name for request in plan.requests]
+    values = {name: np.full(len(units), np.nan) for name in names}
+    reasons: dict[str, list[str | None]] = {name: [TOO_LONG] * len(units) for name in names}
+    for name in names:
+        values[name][rows] = table.values[name]
+        for row, reason in zip(rows, table.reasons[name], strict=True):
+            reasons[name][row] = reason
     return Scored(
         f"{names[0]} {detector_digest(plan)}",
-        table.values[names[0]],
-        table.values,
-        table.reasons,
+        values[names[0]],
+        values,
+        {name: tuple(column) for name, column in reasons.items()},
         {},
         (),
         np.zeros(len(units), np.bool_),

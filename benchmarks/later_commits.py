@@ -2,8 +2,8 @@
 
     python benchmarks/later_commits.py --checkouts DIR --project NAME=SUFFIX
 
-The built-in model was not trained on these projects, so every flag is false. For each project the commits before the
-day stand for a benchmark, and those since the day are its control. A text is flagged if at most 5 % of the control
+The built-in model was not trained on these projects, so every flag is false. For each project the commits from 2015 until
+the day stand for a benchmark, and those since the day are its control. A text is flagged if at most 5 % of the control
 texts are as likely (conformal p-value of the mean log-likelihood of a token).
 """
 
@@ -22,7 +22,7 @@ from assay.studies import later_commits
 from assay.types import Sample, SamplePair
 
 ALPHA = 0.05
-FIRST_DAY = date(1990, 1, 1)
+FIRST_DAY = date(2015, 1, 1)
 MODEL = "builtin:small"
 
 
@@ -41,7 +41,7 @@ def further(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--checkouts", type=Path, required=True, help="folder of the checkouts")
     parser.add_argument("--project", action="append", required=True, help="NAME=SUFFIX of its files; repeat")
     parser.add_argument("--day", default="2020-01-01", help="first day of the control")
-    parser.add_argument("--most", type=int, default=150, help="commits on either side")
+    parser.add_argument("--most", type=int, default=80, help="commits on either side")
 
 
 def of_project(project: str, options: argparse.Namespace) -> dict[str, object]:

@@ -3,8 +3,8 @@
     python benchmarks/later_commits.py --checkouts DIR --project NAME=SUFFIX
 
 The built-in model was not trained on these projects, so every flag is false. For each project the commits from 2015
-until the day stand for a benchmark, and those since the day are its control. A text is flagged if at most 5 % of the control
-texts are as likely (conformal p-value of the mean log-likelihood of a token).
+until the day stand for a benchmark, and those since the day are its control. A text is flagged if at most 5 % of the
+control texts are as likely (conformal p-value of the mean log-likelihood of a token).
 """
 
 import argparse

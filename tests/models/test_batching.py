@@ -68,3 +68,8 @@ def test_other_errors_are_not_taken_for_out_of_memory():
 def test_a_budget_of_no_tokens_is_refused():
     with pytest.raises(ModelError, match="batch_tokens 0: expected at least 1"):
         TokenBudget(0)
+
+
+def test_pieces_of_a_batch_are_alike_where_padding_costs():
+    batches = TokenBudget(100).run(map(Piece, [20, 19, 10, 20, 9]), lambda batch: batch, alike=0.9)
+    assert lengths(batches) == [[20, 20, 19], [10, 9]]

@@ -30,17 +30,24 @@ class TokenBudget:
             raise ModelError(f"batch_tokens {tokens}: expected at least 1")
         self.tokens = tokens
 
-    def run(self, work: Iterable[Work], step: Callable[[list[Work]], Result]) -> Iterator[Result]:
+    def run(
+        self, work: Iterable[Work], step: Callable[[list[Work]], Result], *, alike: float = 0.0
+    ) -> Iterator[Result]:
         """Run `step` on batches, the longest first, so that memory runs out at once or not at all.
 
         On out-of-memory the batch is halved and tried again, and batches stay that small.
+
+        Args:
+            work: in any order.
+            step: what is done with a batch.
+            alike: length of the shortest piece of a batch as a share of the longest, at least; 1 means no padding.
 
         Raises:
             ModelError: one piece of work alone does not fit.
         """
         waiting = deque(sorted(work, key=lambda piece: -piece.tokens))
         while waiting:
-            batch = self._next(waiting)
+            batch = self._next(waiting, alike)
             try:
                 result = step(batch)
             except RuntimeError as error:
@@ -60,11 +67,14 @@ class TokenBudget:
             if torch.cuda.is_available():
                 torch.cuda.empty_cache()
 
-    def _next(self, waiting: deque[Work]) -> list[Work]:
-        """Return the longest piece and as many after it as fit; one piece always fits."""
+    def _next(self, waiting: deque[Work], alike: float) -> list[Work]:
+        """Return the longest piece and as many after it as fit and are long enough; one piece always fits."""
         # The queue is sorted, so the first piece sets the width of the batch: cost = longest × number of pieces.
         longest = max(1, waiting[0].tokens)
-        return [waiting.popleft() for _ in range(min(len(waiting), max(1, self.tokens // longest)))]
+        batch = [waiting.popleft()]
+        while waiting and len(batch) < self.tokens // longest and waiting[0].tokens >= alike * longest:
+            batch.append(waiting.popleft())
+        return batch
 
 
 OUT_OF_MEMORY = ("DefaultCPUAllocator", "not enough memory", "MPS backend out of memory")

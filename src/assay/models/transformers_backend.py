@@ -31,6 +31,8 @@ BUFFER_CHARACTERS = 2**23
 CPU_BATCH_TOKENS = 1024
 """Some texts of code: more of them no longer fit into the cache of a core, and each token takes longer."""
 GPU_BATCH_TOKENS = 2**15
+CPU_ALIKE = 0.95
+"""Shortest text of a batch as a share of the longest: a core computes padding as slowly as tokens."""
 
 CONTEXT_NAMES = (
     "max_position_embeddings",
@@ -94,7 +96,9 @@ class TransformersModel:
             raise ModelError(f"{self.name}: {error}") from error
         if len(self.encoder.prefix) >= self.context:
             raise ModelError(f"{self.name}: a context of {self.context} holds nothing beside the special tokens")
-        default = CPU_BATCH_TOKENS if checkpoint.model.device.type == "cpu" else GPU_BATCH_TOKENS
+        on_cpu = checkpoint.model.device.type == "cpu"
+        default = CPU_BATCH_TOKENS if on_cpu else GPU_BATCH_TOKENS
+        self._alike = CPU_ALIKE if on_cpu else 0.0
         self.budget = TokenBudget(default if settings.batch_tokens is None else settings.batch_tokens)
 
     @cached_property
@@ -230,7 +234,7 @@ class TransformersModel:
             left[work.text] += 1
         kinds = apart(passes, original_context(self.checkpoint.model.config.get_text_config()))
         for batch, result in chain.from_iterable(
-            self.budget.run(kind, lambda batch: (batch, self._run(batch, encoded))) for kind in kinds
+            self.budget.run(kind, lambda batch: (batch, self._run(batch, encoded)), alike=self._alike) for kind in kinds
         ):
             done: list[Indexed] = []
             position = 0

@@ -26,7 +26,7 @@ def test_names_and_tests_are_rewritten_and_what_stays_is_told(assay, tested, tmp
     options = ("--scores", "sr_gray:n=3", "--variant-kinds", "variable,tests,function", "--out", tmp_path / "run")
     done = assay("audit", "builtin:small", tested, *options)
     assert done.code == 0
-    engine = "deterministic (function, variable, tests)"
+    engine = "deterministic, dictionary (function, variable, tests)"
     assert f"rewritings by {engine}: 1 samples keep their test cases: the text states no tests" in done.err
     manifest = json.loads((tmp_path / "run" / "manifest.json").read_text("utf-8"))
     assert manifest["settings"]["variant_engine"] == engine

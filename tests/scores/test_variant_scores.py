@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 
 from assay.errors import ScoreError, Unscorable
 from assay.scores import SampleInputs, View, request
-from assay.scores.variant_scores import shared_tokens
-from assay.types import TokenLogProbs
+from assay.scores.variant_scores import by_name, shared_tokens
+from assay.types import TokenLogProbs, TokenStatistics
 
 
 def text_of(*log_probs):
@@ -105,3 +105,36 @@ def test_sr_shared_leaves_the_replaced_tokens_out():
 def test_a_variant_without_a_common_token_is_a_reason():
     with pytest.raises(Unscorable, match="shares no token"):
         request("sr_shared:n=1")(SampleInputs("", {View(): ids_of(1, 2)}, None, (ids_of(3, 4),)))
+
+
+def tokens(ids, log_prob):
+    return TokenLogProbs(np.array(ids, np.int32), np.full(len(ids), log_prob, np.float32))
+
+
+def test_variants_of_one_name_differ_first_at_the_same_token_or_its_neighbour():
+    text = tokens([1, 2, 3, 4, 5, 6], -1)
+    others = [[1, 2, 3, 4, 9, 6], [1, 9, 3, 4, 5, 6], [1, 2, 8, 4, 5, 6], [1, 2, 3, 4, 5]]
+    assert by_name(text, [tokens(ids, -1) for ids in others]) == [[1, 2], [0, 3]]
+
+
+def test_sr_names_is_the_mean_over_names_of_the_gain_over_the_easiest_variant():
+    text = tokens([1, 2, 3, 4, 5, 6], -1)
+    others = (tokens([1, 9, 3, 4, 5, 6], -2), tokens([1, 8, 7, 3, 4, 5, 6], -3), tokens([1, 2, 3, 4, 9, 6], -1.5))
+    inputs = SampleInputs("", {View(): text}, None, others)
+    assert request("sr_names:n=3")(inputs) == pytest.approx((6 + 3) / 2)
+
+
+def test_sr_mid_pit_is_mid_pit_and_the_names_in_units_of_nats():
+    tail = np.full(3, 0.5, np.float32)
+    text = TokenStatistics(
+        token_ids=np.array([1, 2, 3], np.int32),
+        log_probs=np.full(3, -1, np.float32),
+        ranks=np.ones(3, np.int32),
+        entropy=tail,
+        variance=tail,
+        tail_mass=tail,
+        top_log_probs=-tail,
+        offsets=np.zeros((3, 2), np.int32),
+    )
+    inputs = SampleInputs("", {View(): text}, None, (tokens([1, 9, 3], -2),))
+    assert request("sr_mid_pit:n=1:nats=10.0")(inputs) == pytest.approx(math.log(0.5) + 3 / 10)

@@ -37,7 +37,7 @@ def test_names_alone_are_the_default_and_need_no_sandbox():
     (one,) = made([Sample("a", TEXT)], 3)
     assert len(one.texts) == 3
     assert all("total" not in text and "([1, 2, 3])" in text for text in one.texts)
-    assert (made.name, dict(made.counts)) == ("deterministic", {})
+    assert (made.name, dict(made.counts)) == ("deterministic, dictionary", {})
 
 
 class Renames:

@@ -4,6 +4,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
+from typing import Literal
 
 from assay.api.estimating import report_spending
 from assay.api.manifest import Stopwatch, manifest
@@ -61,6 +62,8 @@ def audit(
     variants: int = 0,
     variant_engine: str = "deterministic",
     variant_kinds: str = "function,variable",
+    names_from: str | None = None,
+    rename: Literal["all", "one"] = "all",
     reference: str | None = None,
     frequencies: Path | None = None,
     control: str | None = None,
@@ -89,6 +92,8 @@ def audit(
         variants: rewritings of each sample for the scores that compare with them.
         variant_engine: "deterministic", or a model that follows instructions.
         variant_kinds: what a rewriting changes: function, variable, tests.
+        names_from: source of new names: "dictionary", "synonyms", "self" for the audited model, or another model.
+        rename: "all" names in each rewriting, as SrDetection does, or "one" in each.
         reference: second model, for scores of two models.
         frequencies: table of token frequencies for `dc_pdd`.
         control: negative control, a model that never saw the benchmark: the same audit of it shows whether a score
@@ -117,7 +122,9 @@ def audit(
     if labelled is not None and access != "black":
         raise DataError("--labelled is for detectors that are fitted on generated text: expected --access black")
     decision = DecisionSettings(alpha=alpha, primary=primary, ties=ties, seed=seed, weights=weights)
-    selection = ScoreSelection(scores, access, variants, variant_engine, variant_kinds, reference, frequencies)
+    selection = ScoreSelection(
+        scores, access, variants, variant_engine, variant_kinds, names_from, rename, reference, frequencies
+    )
     specification = selection.specification()  # a misspelt score is reported before anything is loaded
     _check_primary(primary, requests(specification))
     opener = Opener(settings or ModelSettings(), cache)
@@ -136,7 +143,7 @@ def audit(
             "calibration": calibration and str(calibration),
             "scores": specification,
             "access": access,
-            "variants": (variant_engine, variant_kinds),
+            "variants": (variant_engine, variant_kinds, names_from, rename),
             "reference": reference,
             "control": control,
             "frequencies": frequencies and str(frequencies),

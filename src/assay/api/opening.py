@@ -20,7 +20,11 @@ from assay.types import Generator, LogProbScorer
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from assay.code import Extent
     from assay.scores import ModelRole, ScoreRequest
+
+DEFAULT_NAMES = {"all": "dictionary", "one": "synonyms"}
+"""Source of new names where none is named, by how many names a variant changes; one of `assay.code.WORD_LISTS`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,20 +96,30 @@ class Opener:
         """Return the opener of a second model: revision, adapter and chat template are the first one's own."""
         return replace(self, settings=replace(self.settings, revision=None, adapter=None, chat_template=False))
 
-    def rewriter(self, engine: str, kinds: str, requests: "Sequence[ScoreRequest]") -> Rewriter:
+    def rewriter(
+        self,
+        engine: str,
+        kinds: str,
+        requests: "Sequence[ScoreRequest]",
+        names_from: str | Generator | None = None,
+        rename: "Extent" = "all",
+    ) -> Rewriter:
         """Return the engine that writes variants; no model is opened where no score compares variants.
 
         Args:
             engine: "deterministic", or the name of a model that follows instructions.
             kinds: what may change, some of `assay.scoring.CHANGES` with commas between them.
             requests: the scores that will be computed.
+            names_from: for the deterministic engine, a word list, or a model that proposes names in place; None for
+                the default.
+            rename: likewise, "all" names in each rewriting or "one".
 
         Raises:
-            DataError: there is no such kind of change.
+            DataError: there is no such kind of change, or names are to come from a second engine.
             ModelError: the model cannot be opened.
             SandboxUnavailable: test cases may change, and this machine cannot run solutions safely.
         """
-        from assay.code import require_sandbox  # noqa: PLC0415  slow to import
+        from assay.code import WORD_LISTS, SampledNames, require_sandbox  # noqa: PLC0415  slow to import
 
         names = {kind.strip() for kind in kinds.split(",")}
         if not names <= set(CHANGES):
@@ -115,12 +129,26 @@ class Opener:
             return Deterministic()
         if "tests" in changes:
             require_sandbox()
-        if engine == "deterministic":
-            return Deterministic(changes)
+        if engine != "deterministic":
+            if names_from is not None or rename != "all":
+                raise DataError(
+                    f"--names-from and --rename are for the deterministic engine; received --variant-engine {engine}, "
+                    "which chooses names itself"
+                )
+            return ModelRewriter(self._writer(engine), changes=changes)
+        names_from = names_from or DEFAULT_NAMES[rename]
+        if not isinstance(names_from, str):
+            return Deterministic(changes, SampledNames(names_from), rename)
+        if names_from in WORD_LISTS:
+            return Deterministic(changes, WORD_LISTS[names_from], rename)
+        return Deterministic(changes, SampledNames(self._writer(names_from)), rename)
+
+    def _writer(self, name: str) -> Generator:
+        """Open a model that writes names or variants: device and number format are those of the audited model."""
         own = ModelSettings(concurrency=self.settings.concurrency)
-        if not is_remote(engine):
+        if not is_remote(name):
             own = ModelSettings(device=self.settings.device, dtype=self.settings.dtype)
-        return ModelRewriter(replace(self, settings=own).generator(engine), changes=changes)
+        return replace(self, settings=own).generator(name)
 
     def open_cache(self) -> StatisticsCache | None:
         """Open the statistics cache; None where it is not used, or cannot be."""

@@ -5,8 +5,8 @@ from pathlib import Path
 from typing import Literal
 
 from assay.api.opening import Opener
-from assay.errors import ScoreError
-from assay.models import builtin_folder
+from assay.errors import MissingCapability, ScoreError
+from assay.models import CachedScorer, builtin_folder
 from assay.scores import (
     SCORES,
     FrequencyTable,
@@ -17,11 +17,14 @@ from assay.scores import (
     headline_score,
     requests,
 )
-from assay.scoring import Plan, plan
-from assay.types import LogProbScorer, RankedLogProbs, gives
+from assay.scoring import Plan, Rewriter, plan
+from assay.types import Generator, LogProbScorer, RankedLogProbs, gives
 
 Tier = Literal["gray", "black"]
 """Access to a model: its token probabilities, or only the text that it generates."""
+
+OWN_NAMES = "self"
+"""Names of variants that the audited model proposes."""
 
 MOST_VARIANTS = 1000
 """Rewritings of one sample: each costs a forward pass, and a function has only so many names."""
@@ -39,6 +42,10 @@ class ScoreSelection:
             for the paper's number with black access.
         variant_engine: "deterministic", or a model that follows instructions.
         variant_kinds: what a rewriting changes: function, variable, tests.
+        names_from: source of new names, for the deterministic engine: "dictionary", "synonyms", "self" for the audited
+            model, or a model that continues text; a model proposes names in place. None for synonyms where one name
+            changes, else the dictionary.
+        rename: for the deterministic engine, "all" names in each rewriting, as SrDetection does, or "one" in each.
         reference: second model, for scores of two models.
         frequencies: table of token frequencies, for scores that need it.
     """
@@ -48,6 +55,8 @@ class ScoreSelection:
     variants: int = 0
     variant_engine: str = "deterministic"
     variant_kinds: str = "function,variable"
+    names_from: str | None = None
+    rename: Literal["all", "one"] = "all"
     reference: str | None = None
     frequencies: Path | None = None
 
@@ -85,17 +94,23 @@ class ScoreSelection:
             AssayError: a model cannot be opened, or cannot give what a score needs.
         """
         names = self.specification()
+        chosen_scores = requests(names)
+
+        def rewriter(names_from: str | Generator | None) -> Rewriter:
+            return opener.rewriter(self.variant_engine, self.variant_kinds, chosen_scores, names_from, self.rename)
+
         # before a large model is loaded: a kind of rewriting may be misspelt, or the engine may not be there
-        rewriter = opener.rewriter(self.variant_engine, self.variant_kinds, requests(names))
+        ready = None if self.names_from == OWN_NAMES else rewriter(self.names_from)
         if self.access == "black":
             if self.reference is not None:
                 raise ScoreError("--reference needs the token probabilities of both models: expected --access gray")
             chosen, notes = self._computable(names, None, None)
-            return plan(chosen, {}, generator=opener.generator(model), rewriter=rewriter), notes
+            generator = opener.generator(model)
+            return plan(chosen, {}, generator=generator, rewriter=ready or rewriter(generator)), notes
         models = opener.roles(model, self.reference)
         table = frequencies_for(models["target"], self.frequencies)
         chosen, notes = self._computable(names, models["target"], table)
-        return plan(chosen, models, table, rewriter=rewriter), notes
+        return plan(chosen, models, table, rewriter=ready or rewriter(_generator_of(models["target"]))), notes
 
     def for_control(self) -> "ScoreSelection":
         """Return the scores of a negative control: those of one model without a table, and those flagged `weights`."""
@@ -141,6 +156,18 @@ class ScoreSelection:
         if score.access == "two models" and self.reference is None:
             return "it needs a second model (--reference)"
         return None
+
+
+def _generator_of(scorer: LogProbScorer) -> Generator:
+    """Return the audited model as one that generates, without loading it a second time.
+
+    Raises:
+        MissingCapability: it does not generate text.
+    """
+    model = scorer.scorer if isinstance(scorer, CachedScorer) else scorer
+    if not isinstance(model, Generator):
+        raise MissingCapability(f"{scorer.name} does not generate text: expected another source than --names-from self")
+    return model
 
 
 def tier(score: ScoreDefinition) -> Tier:

@@ -267,6 +267,22 @@ class ScoreOptions:
             rich_help_panel=SCORES,
         ),
     ] = "function,variable"
+    names_from: Annotated[
+        str | None,
+        typer.Option(
+            metavar="dictionary|synonyms|self|MODEL",
+            help="Source of the new names. A model (`self` is the audited one) proposes names in place. Default: "
+            "dictionary, with --rename one synonyms.",
+            rich_help_panel=SCORES,
+            show_default=False,
+        ),
+    ] = None
+    rename: Annotated[
+        Literal["all", "one"],
+        typer.Option(
+            help="Names that a rewriting changes: all, as SrDetection does, or one at a time.", rich_help_panel=SCORES
+        ),
+    ] = "all"
     reference: Annotated[
         str | None,
         typer.Option(metavar="MODEL", help="Second model, for scores that compare two.", rich_help_panel=SCORES),

@@ -34,6 +34,7 @@ from assay.evaluation import (
 )
 from assay.leakage.calibration_file import UnseenScores
 from assay.leakage.heat_map import TokenKeeper
+from assay.leakage.naturalness import naturalness_notes
 from assay.leakage.negative_control import Control, ControlScores, control_scores
 from assay.leakage.parts import PartGroups, PartKeeper, by_part, observers
 from assay.leakage.results import Audit, Calibration, Distribution, ScoreSummary
@@ -224,6 +225,7 @@ def audit(
             *(f"{name} {LEARNED.format(count=detector.labels)}" for name, detector in learned.items()),
             *(verdict_notes(plan, primary) if whole else ()),
             *rule_notes(plan, audited, values, references, ties=decision.ties, fresh=fresh),
+            *(naturalness_notes(plan, references, side.groups) if references else ()),
             *overlap,
             *((control.note,) if control and control.note else ()),
             *weights_note(decision.weights, ratio),

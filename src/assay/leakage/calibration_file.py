@@ -17,7 +17,7 @@ from assay.errors import DataError
 from assay.evaluation import BlindFeatures, group_codes
 from assay.files import write_json
 from assay.reports import decode, encode
-from assay.scoring import Deterministic, Plan, Progress, score_samples
+from assay.scoring import Plan, Progress, score_samples
 from assay.types import Sample
 
 FORMAT = "assay calibration 2"
@@ -68,7 +68,8 @@ class UnseenScores:
         rewriter = self.digests.get(VARIANTS, "")
         if plan.variants and rewriter != digests(plan).get(VARIANTS, ""):
             raise DataError(
-                f"{path} compares rewritings by {rewriter or 'the deterministic engine'}, expected {plan.rewriter.name}"
+                f"{path} compares rewritings by {rewriter or 'an engine of an earlier version'}, expected "
+                f"{plan.rewriter.name}"
             )
         for role, (name, digest) in plan.digests.items():
             if self.digests.get(role) != digest:
@@ -130,6 +131,6 @@ class UnseenScores:
 
 
 def digests(plan: Plan) -> dict[str, str]:
-    """Return role → model digest for the roles that the plan runs, and the rewriter if it is a model."""
+    """Return role → model digest for the roles that the plan runs, and the rewriter where it is used."""
     by_role: dict[str, str] = {role: digest for role, (_, digest) in plan.digests.items()}
-    return by_role | ({VARIANTS: plan.rewriter.name} if plan.variants and plan.rewriter != Deterministic() else {})
+    return by_role | ({VARIANTS: plan.rewriter.name} if plan.variants else {})

@@ -29,7 +29,9 @@ GENERATED = "generated"
 """The positive label of a detector of machine-written text."""
 SRDETECTION = "SrDetection"
 """Li et al., SrDetection: A Self-Referential Framework for Data Leakage Detection in Code LLMs."""
-Flag = Literal["ours", "baseline", "contender", "headline", "verdict", "default", "filter", "figure", "demo", "weights"]
+Flag = Literal[
+    "ours", "baseline", "contender", "headline", "verdict", "default", "filter", "figure", "demo", "weights", "rank"
+]
 """A declaration, made before any data is looked at.
 
 - ours: proposed by this project.
@@ -43,6 +45,7 @@ Flag = Literal["ours", "baseline", "contender", "headline", "verdict", "default"
 - figure: drawn where only a few detectors fit into a figure.
 - demo: part of the demonstration.
 - weights: describes a text for weighted p-values, under the control: how likely, surprising and varied it is.
+- rank: the negated rank p-value of a text among its variants; on unseen text it measures how natural new names are.
 """
 
 

@@ -10,9 +10,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from assay.errors import ScoreError, Unscorable
-from assay.scores.definition import LogProbs, Variants, score
+from assay.scores.definition import LogProbs, Statistics, Variants, score
 from assay.scores.detector import SRDETECTION, Preset
-from assay.scores.token_scores import mean
+from assay.scores.token_scores import mean, mid_pit
 from assay.types import TokenLogProbs
 
 REACH = 24
@@ -103,7 +103,7 @@ def sr_z(target: LogProbs, variants: Variants, *, n: int = 10) -> float:
     title="SrDetection, rank p-value",
     formula="-(1 + #{i : PPL(x_i) ≤ PPL(x_0)}) / (n + 1)",
     reference=f"ours, after {SR_DETECTION}",
-    flags={"ours", "verdict"},
+    flags={"ours", "verdict", "rank"},
 )
 def sr_rank(target: LogProbs, variants: Variants, *, n: int = 10) -> float:
     """Negated p-value of the text's rank among its n variants, by perplexity."""
@@ -126,3 +126,55 @@ def sr_shared(target: LogProbs, variants: Variants, *, n: int = 10) -> float:
             raise Unscorable("a variant shares no token with the text")
         differences.append(mean(target.log_probs[own].astype(np.float64) - variant.log_probs[shared]))
     return mean(np.array(differences))
+
+
+def by_name(text: TokenLogProbs, variants: Sequence[TokenLogProbs]) -> list[list[int]]:
+    """Return the variants that replace the same name, by their indices, in the order of the names in the text.
+
+    They differ from the text first at the same token or at its neighbour, since new names may begin like the old one.
+    """
+    first = [_first_difference(text.token_ids, variant.token_ids) for variant in variants]
+    groups: list[list[int]] = []
+    last = None
+    for index in sorted(range(len(variants)), key=first.__getitem__):
+        if last is not None and first[index] <= last + 1:
+            groups[-1].append(index)
+        else:
+            groups.append([index])
+        last = first[index]
+    return groups
+
+
+def _first_difference(first: NDArray[np.int32], second: NDArray[np.int32]) -> int:
+    length = min(len(first), len(second))
+    differing = np.flatnonzero(first[:length] != second[:length])
+    return int(differing[0]) if len(differing) else length
+
+
+@score(
+    title="SrDetection, name by name",
+    formula="mean_k min_{i in I_k} (L(x_0) - L(x_i)), L = Σ l, I_k the variants that replace name k",
+    reference=f"ours, after {SR_DETECTION}",
+    flags={"ours", "verdict"},
+)
+def sr_names(target: LogProbs, variants: Variants, *, n: int = 10) -> float:
+    """Log-likelihood ratio of the text and its easiest variant with another name, mean over the names.
+
+    It is meant for variants that change one name each (`--rename one`). Where all names change at once, the text counts
+    as one name.
+    """
+    variant_nll(variants, n)
+    own = float(np.sum(target.log_probs, dtype=np.float64))
+    gains = np.array([own - float(np.sum(variant.log_probs, dtype=np.float64)) for variant in variants[:n]])
+    return mean(np.array([gains[group].min() for group in by_name(target, variants[:n])]))
+
+
+@score(
+    title="Mid-PIT and names",
+    formula="mid_pit + sr_names / nats",
+    reference="ours",
+    flags={"ours", "verdict"},
+)
+def sr_mid_pit(target: Statistics, variants: Variants, *, n: int = 10, nats: float = 30.0) -> float:
+    """Familiarity of the text and preference for its own names: text in the form of planted text lacks the second."""
+    return float(mid_pit.function(target) + sr_names.function(target, variants, n=n) / nats)

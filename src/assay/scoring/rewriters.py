@@ -6,7 +6,11 @@ from dataclasses import dataclass, field
 from typing import Literal, Protocol
 
 from assay.code import (
+    WORD_LISTS,
+    Extent,
     NameKind,
+    NamePool,
+    NameSource,
     Problem,
     ReplacedTests,
     VariantSet,
@@ -51,31 +55,54 @@ class Deterministic:
 
     Attributes:
         changes: what it rewrites.
+        names: source of the new names.
+        rename: "all" names in each rewriting, or "one".
         counts: reason → how many samples keep their test cases, or their names, for it.
     """
 
     changes: tuple[Change, ...] = NAMES
+    names: NameSource = WORD_LISTS["dictionary"]
+    rename: Extent = "all"
     counts: Counter[str] = field(default_factory=Counter, compare=False)
 
     @property
     def name(self) -> str:
-        """The engine, and what it rewrites where that is not names alone."""
-        return _named("deterministic", self.changes)
+        """The engine with the source of its names, and what it rewrites where that is not names alone."""
+        source = f", {self.names.name}" if _kinds(self.changes) else ""
+        source += ", one at a time" if self.rename == "one" else ""
+        return _named(f"deterministic{source}", self.changes)
 
     def __call__(self, samples: Sequence[Sample], n: int) -> Sequence[Rewritten]:
         """See `Rewriter`.
 
         Raises:
             SandboxUnavailable: test cases are to change, and solutions cannot be run safely here.
+            ModelError: the source of the names is a model that cannot be run.
         """
         kinds = _kinds(self.changes)
+        pools = self._pools(samples, kinds)
         if "tests" not in self.changes:
-            return [rewritten(sample, n, kinds) for sample in samples]
+            return [
+                rewritten(sample, n, kinds, pool=pool, rename=self.rename)
+                for sample, pool in zip(samples, pools, strict=True)
+            ]
         shown = _shown(samples, lambda problems: replaced_tests(problems, n))
         return [
-            _joined(sample, n, kinds, _renamed(sample, n, kinds), tests, counts=self.counts)
-            for sample, tests in zip(samples, shown, strict=True)
+            _joined(sample, n, kinds, self._renamed(sample, n, kinds, pool), tests, counts=self.counts)
+            for sample, tests, pool in zip(samples, shown, pools, strict=True)
         ]
+
+    def _renamed(self, sample: Sample, n: int, kinds: Sequence[NameKind], pool: NamePool | None) -> VariantSet | None:
+        if not kinds or not is_python(sample):
+            return None
+        return variants(sample.text, n, kinds=kinds, pool=pool, rename=self.rename)
+
+    def _pools(self, samples: Sequence[Sample], kinds: Sequence[NameKind]) -> Sequence[NamePool | None]:
+        """Return the pool of each sample, None where its language has no variants; equal texts share one."""
+        pools: dict[tuple[str, str], NamePool] = {}
+        for language, texts in _by_language(samples).items():
+            pools |= zip([(language, text) for text in texts], self.names.pools(texts, language, kinds), strict=True)
+        return [pools.get((sample_language(sample), sample.text)) for sample in samples]
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,8 +149,7 @@ class ModelRewriter:
     def _names(self, samples: Sequence[Sample], n: int, kinds: Sequence[NameKind]) -> dict[tuple[str, str], VariantSet]:
         """Return other names for each text, by its language; none for a language whose names cannot be followed."""
         names: dict[tuple[str, str], VariantSet] = {}
-        for language in languages_with("variants"):
-            texts = list(dict.fromkeys(sample.text for sample in samples if sample_language(sample) == language))
+        for language, texts in _by_language(samples).items():
             sets = written_variants(texts, self.generator, n, language=language, seed=self.seed, kinds=kinds)
             for text, variant_set in zip(texts, sets, strict=True):
                 names[language, text] = variant_set
@@ -148,12 +174,17 @@ def _named(engine: str, changes: Sequence[Change]) -> str:
     return engine if set(changes) == set(NAMES) else f"{engine} ({', '.join(changes)})"
 
 
+def _by_language(samples: Sequence[Sample]) -> dict[str, list[str]]:
+    """Return the distinct texts of each language that has variants."""
+    texts: dict[str, dict[str, None]] = {language: {} for language in languages_with("variants")}
+    for sample in samples:
+        if (language := sample_language(sample)) in texts:
+            texts[language][sample.text] = None
+    return {language: list(distinct) for language, distinct in texts.items()}
+
+
 def _kinds(changes: Sequence[Change]) -> tuple[NameKind, ...]:
     return tuple(change for change in changes if change != "tests")
-
-
-def _renamed(sample: Sample, n: int, kinds: Sequence[NameKind]) -> VariantSet | None:
-    return variants(sample.text, n, kinds=kinds) if kinds and is_python(sample) else None
 
 
 def _shown(

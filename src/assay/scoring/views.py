@@ -4,7 +4,7 @@ from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
 
-from assay.code import KINDS, NameKind, VariantSet, variants
+from assay.code import KINDS, Extent, NameKind, NamePool, VariantSet, variants
 from assay.languages import languages_with
 from assay.scores import TextForm
 from assay.scoring.solutions import sample_language
@@ -26,7 +26,14 @@ class Rewritten:
     reason: str | None
 
 
-def rewritten(sample: Sample, n: int, kinds: Collection[NameKind] = KINDS) -> Rewritten:
+def rewritten(
+    sample: Sample,
+    n: int,
+    kinds: Collection[NameKind] = KINDS,
+    *,
+    pool: NamePool | None = None,
+    rename: Extent = "all",
+) -> Rewritten:
     """Return at most n verified rewritings of a sample; the same for the same text, whatever else is rewritten.
 
     A sample without a language counts as Python.
@@ -34,7 +41,7 @@ def rewritten(sample: Sample, n: int, kinds: Collection[NameKind] = KINDS) -> Re
     language = sample_language(sample)
     if language not in languages_with("variants"):
         return Rewritten((), f"no rewriting of {sample.language}")
-    return with_short_reason(variants(sample.text, n, language=language, kinds=kinds), n)
+    return with_short_reason(variants(sample.text, n, language=language, kinds=kinds, pool=pool, rename=rename), n)
 
 
 def with_short_reason(variant_set: VariantSet, n: int) -> Rewritten:

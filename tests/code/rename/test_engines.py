@@ -2,7 +2,7 @@
 
 import pytest
 
-from assay.code import DictionaryPool, NeighborPool, analysis, difference, variants
+from assay.code import DictionaryPool, ProposedPool, analysis, difference, variants
 from assay.languages import languages_with
 
 TEXTS = {
@@ -61,7 +61,7 @@ def test_the_same_text_means_another_thing_in_another_language():
 
 
 def test_a_pool_serves_every_language():
-    pool = NeighborPool({"variable": {"total": ("count", "range", "Sum")}}, fallback=None)
+    pool = ProposedPool({"total": ("count", "range", "Sum")})
     result = variants(TEXTS["go"], 5, language="go", pool=pool, kinds=["variable"])
     assert [variant.variables for variant in result.variants] == [{"total": "count"}]
     assert result.reason.startswith("only 1 distinct variants")

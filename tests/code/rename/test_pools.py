@@ -2,10 +2,10 @@
 
 import pytest
 
-from assay.code import DictionaryPool, NeighborPool, neighbors_of
+from assay.code import DictionaryPool, ProposedPool, SynonymPool
 from assay.code.rename.pools import casing, identifier, plural
+from assay.code.rename.synonyms import SYNONYMS
 from assay.code.rename.words import ABBREVIATIONS, ADJECTIVES, LETTERS, NOUNS, PARTICIPLES, VERBS
-from assay.errors import DataError
 
 NAMES = [
     "x",
@@ -78,44 +78,29 @@ def test_plurals_are_english(noun, more):
     assert plural(noun) == more
 
 
-CORPUS = [
-    f"def {verb}_{thing}({items}):\n    {total} = 0\n"
-    f"    for {item} in {items}:\n        {total} += {item}.size\n    return {total}\n"
-    for verb, thing, items, total, item in [
-        ("get", "size", "items", "total", "item"),
-        ("find", "length", "rows", "result", "row"),
-        ("count", "width", "entries", "amount", "entry"),
-        ("read", "height", "nodes", "sum_", "node"),
-    ]
-] * 6
+def test_synonyms_replace_words_and_leave_the_others():
+    candidates = SynonymPool().candidates("max_count", "variable")
+    assert "max_total" in candidates
+    assert "max_count" not in candidates
+    for candidate in candidates:
+        largest, number = candidate.split("_")
+        assert largest in {"max", *SYNONYMS["max"]}
+        assert number in {"count", *SYNONYMS["count"]}
 
 
-def test_neighbours_are_names_used_alike():
-    pool = neighbors_of(CORPUS, fallback=DictionaryPool())
-    assert set(pool.neighbors["variable"]["total"][:2]) <= {"result", "amount", "sum_"}
-    assert set(pool.neighbors["variable"]["item"][:3]) <= {"row", "entry", "node"}
-    assert pool.candidates("total", "variable") == pool.neighbors["variable"]["total"]
+def test_a_name_without_synonyms_gets_words_of_its_part():
+    assert SynonymPool().candidates("parcel", "variable") == DictionaryPool().candidates("parcel", "variable")
+    assert SynonymPool(fallback=None).candidates("parcel", "variable") == ()
 
 
-def test_neighbours_have_the_same_style_and_are_never_the_name():
-    pool = neighbors_of(CORPUS)
-    for outcome in pool.neighbors.values():
-        for name, near in outcome.items():
-            assert name not in near
-            assert {casing(word) for word in near} == {casing(name)}
+def test_a_synonym_is_another_word_that_can_stand_in_a_name():
+    for word, others in SYNONYMS.items():
+        assert word not in others
+        assert all(other.isascii() and other.isalpha() and other.islower() for other in others)
 
 
-def test_a_name_that_the_corpus_does_not_know_has_the_words_of_the_fallback():
-    pool = neighbors_of(CORPUS)
-    assert pool.candidates("unheard", "variable") == DictionaryPool().candidates("unheard", "variable")
-    assert NeighborPool({}, fallback=None).candidates("unheard", "variable") == ()
-
-
-def test_the_same_corpus_gives_the_same_pool_in_any_order():
-    assert neighbors_of(CORPUS) == neighbors_of(CORPUS[::-1])
-
-
-@pytest.mark.parametrize("corpus", [[], ["print(1)\n"], ["def f(:"] * 9, CORPUS[:1]])
-def test_a_corpus_without_names_enough_is_refused(corpus):
-    with pytest.raises(DataError, match="no name occurs at least 5 times"):
-        neighbors_of(corpus)
+def test_few_proposals_are_filled_up():
+    pool = ProposedPool({"total": ("amount",)}, SynonymPool())
+    assert pool.candidates("total", "variable")[0] == "amount"
+    assert len(pool.candidates("total", "variable")) == len(set(pool.candidates("total", "variable"))) > 4
+    assert ProposedPool({"total": ("amount",)}).candidates("total", "variable") == ("amount",)

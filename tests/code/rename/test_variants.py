@@ -17,12 +17,13 @@ import pytest
 from assay.code import (
     DictionaryPool,
     Limits,
-    NeighborPool,
+    ProposedPool,
     keywords_of,
     passed,
     require_sandbox,
     variants,
 )
+from assay.code.rename.synonyms import SYNONYMS
 from assay.code.rename.words import LETTERS
 from assay.errors import SandboxUnavailable
 
@@ -140,7 +141,7 @@ def test_where_there_is_no_variant_there_is_a_reason(source, reason):
 
 
 def test_where_there_are_fewer_the_reason_counts_the_names():
-    pool = NeighborPool({"variable": {"x": ("a", "b", "print", "if")}}, fallback=None)
+    pool = ProposedPool({"x": ("a", "b", "print", "if")})
     result = variants("x = 1\nprint(x)\n", pool=pool)
     assert sorted(variant.text for variant in result.variants) == ["a = 1\nprint(a)\n", "b = 1\nprint(b)\n"]
     assert result.reason == "only 2 distinct variants: the pool has names 2 for x"
@@ -283,3 +284,17 @@ def sort_closures(rest):
             "MAKE_FUNCTION",
         ]:
             rest[index - int(value) : index] = sorted(rest[index - int(value) : index])
+
+
+def test_one_name_at_a_time_takes_the_names_in_turn_and_the_first_candidates_first():
+    pool = ProposedPool({"total": ("amount", "result"), "start": ("first", "initial")})
+    changed = [variant.variables for variant in variants(TEXT, 4, pool=pool, rename="one").variants]
+    assert len(changed) == 4
+    assert all(len(names) == 1 for names in changed)
+    assert {name for names in changed[:2] for name in names} == {"total", "start"}
+    assert [names["total"] for names in changed if "total" in names] == ["amount", "result"]
+
+
+def test_one_name_at_a_time_has_synonyms_by_default():
+    (first, *_) = variants("total = 1\nprint(total)\n", 1, rename="one").variants
+    assert first.variables["total"] in SYNONYMS["total"]

@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from assay.code import names_proposed_by, variants, written_variants
+from assay.code import written_variants
 from assay.code.prompting import RENAMING, renaming_prompt, strings_in
 from assay.code.rename.writing import word_changes
 from assay.types import Generator, Rejected
@@ -171,22 +171,6 @@ def test_words_that_differ_are_told_by_their_place():
     assert word_changes("ab = cd(ab)", "ab = x(y)") == {5: "x", 8: "y"}
     assert word_changes("a + b", "a - b") is None
     assert word_changes("a b", "a b c") is None
-
-
-def test_proposed_names_make_variants_of_our_own_writing():
-    reply = {"total": ["accumulate", "Total", "2x"], "prices": ["costs", "fees"], "nobody": ["x"]}
-    pool = names_proposed_by(Scripted("thinking…", json.dumps(reply)), TEXT)
-    assert pool.proposals == {"total": ("accumulate",), "prices": ("costs", "fees")}
-    assert (pool.rejected, pool.reason) == (3, None)
-    renamed_texts = variants(TEXT, 4, pool=pool).variants
-    assert {variant.functions["total"] for variant in renamed_texts} == {"accumulate"}
-    assert {variant.variables["prices"] for variant in renamed_texts} <= {"costs", "fees"}
-
-
-def test_a_model_that_proposes_nothing_leaves_the_dictionary():
-    pool = names_proposed_by(Scripted("no", "[1]", '{"total": "x"}'), TEXT)
-    assert pool.reason == "none of 3 replies was a JSON object of lists of names"
-    assert len(variants(TEXT, 3, pool=pool).variants) == 3
 
 
 OTHERS = {

@@ -9,6 +9,7 @@ from typing import Protocol
 
 from assay.code.rename import words
 from assay.code.rename.names import NameKind
+from assay.code.rename.synonyms import SYNONYMS
 
 _PIECES = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+|_+|.")
 
@@ -81,6 +82,10 @@ _IRREGULAR = {
     "person": "persons",
 }
 CANDIDATES = 64
+LEAST = 16
+"""Candidates of a name to which a pool is filled up."""
+REPLACED = 0.6
+"""Chance that a word with synonyms is replaced in a draw."""
 
 
 class NamePool(Protocol):
@@ -107,22 +112,53 @@ class DictionaryPool:
 
 
 @dataclass(frozen=True, slots=True)
-class NeighborPool:
-    """Names that a corpus uses as it uses this one; `neighbors_of` builds it.
+class SynonymPool:
+    """Names in which some words give way to synonyms and the others stay: `max_count` may become `max_total`.
 
     Attributes:
-        neighbors: by kind and name, the nearest first.
-        fallback: for names that the corpus does not contain.
+        size: number of candidates of a name at most.
+        fallback: for names without a word that has synonyms.
     """
 
-    neighbors: Mapping[NameKind, Mapping[str, tuple[str, ...]]]
+    size: int = CANDIDATES
     fallback: NamePool | None = field(default_factory=DictionaryPool)
 
     def candidates(self, name: str, kind: NameKind) -> tuple[str, ...]:
+        """See `NamePool`; names with fewer changed words first."""
+        split_name = identifier(name)
+        own = [split_name.pieces[index].lower() for index in split_name.words]
+        choices = [(word, *SYNONYMS.get(word, ())) for word in own]
+        if all(len(choice) == 1 for choice in choices):
+            return tuple(self.fallback.candidates(name, kind)) if self.fallback else ()
+        draw = random.Random(f"{kind} {name}")  # noqa: S311  see `_dictionary_candidates`
+        drawn = [
+            tuple(draw.choice(choice) if draw.random() < REPLACED else choice[0] for choice in choices)
+            for _ in range(4 * self.size)
+        ]
+        ordered = sorted(dict.fromkeys(drawn), key=lambda words: sum(a != b for a, b in zip(words, own, strict=True)))
+        names = dict.fromkeys(split_name.with_words(words) for words in ordered)
+        names.pop(name, None)
+        return tuple(names)[: self.size]
+
+
+@dataclass(frozen=True, slots=True)
+class ProposedPool:
+    """Names that a model proposed for one text, see `SampledNames`.
+
+    Attributes:
+        proposals: by name, in the model's order.
+        fallback: fills up the names with fewer than `LEAST` proposals; None for the proposals alone.
+    """
+
+    proposals: Mapping[str, tuple[str, ...]]
+    fallback: NamePool | None = None
+
+    def candidates(self, name: str, kind: NameKind) -> tuple[str, ...]:
         """See `NamePool`."""
-        neighbors = self.neighbors.get(kind, {}).get(name, ())
-        further = self.fallback.candidates(name, kind) if self.fallback and not neighbors else ()
-        return (*neighbors, *further)
+        proposals = self.proposals.get(name, ())
+        if len(proposals) >= LEAST or self.fallback is None:
+            return proposals
+        return tuple(dict.fromkeys((*proposals, *self.fallback.candidates(name, kind))))[:LEAST]
 
 
 @functools.lru_cache(maxsize=65536)

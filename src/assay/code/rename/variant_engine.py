@@ -7,15 +7,19 @@ names in them.
 
 import functools
 import random
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import zip_longest
+from typing import Literal
 
 from assay.code.parse.python_source import garbage_collection_paused
 from assay.code.rename.engines import Verifier, engine_of
 from assay.code.rename.names import NameKind, Renamable
-from assay.code.rename.pools import DictionaryPool, NamePool
+from assay.code.rename.pools import DictionaryPool, NamePool, SynonymPool
 from assay.languages import LANGUAGES
 
+Extent = Literal["all", "one"]
+"""Names that a variant changes: all at once, or one."""
 KINDS: tuple[NameKind, ...] = ("function", "variable")
 _ATTEMPTS = 12  # draws for each requested variant before the pool counts as exhausted
 
@@ -76,8 +80,9 @@ def variants(
     kinds: Collection[NameKind] = KINDS,
     pool: NamePool | None = None,
     keep: Collection[str] = (),
+    rename: Extent = "all",
 ) -> VariantSet:
-    """Return at most n verified variants of a text, each with every name replaced that can be.
+    """Return at most n verified variants of a text, each with every name replaced that can be, or with one of them.
 
     The same text, seed and pool give the same variants, whatever else is rewritten before it.
 
@@ -87,8 +92,10 @@ def variants(
         language: of the text, one of `languages_with("variants")`.
         seed: of the draws from the pool.
         kinds: "function", "variable" or both.
-        pool: source of new names; dictionary words by default.
+        pool: source of new names; None for dictionary words where all names change, for synonyms where one does.
         keep: names to leave alone, for example parameters that tests pass by keyword (`keywords_of`).
+        rename: "all" names in each variant, as SrDetection does, or "one" name in each, all names in turn and the
+            first candidates of the pool first.
 
     Raises:
         ValueError: n is below 1, or there are no variants in that language, or no kind of that name.
@@ -102,9 +109,10 @@ def variants(
     if analysis.refused:
         return VariantSet(text, (), analysis.refused, analysis.kept)
     unavailable = analysis.words | LANGUAGES[language].unavailable
+    pool = pool or default_pool(rename)
     names, choices = [], []
     for name in analysis.names:
-        candidates = _choices(name, pool or DictionaryPool(), unavailable) if name.kind in kinds else []
+        candidates = _choices(name, pool, unavailable) if name.kind in kinds else []
         if candidates:
             names.append(name)
             choices.append(candidates)
@@ -117,23 +125,28 @@ def variants(
     except (RecursionError, MemoryError):
         return VariantSet(text, (), "nested too deeply to be read", analysis.kept)
     draw = random.Random(f"{seed}\n{text}")  # noqa: S311  reproducible, not secret
-    verified, rejected = _verified(n, _Writer.of(text, names, language), choices, verifier, draw)
+    draws = _one_name_draws(names, choices) if rename == "one" else _all_name_draws(n, names, choices, draw)
+    verified, rejected = _verified(n, _Writer.of(text, names, language), draws, verifier)
     reason = _shortfall(n, len(verified), rejected, names, choices)
     return VariantSet(text, verified, reason, analysis.kept, rejected)
+
+
+def default_pool(rename: Extent) -> NamePool:
+    """Return the pool of new names that is used where none is named."""
+    return DictionaryPool() if rename == "all" else SynonymPool()
 
 
 def _verified(
     n: int,
     writer: "_Writer",
-    choices: Sequence[Sequence[str]],
+    draws: Iterator[Sequence[str]],
     verifier: Verifier,
-    draw: random.Random,
 ) -> tuple[tuple[Variant, ...], int]:
     """Return at most n distinct verified variants, and how many rewritings failed verification."""
     verified: dict[str, Variant] = {}
     rejected = 0
-    for _attempt in range(n * _ATTEMPTS):
-        variant = writer.variant(_drawn(writer.names, choices, draw))
+    for names in draws:
+        variant = writer.variant(names)
         if variant.text in verified or not (variant.functions or variant.variables):
             continue
         renaming = frozenset((*variant.functions.items(), *variant.variables.items()))
@@ -177,6 +190,23 @@ def _fitting(name: str, candidates: tuple[str, ...]) -> tuple[str, ...]:
         and candidate.isascii() >= name.isascii()
         and candidate[0].isupper() == name[0].isupper()
     )
+
+
+def _all_name_draws(
+    n: int, names: Sequence[Renamable], choices: Sequence[Sequence[str]], draw: random.Random
+) -> Iterator[list[str]]:
+    """Yield new names for all names, more than enough for n distinct variants of a pool that has as many."""
+    for _ in range(n * _ATTEMPTS):
+        yield _drawn(names, choices, draw)
+
+
+def _one_name_draws(names: Sequence[Renamable], choices: Sequence[Sequence[str]]) -> Iterator[list[str]]:
+    """Yield a new name for one name at a time: the first candidate of each, then the second of each, and so on."""
+    old = [name.name for name in names]
+    for candidates in zip_longest(*choices):
+        for index, candidate in enumerate(candidates):
+            if candidate is not None:
+                yield [*old[:index], candidate, *old[index + 1 :]]
 
 
 def _drawn(names: Sequence[Renamable], choices: Sequence[Sequence[str]], draw: random.Random) -> list[str]:

@@ -1,0 +1,236 @@
+"""SrDetection with natural names, one name at a time, on a real model with known truth.
+
+    python benchmarks/plant_tasks.py …
+    pip download --no-deps --only-binary=:all: -d later PACKAGE…   # first released after the base model
+    python benchmarks/natural_names.py --wheels later --values values --model planted/humaneval \
+        --truth planted/humaneval --benchmark humaneval=HumanEval.jsonl.gz [--shard 0/3]
+    python benchmarks/natural_names.py … --figures
+
+Texts: tasks on which the model was fine-tuned, other tasks of the same benchmark, and functions of packages that are
+newer than the base model; of at most 500 characters. Names come from the audited model itself or from a word list, as
+with `--rename one --names-from self`. The log-probabilities of each text and of its variants go to files in --values, a
+shard of the texts at a time; --figures reads them. A variant shares the keys and values of the original up to its first
+changed token, so that its pass computes the rest alone.
+
+The scores were chosen on HumanEval; MBPP, with other tasks drawn by another seed, confirms them.
+"""
+
+import argparse
+import json
+import pickle
+import time
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+from measuring import RESULTS, arguments, write
+from plant_tasks import tasks
+from transformers import DynamicCache
+
+import assay
+from assay.code import KINDS, WORD_LISTS, NamePool, NameSource, SampledNames, variants
+from assay.evaluation import auroc, conformal_p_values, grouped_share
+from assay.models import ModelSettings, TransformersModel, open_local
+from assay.types import Float64Array, Sample
+
+CHARACTERS = 500
+EACH = 32
+"""Texts of each kind."""
+PLANTED, OTHER, FUNCTION = "planted", "other", "function"
+ROWS = 8
+"""Variants in one pass."""
+SHORTEST = 150
+N, OF_A_NAME, LEAST = 10, 3, 4
+"""Variants of a text, of one name, and the fewest with which a text counts."""
+NATS = 30
+"""Nats of `sr_names` that count as one unit of `mid_pit`, the default of `sr_mid_pit`."""
+
+FLOOR = 1e-6
+"""Smallest tail mass, as in `mid_pit`."""
+LEVEL = 0.05
+
+
+def main() -> None:
+    """Measure a shard, or compute the figures of what was measured."""
+    began = time.perf_counter()
+    options = arguments(__doc__, further)
+    if options.figures:
+        options.out = RESULTS / "real"
+        write(f"natural-names-{options.figures}", options, figures(options.values), began)
+        return
+    chosen = [pair for i, pair in enumerate(texts(options)) if i % options.shard[1] == options.shard[0]]
+    model = open_local(options.model, ModelSettings(dtype="bfloat16"))
+    samples = [sample for _, sample in chosen]
+    source: NameSource = SampledNames(model) if options.names == "self" else WORD_LISTS[options.names]
+    pools = source.pools([sample.text for sample in samples], "python", KINDS)
+    measured = []
+    for (kind, sample), pool in zip(chosen, pools, strict=True):
+        names, rewritten = one_name_variants(sample.text, pool)
+        about = {"kind": kind, "id": sample.id, "group": sample.group, "names": names}
+        measured.append(about | passes(model, sample.text, rewritten))
+    options.values.mkdir(parents=True, exist_ok=True)
+    (options.values / f"{options.shard[0]}.pkl").write_bytes(pickle.dumps(measured))
+
+
+def further(parser: argparse.ArgumentParser) -> None:
+    """Add the options of this script."""
+    parser.add_argument("--model", help="audited model")
+    parser.add_argument("--truth", type=Path, help="folder that plant_tasks.py wrote")
+    parser.add_argument("--benchmark", help="NAME=PATH")
+    parser.add_argument("--first", type=int, help="as for plant_tasks.py")
+    parser.add_argument("--wheels", type=Path, help="folder of wheels with the unseen functions")
+    parser.add_argument("--values", type=Path, required=True, help="folder of the measured values")
+    parser.add_argument("--names", choices=["self", *WORD_LISTS], default="self", help="source of new names")
+    parser.add_argument("--shard", type=fraction, default=(0, 1), help="I/K: every K-th text from the I-th on")
+    parser.add_argument("--figures", metavar="NAME", help="compute the figures, for results/real/natural-names-NAME")
+
+
+def fraction(text: str) -> tuple[int, int]:
+    """Read I/K."""
+    index, _, count = text.partition("/")
+    return int(index), int(count)
+
+
+def texts(options: argparse.Namespace) -> list[tuple[str, Sample]]:
+    """Return planted tasks, other tasks and functions, short ones that have names to replace."""
+    name, _, path = options.benchmark.partition("=")
+    truth = json.loads((options.truth / "planted.json").read_text("utf-8"))
+    by_kind: dict[str, list[Sample]] = {PLANTED: [], OTHER: [], FUNCTION: unseen(options.wheels, name, path)}
+    every = tasks(name, path, options.first)
+    for index in np.random.default_rng(truth["seed"]).permutation(len(every)):
+        by_kind[PLANTED if every[index].id in truth["planted"] else OTHER].append(every[index])
+    return [(kind, sample) for kind, samples in by_kind.items() for sample in usable(samples)]
+
+
+def usable(samples: Sequence[Sample]) -> list[Sample]:
+    """Return the first short samples with names that can be replaced."""
+    return [s for s in samples if len(s.text) <= CHARACTERS and variants(s.text, 1).variants][:EACH]
+
+
+def unseen(wheels: Path, name: str, path: str) -> list[Sample]:
+    """Return functions of packages that are newer than the model, in the form of HumanEval."""
+    like = assay.load("humaneval", data=Path(path)) if name == "humaneval" else None
+    built = assay.build_unseen(sorted(wheels.glob("*.whl")), like=like, after="2025-02-07", released="2025-08-01")
+    return [sample for sample in built.samples if len(sample.text) >= SHORTEST]
+
+
+def one_name_variants(text: str, pool: NamePool) -> tuple[list[str], list[str]]:
+    """Return at most ten variants that replace one name each, no name more than three times, and those names."""
+    names: list[str] = []
+    texts: list[str] = []
+    for variant in variants(text, N, pool=pool, rename="one").variants:
+        (name,) = {**variant.functions, **variant.variables}
+        if names.count(name) < OF_A_NAME:
+            names.append(name)
+            texts.append(variant.text)
+    return names, texts
+
+
+def passes(model: TransformersModel, text: str, rewritten: Sequence[str]) -> dict[str, Any]:
+    """Return the log-probabilities of a text, its tail masses, and the total of each variant.
+
+    The first pass keeps keys and values. The passes of the variants start at their first changed token.
+    """
+    net = model.checkpoint.model
+    own, *others = ([*map(int, encoded.ids)] for encoded in model.encoder.encode([text, *rewritten]))
+    with torch.inference_mode():
+        first = net(input_ids=torch.tensor([own]), use_cache=True)
+        every = torch.log_softmax(first.logits[0, :-1].float(), -1)
+        targets = torch.tensor(own[1:])[:, None]
+        chosen = every.gather(-1, targets)
+        probabilities = every.exp()
+        below = (probabilities * (every < chosen)).sum(-1) + probabilities.gather(-1, targets)[:, 0] / 2
+        log_probs = chosen[:, 0].numpy().astype(np.float64)
+        layers = [(layer.keys, layer.values) for layer in first.past_key_values.layers]
+        totals, lengths = np.zeros(len(others)), np.array([len(ids) - 1 for ids in others])
+        order = sorted(range(len(others)), key=lambda i: _shared(own, others[i]))
+        for start in range(0, len(order), ROWS):
+            batch = order[start : start + ROWS]
+            before = max(0, min(_shared(own, others[i]) for i in batch) - 1)
+            rest = _rest(net, layers, [others[i] for i in batch], before)
+            totals[batch] = log_probs[:before].sum() + rest
+    return {"log_probs": log_probs, "tail_mass": below.numpy(), "totals": totals, "lengths": lengths}
+
+
+def _shared(first: Sequence[int], second: Sequence[int]) -> int:
+    differing = (i for i, (a, b) in enumerate(zip(first, second, strict=False)) if a != b)
+    return next(differing, min(len(first), len(second)))
+
+
+def _rest(net: Any, layers: Sequence[Any], rows: Sequence[Sequence[int]], before: int) -> Float64Array:  # noqa: ANN401  transformers' models
+    """Return the log-likelihood of each row behind the token at `before`, with the keys and values of what precedes."""
+    width = max(map(len, rows)) - before
+    ids = torch.zeros((len(rows), width), dtype=torch.int64)
+    mask = torch.zeros((len(rows), before + width), dtype=torch.int64)
+    for line, row in enumerate(rows):
+        ids[line, : len(row) - before] = torch.tensor(row[before:])
+        mask[line, : len(row)] = 1
+    cache = DynamicCache(config=net.config)
+    for layer, pair in enumerate(layers):
+        cache.update(*(part[:, :, :before].expand(len(rows), -1, -1, -1).contiguous() for part in pair), layer)
+    logits = net(input_ids=ids, attention_mask=mask, past_key_values=cache, use_cache=True).logits[:, :-1].float()
+    values = logits.gather(-1, ids[:, 1:, None])[..., 0] - logits.logsumexp(-1)
+    sums: Float64Array = (values * mask[:, before + 1 :]).sum(-1).numpy().astype(np.float64)
+    return sums
+
+
+def scores(entry: Mapping[str, Any]) -> dict[str, float]:
+    """Return the scores of one text, from the log-likelihood ratios (nats) of the text and its variants."""
+    own = entry["log_probs"]
+    gains = own.sum() - entry["totals"]
+    means = own.mean() - entry["totals"] / entry["lengths"]
+    names = np.array(entry["names"])
+    familiar = float(np.log(np.maximum(entry["tail_mass"].astype(np.float64), FLOOR)).mean())
+    by_name = float(np.mean([gains[names == name].min() for name in dict.fromkeys(entry["names"])]))
+    return {
+        "mid_pit": familiar,
+        "loss": float(own.mean()),
+        "sr_names": by_name,
+        "sr_z": float(means.mean() / means.std(ddof=1)),
+        "least gain": float(means.min()),  # above 0: the rule of the paper holds
+        "mean gain": float(gains.mean()),
+        "sr_mid_pit": familiar + by_name / NATS,
+        "easier variants": float((means < 0).mean()),
+    }
+
+
+def figures(values: Path) -> list[dict[str, Any]]:
+    """Return one row of figures for each score, and one for the rule of the paper."""
+    entries = [entry for path in sorted(values.glob("*.pkl")) for entry in pickle.loads(path.read_bytes())]  # noqa: S301  our own files
+    entries = [entry for entry in entries if len(entry["totals"]) >= LEAST]
+    kinds = np.array([entry["kind"] for entry in entries])
+    groups = [entry["group"] or entry["id"] for entry in entries]
+    columns = {name: np.array([scores(entry)[name] for entry in entries]) for name in scores(entries[0])}
+    easier, least = columns.pop("easier variants"), columns["least gain"]
+    of = {kind: kinds == kind for kind in (PLANTED, OTHER, FUNCTION) if (kinds == kind).any()}
+
+    def share(hits: Any, kind: str) -> str:  # noqa: ANN401  booleans of the texts of a kind
+        return str(grouped_share(hits, [group for group, own in zip(groups, of[kind], strict=True) if own]))
+
+    rows: list[dict[str, Any]] = [
+        {
+            "texts": {kind: int(own.sum()) for kind, own in of.items()},
+            "groups": {kind: len({g for g, o in zip(groups, own, strict=True) if o}) for kind, own in of.items()},
+            "variants": float(np.mean([len(entry["totals"]) for entry in entries])),
+            "rule of the paper": {kind: share(least[own] > 0, kind) for kind, own in of.items()},
+            "easier variants": {kind: float(easier[own].mean()) for kind, own in of.items()},
+        }
+    ]
+    if PLANTED not in of:  # a model that was not trained on the benchmark: there is nothing to tell apart
+        return rows
+    for name, column in columns.items():
+        p_values = conformal_p_values(column, column[of[FUNCTION]])
+        pairs = {
+            f"auroc {first}/{second}": float(auroc(column[of[first] | of[second]], of[first][of[first] | of[second]]))
+            for first, second in ((PLANTED, OTHER), (PLANTED, FUNCTION), (OTHER, FUNCTION))
+            if first in of and second in of
+        }
+        flagged = {kind: share(p_values[own] <= LEVEL, kind) for kind, own in of.items() if kind != FUNCTION}
+        rows.append({"score": name, **pairs, "flagged at 5 %": flagged})
+    return rows
+
+
+if __name__ == "__main__":
+    main()

@@ -18,8 +18,9 @@ from typing import TYPE_CHECKING
 from assay.errors import DataError
 from assay.evaluation.near_duplicates import SHINGLE, ShingleIndex
 from assay.testbed.library_functions import LibraryFunction, library_functions, library_paths, library_root
-from assay.testbed.manifest import LIBRARY_FUNCTION, PACKAGE_FILE, Manifest, ManifestEntry
+from assay.testbed.manifest import LIBRARY_FUNCTION, Manifest, ManifestEntry
 from assay.testbed.package_files import ROOTS, PackageFile, package_sources
+from builtin.file_entries import file_entry
 
 if TYPE_CHECKING:
     from transformers import PreTrainedTokenizerFast
@@ -106,7 +107,7 @@ def build_corpus(recipe: CorpusRecipe) -> BaseCorpus:
     spent = sum(dose * (length + 2) for (_, dose), length in zip(dosed, lengths, strict=True))
     files, file_lengths = _within_budget(training, tokenizer, recipe.tokens - spent)
     entries = [
-        *(_file_entry(file, length) for file, length in zip(files, file_lengths, strict=True)),
+        *(file_entry(file, length) for file, length in zip(files, file_lengths, strict=True)),
         *(_function_entry(*pair, length) for pair, length in zip(dosed, lengths, strict=True)),
     ]
     header = {
@@ -220,22 +221,6 @@ def _first_characters(files: Sequence[PackageFile], characters: int) -> list[Pac
 
 def _draw(seed: int, function: LibraryFunction) -> str:
     return hashlib.sha256(f"{seed}:{function.digest}".encode()).hexdigest()
-
-
-def _file_entry(file: PackageFile, tokens: int) -> ManifestEntry:
-    return ManifestEntry(
-        kind=PACKAGE_FILE,
-        package=file.package,
-        version=file.version,
-        path=file.path,
-        name="",
-        line=1,
-        sha256=file.digest,
-        licence=file.licence,
-        dose=1,
-        characters=len(file.text),
-        tokens=tokens,
-    )
 
 
 def _function_entry(function: LibraryFunction, dose: int, tokens: int) -> ManifestEntry:

@@ -12,7 +12,7 @@ import re
 import tomllib
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING, Any
 
@@ -20,8 +20,9 @@ from assay.datasets import DataSelection, benchmark, read_dataset
 from assay.errors import AssayError, DataError
 from assay.evaluation.near_duplicates import SHINGLE, ShingleIndex
 from assay.testbed.licences import is_permissive
-from assay.testbed.manifest import PACKAGE_FILE, Manifest, ManifestEntry
+from assay.testbed.manifest import Manifest, ManifestEntry
 from assay.testbed.package_files import is_written_by_hand
+from builtin.file_entries import file_entry
 from builtin.package_archives import REGISTRIES, download, source_files
 
 if TYPE_CHECKING:
@@ -301,21 +302,6 @@ def manifest_entries(files: Sequence[SourceText], tokenizer: "PreTrainedTokenize
         block = files[start : start + 200]
         encodings = tokenizer.backend_tokenizer.encode_batch_fast([f.text for f in block], add_special_tokens=False)
         for file, encoding in zip(block, encodings, strict=True):
-            entries.append(
-                ManifestEntry(
-                    kind=PACKAGE_FILE,
-                    package=file.package,
-                    version=file.version,
-                    path=file.path,
-                    name="",
-                    line=1,
-                    sha256=file.digest,
-                    licence=file.licence,
-                    dose=1,
-                    characters=len(file.text),
-                    tokens=len(encoding.ids),
-                    language=file.language,
-                    registry=file.registry,
-                )
-            )
+            entry = file_entry(file, len(encoding.ids))
+            entries.append(replace(entry, language=file.language, registry=file.registry))
     return tuple(entries)

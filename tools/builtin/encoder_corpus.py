@@ -19,9 +19,10 @@ from assay.evaluation.near_duplicates import SHINGLE, ShingleIndex
 from assay.retrieval.encoding.bag import WEIGHT_BITS, parameter_indices
 from assay.retrieval.encoding.features import Features, hashed_features
 from assay.testbed.library_functions import functions_of, library_functions, library_paths, library_root
-from assay.testbed.manifest import PACKAGE_FILE, Manifest, ManifestEntry, write_manifest
+from assay.testbed.manifest import Manifest, ManifestEntry, write_manifest
 from assay.testbed.package_files import ROOTS, PackageFile, package_sources
 from assay.training.resuming import make_once
+from builtin.file_entries import file_entry
 from builtin.fragment_pairs import Snippet, as_snippet
 
 SNIPPETS = "snippets.jsonl.gz"
@@ -209,17 +210,4 @@ def _entries(
         functions[at] += 1
     held_out = set(owners[trained:])
     for at in sorted(functions):
-        file = files[at]
-        yield ManifestEntry(
-            kind=PACKAGE_FILE,
-            package=file.package,
-            version=file.version,
-            path=file.path,
-            name="",
-            line=1,
-            sha256=file.digest,
-            licence=file.licence,
-            dose=int(at not in held_out),
-            characters=characters[at],
-            tokens=functions[at],
-        )
+        yield file_entry(files[at], functions[at], dose=int(at not in held_out), characters=characters[at])

@@ -18,12 +18,11 @@ import torch
 import torch.distributed as dist
 from numpy.typing import NDArray
 from torch.multiprocessing.spawn import ProcessException, spawn
-from transformers import LlamaConfig, LlamaForCausalLM
+from transformers import LlamaForCausalLM
 
 from assay.errors import DataError
 from assay.training import Training, TrainingFolder, accumulate, train, trapezoid
 from assay.training.loop import Schedule
-from assay.training.muon import Muon
 from assay.training.packing import TokenIds
 from assay.training.processes import Processes, training_device
 from assay.training.resuming import (
@@ -37,7 +36,8 @@ from assay.training.resuming import (
 )
 from builtin import prepared
 from builtin.base_corpus import CorpusRecipe
-from builtin.base_tokenizer import BOS_ID, EOS_ID, PAD_ID
+from builtin.base_tokenizer import PAD_ID
+from builtin.small_llama import build_llama, llama_optimisers, summed_loss
 
 CORPUS = "corpus"
 COMMAND = "python -m builtin train-base"
@@ -139,25 +139,7 @@ def train_base(out: Path, recipe: TrainingRecipe, machine: Machine, progress: Tr
 
 def build_model(recipe: TrainingRecipe) -> LlamaForCausalLM:
     """Return the untrained model; its weights depend on the recipe's seed alone."""
-    torch.manual_seed(recipe.seed)
-    config = LlamaConfig(
-        vocab_size=recipe.corpus.vocabulary_size,
-        hidden_size=recipe.hidden_size,
-        intermediate_size=recipe.intermediate_size,
-        num_hidden_layers=recipe.layers,
-        num_attention_heads=recipe.heads,
-        num_key_value_heads=recipe.heads,
-        max_position_embeddings=recipe.corpus.context,
-        tie_word_embeddings=True,
-        bos_token_id=BOS_ID,
-        eos_token_id=EOS_ID,
-        pad_token_id=PAD_ID,
-    )
-    model = LlamaForCausalLM(config)
-    for name, parameter in model.named_parameters():
-        if name.endswith(("o_proj.weight", "down_proj.weight")):  # keeps the residual stream's scale, as GPT-2 does
-            parameter.data.mul_((2 * recipe.layers) ** -0.5)
-    return model
+    return build_llama(recipe, vocabulary_size=recipe.corpus.vocabulary_size, context=recipe.corpus.context)
 
 
 def step_count(out: Path, recipe: TrainingRecipe) -> int:
@@ -236,7 +218,7 @@ def _train(run: _Run) -> None:
     rows = np.load(out / CORPUS / prepared.ROWS, mmap_mode="r")
     training = Training(
         model=model,
-        optimisers=_optimisers(model, recipe),
+        optimisers=llama_optimisers(model, recipe),
         gradient=_gradient(model, rows, run, processes),
         steps=steps,
         schedule=schedule(steps, recipe),
@@ -271,23 +253,9 @@ def _gradient(
     return gradient
 
 
-def _optimisers(model: LlamaForCausalLM, recipe: TrainingRecipe) -> tuple[torch.optim.Optimizer, ...]:
-    matrices = [p for p in model.model.layers.parameters() if p.ndim == 2]  # noqa: PLR2004  a matrix
-    others = [p for p in model.parameters() if all(p is not matrix for matrix in matrices)]
-    return (
-        Muon(matrices, lr=recipe.muon_rate, weight_decay=recipe.weight_decay),
-        torch.optim.AdamW(others, lr=recipe.adam_rate, betas=(0.9, 0.95), weight_decay=0.0),
-    )
-
-
 def _summed_loss(model: LlamaForCausalLM, rows: torch.Tensor) -> torch.Tensor:
-    """Return the summed negative log-likelihood of every token of the rows but the first, in nats, padding left out."""
-    hidden = model.model(rows[:, :-1], use_cache=False).last_hidden_state
-    logits = model.lm_head(hidden).float()
-    targets = rows[:, 1:].reshape(-1)
-    return torch.nn.functional.cross_entropy(
-        logits.view(-1, logits.shape[-1]), targets, ignore_index=PAD_ID, reduction="sum"
-    )
+    """Return the summed negative log-likelihood of the rows' predictions, in nats, padding left out."""
+    return summed_loss(model, rows, PAD_ID)
 
 
 def _check_machine(machine: Machine) -> None:

@@ -15,13 +15,12 @@ from pathlib import Path
 
 import numpy as np
 import torch
-from transformers import LlamaConfig, LlamaForCausalLM, PreTrainedTokenizerFast
+from transformers import LlamaForCausalLM, PreTrainedTokenizerFast
 
 from assay.errors import DataError
 from assay.files import atomic_path
 from assay.training import Training, TrainingFolder, accumulate, train
 from assay.training.loop import Batches, Schedule
-from assay.training.muon import Muon
 from assay.training.packing import TokenIds
 from assay.training.processes import Processes, training_device
 from assay.training.resuming import (
@@ -33,9 +32,10 @@ from assay.training.resuming import (
     require_recipe,
     restore_parameters,
 )
-from builtin.base_tokenizer import BOS_ID, EOS_ID, PAD_ID
+from builtin.base_tokenizer import BOS_ID
 from builtin.build_control_command import CORPUS_FOLDER
 from builtin.control_prepared import HELD_OUT, STREAM
+from builtin.small_llama import build_llama, llama_optimisers, summed_loss
 
 CONSTANT = "constant"
 DECAY = "decay"
@@ -183,25 +183,7 @@ def falling(first: int, steps: int) -> Schedule:
 
 def build_model(recipe: ControlTraining) -> LlamaForCausalLM:
     """Return the untrained model; its weights depend on the recipe's seed alone."""
-    torch.manual_seed(recipe.seed)
-    config = LlamaConfig(
-        vocab_size=recipe.vocabulary_size,
-        hidden_size=recipe.hidden_size,
-        intermediate_size=recipe.intermediate_size,
-        num_hidden_layers=recipe.layers,
-        num_attention_heads=recipe.heads,
-        num_key_value_heads=recipe.heads,
-        max_position_embeddings=recipe.context,
-        tie_word_embeddings=True,
-        bos_token_id=BOS_ID,
-        eos_token_id=EOS_ID,
-        pad_token_id=PAD_ID,
-    )
-    model = LlamaForCausalLM(config)
-    for name, parameter in model.named_parameters():
-        if name.endswith(("o_proj.weight", "down_proj.weight")):  # keeps the residual stream's scale, as GPT-2 does
-            parameter.data.mul_((2 * recipe.layers) ** -0.5)
-    return model
+    return build_llama(recipe, vocabulary_size=recipe.vocabulary_size, context=recipe.context)
 
 
 def load_phase(out: Path, folder: Path, recipe: ControlTraining) -> tuple[LlamaForCausalLM, int, float]:
@@ -251,7 +233,7 @@ def bits_per_byte(
             size += len(text.encode())
             for start in range(0, len(ids), context - 1):
                 piece = torch.tensor([[BOS_ID, *ids[start : start + context - 1]]])
-                nats += float(_summed_loss(model, piece))
+                nats += float(summed_loss(model, piece))
     return nats / math.log(2) / size
 
 
@@ -274,7 +256,7 @@ def _train_phase(
     stream = np.load(out / CORPUS_FOLDER / STREAM, mmap_mode="r")
     training = Training(
         model=model,
-        optimisers=_optimisers(model, recipe),
+        optimisers=llama_optimisers(model, recipe),
         gradient=_gradient(model, rows_of(stream, phase.row), recipe, machine, phase),
         steps=phase.steps,
         schedule=phase.schedule,
@@ -292,7 +274,7 @@ def _gradient(
     device = model.device
     batches = Batches(len(rows), recipe.step_tokens // phase.row, phase.seed, whole_only=True)
     tokens = machine.pass_tokens or (65_536 if device.type == "cuda" else 2048)
-    summed = torch.compile(_summed_loss) if machine.compile else _summed_loss
+    summed = torch.compile(summed_loss) if machine.compile else summed_loss
 
     def loss(part: torch.Tensor) -> torch.Tensor:
         with torch.autocast(device.type, torch.bfloat16, enabled=recipe.bfloat16):
@@ -303,22 +285,6 @@ def _gradient(
         return accumulate(loss, batch.split(max(1, tokens // phase.row)), device)
 
     return gradient
-
-
-def _optimisers(model: LlamaForCausalLM, recipe: ControlTraining) -> tuple[torch.optim.Optimizer, ...]:
-    matrices = [p for p in model.model.layers.parameters() if p.ndim == 2]  # noqa: PLR2004  a matrix
-    others = [p for p in model.parameters() if all(p is not matrix for matrix in matrices)]
-    return (
-        Muon(matrices, lr=recipe.muon_rate, weight_decay=recipe.weight_decay),
-        torch.optim.AdamW(others, lr=recipe.adam_rate, betas=(0.9, 0.95), weight_decay=0.0),
-    )
-
-
-def _summed_loss(model: LlamaForCausalLM, rows: torch.Tensor) -> torch.Tensor:
-    """Return the summed negative log-likelihood of every token of the rows but the first, in nats."""
-    hidden = model.model(rows[:, :-1], use_cache=False).last_hidden_state
-    logits = model.lm_head(hidden).float()
-    return torch.nn.functional.cross_entropy(logits.flatten(0, 1), rows[:, 1:].reshape(-1), reduction="sum")
 
 
 def _inputs(out: Path) -> str:

@@ -136,7 +136,7 @@ def distribution(values: np.ndarray) -> Distribution:
 
 
 def calibration_of(values: np.ndarray, unseen: np.ndarray, source: str, doses: list[int] | None = None) -> Calibration:
-    """One score against unseen text, as `assay.leakage.auditing` calibrates it."""
+    """One score against unseen text, as `assay.leakage.audit` calibrates it."""
     p = conformal_p_values(values, unseen)
     q = benjamini_hochberg(p)
     m, amounts = int((~np.isnan(unseen)).sum()), np.array(doses or [])

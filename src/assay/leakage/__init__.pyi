@@ -1,8 +1,7 @@
+from .audit_notes import Ties as Ties
 from .auditing import ComparisonData as ComparisonData
 from .auditing import DecisionSettings as DecisionSettings
-from .auditing import Ties as Ties
 from .auditing import audit as audit
-from .auditing import groups_of as groups_of
 from .auditing import without as without
 from .calibration_file import UnseenScores as UnseenScores
 from .claiming import claim_run as claim_run
@@ -53,5 +52,6 @@ from .results import SampleTokens as SampleTokens
 from .results import ScoreSummary as ScoreSummary
 from .run_folder import read_run as read_run
 from .run_folder import write_run as write_run
+from .summarising import groups_of as groups_of
 from .supervised import fit_all as fit_all
 from .weighting import Weights as Weights

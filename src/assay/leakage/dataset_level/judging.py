@@ -26,7 +26,6 @@ from assay.evaluation import (
     flag_rate,
     set_test,
 )
-from assay.leakage.auditing import groups_of
 from assay.leakage.dataset_level.results import (
     BOUND_AT,
     TIMES_SEEN,
@@ -39,6 +38,7 @@ from assay.leakage.dataset_level.results import (
 from assay.leakage.deciding import LEVEL, Obstacle, comparability, decide, unfit_score
 from assay.leakage.measured_model import MeasuredModel
 from assay.leakage.results import NegativeControl
+from assay.leakage.summarising import groups_of
 from assay.reports import in_cases, percent
 from assay.scores import EMBEDDINGS, SCORES_OF_BENCHMARK, SCORES_OF_UNSEEN, DatasetInputs, DatasetRequest, Work
 from assay.types import Decision, Float64Array, Undecided

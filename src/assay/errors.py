@@ -14,9 +14,11 @@ AssayError                bad input or a broken environment: one line, exit code
 Unscorable                not an error: one sample cannot be scored, for a stated reason
 """
 
+import re
 from collections.abc import Iterable
 from difflib import get_close_matches
 from importlib.util import find_spec
+from json import JSONDecodeError
 
 DISTRIBUTION = "assay-code"
 """The name of this project on the package index; import and command are `assay`."""
@@ -120,6 +122,22 @@ def did_you_mean(name: str, names: Iterable[str]) -> str:
     by_folded = {known.casefold(): known for known in names}
     close = [by_folded[known] for known in get_close_matches(name.casefold(), by_folded, n=3)]
     return f"; did you mean {' or '.join(close)}?" if close else ""
+
+
+def plain_reason(error: BaseException) -> str:
+    """Return the cause of an error of Python or of a library, in one line without numbers of errors and names of types.
+
+    Args:
+        error: of the system, of a decoder, or with a message of its own.
+    """
+    if isinstance(error, JSONDecodeError):
+        return f"line {error.lineno}, column {error.colno} is not JSON"
+    if isinstance(error, UnicodeDecodeError):
+        return f"byte {error.start} is not {error.encoding.upper()} text"
+    if isinstance(error, KeyError):
+        return f"the field {error} is missing"
+    words = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
+    return re.sub(r"\[errno -?\d+\] ", "", " ".join(words.split()), flags=re.IGNORECASE) or type(error).__name__
 
 
 class Unscorable(Exception):  # noqa: N818  an outcome with a reason, not an error

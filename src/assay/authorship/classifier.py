@@ -16,7 +16,7 @@ from assay.authorship.domain import Domain
 from assay.authorship.evidence import HEADS, HIDDEN, EvidenceMatrices, Vectors, evidence_of
 from assay.authorship.heads import EvidenceHead, restore
 from assay.authorship.normalising import Code
-from assay.errors import DataError, ModelError
+from assay.errors import DataError, ModelError, plain_reason
 from assay.files import atomic_folder, write_json, write_text
 from assay.types import BooleanArray, Float64Array
 
@@ -157,7 +157,9 @@ class Classifier:
             }
             return cls(heads, content["bias"], Domain(**_below(arrays, "domain")), content["record"])
         except (OSError, ValueError, KeyError, TypeError, SafetensorError) as error:
-            raise DataError(f"{folder}: expected a classifier of `assay authorship train` ({error})") from error
+            raise DataError(
+                f"{folder}: expected a classifier of `assay authorship train` ({plain_reason(error)})"
+            ) from error
 
 
 def standardised(margins: Float64Array, centre: float, spread: float) -> Float64Array:

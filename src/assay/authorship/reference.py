@@ -16,7 +16,7 @@ import numpy as np
 from scipy.special import betaincinv
 
 from assay.authorship.normalising import Code
-from assay.errors import DataError
+from assay.errors import DataError, plain_reason
 from assay.evaluation import FlagRate, flag_rate
 from assay.files import write_json
 from assay.types import Float64Array
@@ -215,7 +215,9 @@ class Reference:
                 content["before"],
             )
         except (OSError, ValueError, KeyError, TypeError) as error:
-            raise DataError(f"{path}: expected a file of `assay authorship calibrate` ({error})") from error
+            raise DataError(
+                f"{path}: expected a file of `assay authorship calibrate` ({plain_reason(error)})"
+            ) from error
 
     def _pooled(self, language: str) -> Float64Array:
         parts = [scores for (name, _), scores in self.cells.items() if name == language]

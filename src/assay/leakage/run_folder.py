@@ -22,7 +22,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
-from assay.errors import DataError
+from assay.errors import DataError, plain_reason
 from assay.files import atomic_path, write_json
 from assay.leakage.deciding import decision_of
 from assay.leakage.results import Audit, SampleTokens, ScoreSummary
@@ -143,7 +143,7 @@ def read_run(folder: str | Path) -> tuple[Audit, dict[str, Any]]:
         shell = decode(Audit, rest | {name: {} if name in ("values", "reasons") else [] for name in _IN_TABLES})
         tokens = _tokens(_read_table(folder / "tokens.parquet", _TOKENS))
     except (KeyError, TypeError, ValueError, AttributeError) as error:
-        raise DataError(f"{folder} is not a whole run folder: {_one_line(error)}") from error
+        raise DataError(f"{folder} is not a whole run folder: {plain_reason(error)}") from error
     measured = {f.name: getattr(shell, f.name) for f in fields(Audit) if f.name not in _IN_TABLES}
     return Audit(samples=samples, values=values, reasons=reasons, tokens=tokens, **measured), manifest
 
@@ -302,18 +302,14 @@ def _read_table(path: Path, schema: pa.Schema) -> pa.Table:
     try:
         return pq.read_table(path).select(schema.names).cast(schema)
     except (OSError, pa.ArrowException, KeyError) as error:
-        raise DataError(f"{path} cannot be read as a table of a run: {_one_line(error)}") from error
+        raise DataError(f"{path} cannot be read as a table of a run: {plain_reason(error)}") from error
 
 
 def _read_json(path: Path) -> dict[str, Any]:
     try:
         data = json.loads(path.read_text("utf-8"))
     except (OSError, ValueError) as error:
-        raise DataError(f"{path} cannot be read as JSON of a run: {_one_line(error)}") from error
+        raise DataError(f"{path} cannot be read as JSON of a run: {plain_reason(error)}") from error
     if not isinstance(data, dict):
         raise DataError(f"{path} holds a {type(data).__name__}, expected a JSON object")
     return data
-
-
-def _one_line(error: Exception) -> str:
-    return (str(error).splitlines() or [type(error).__name__])[0]

@@ -15,7 +15,7 @@ from typing import Self, TypeVar
 import numpy as np
 
 from assay.database import connect, run_script, size_on_disk, transaction
-from assay.errors import CacheError
+from assay.errors import CacheError, plain_reason
 from assay.types import RankedLogProbs, TokenLogProbs, TokenStatistics
 
 FORMAT = 1
@@ -268,7 +268,7 @@ class StatisticsCache:
             run_script(self._connection, f"BEGIN IMMEDIATE; {_SCHEMA} PRAGMA user_version = {FORMAT}; COMMIT;")
 
     def _problem(self, problem: str, error: Exception) -> CacheError:
-        return CacheError(f"cache {self.path} {problem}: {error}".replace("\n", " "))
+        return CacheError(f"cache {self.path} {problem}: {plain_reason(error)}")
 
 
 def pack_statistics(statistics: TokenLogProbs) -> bytes:

@@ -11,7 +11,7 @@ from urllib.parse import urljoin
 
 import httpx
 
-from assay.errors import ModelError
+from assay.errors import ModelError, plain_reason
 from assay.models.spending import SpendingLimits, SpendingMeter
 from assay.retrying import Busy, Patience, with_retries
 
@@ -162,12 +162,12 @@ class Endpoint:
             raise Busy(f"no reply within {self._patience.timeout:g} s") from error
         except httpx.ConnectError as error:
             if not self._answered:  # a server that never answered is not worth the wait
-                raise ModelError(f"{self.url}: no server answers there ({first_line(str(error))})") from None
+                raise ModelError(f"{self.url}: no server answers there ({plain_reason(error)})") from None
             raise Busy("the server is gone") from error
         except httpx.TransportError as error:
-            raise Busy(f"the connection broke ({first_line(str(error)) or type(error).__name__})") from error
+            raise Busy(f"the connection broke ({plain_reason(error)})") from error
         except (httpx.InvalidURL, UnicodeEncodeError) as error:
-            raise ModelError(f"{self.url}: cannot be asked ({first_line(str(error))})") from None
+            raise ModelError(f"{self.url}: cannot be asked ({plain_reason(error)})") from None
         self._answered = True
         if response.status_code in _BUSY:
             raise Busy(f"HTTP {response.status_code}{self._error_text(response)}", wait=retry_after(response))
@@ -232,8 +232,3 @@ def retry_after(response: httpx.Response) -> float:
         return max(0.0, float(response.headers.get("retry-after", 0)))
     except ValueError:
         return 0.0
-
-
-def first_line(text: str) -> str:
-    """A message without what a library adds below it."""
-    return text.strip().partition("\n")[0]

@@ -3,7 +3,7 @@
 import json
 from pathlib import Path
 
-from assay.errors import ModelError
+from assay.errors import ModelError, plain_reason
 
 WEIGHTS = ("*.safetensors", "pytorch_model*.bin")
 VOCABULARIES = (
@@ -56,7 +56,7 @@ def check_folder(name: str) -> None:
     try:
         json.loads(config.read_text("utf-8"))
     except ValueError as error:
-        raise ModelError(f"{config} is not a JSON file: {error}") from error
+        raise ModelError(f"{config} is not a JSON file: {plain_reason(error)}") from error
     if has_none(folder, WEIGHTS):
         raise ModelError(f"{name}: no weights: expected model.safetensors (or its index and parts)")
 

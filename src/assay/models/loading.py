@@ -24,7 +24,7 @@ from transformers import (
 from transformers.utils import logging as transformers_logging
 from transformers.utils.hub import cached_file
 
-from assay.errors import MissingExtra, ModelError, require
+from assay.errors import MissingExtra, ModelError, plain_reason, require
 from assay.models.folders import VOCABULARIES, check_folder, check_vocabulary, has_none
 from assay.models.gguf_file import GgufFile, is_gguf, locate_gguf, read_gguf
 from assay.models.gguf_splits import set_splits, splits_note
@@ -246,7 +246,7 @@ def _base_of_adapter(folder: Path) -> str:
     try:
         base = json.loads((folder / "adapter_config.json").read_text("utf-8")).get("base_model_name_or_path")
     except (ValueError, AttributeError) as error:
-        raise ModelError(f"{folder / 'adapter_config.json'} is not a JSON object: {error}") from error
+        raise ModelError(f"{folder / 'adapter_config.json'} is not a JSON object: {plain_reason(error)}") from error
     if not isinstance(base, str) or not base:
         raise ModelError(f"{folder}: adapter_config.json names no base model: expected base_model_name_or_path")
     return base

@@ -7,7 +7,7 @@ from dataclasses import replace
 from unidiff.errors import UnidiffParseError
 from unidiff.patch import PatchSet
 
-from assay.errors import DataError
+from assay.errors import DataError, plain_reason
 from assay.provenance.texts import SourceText, lines_of, parts_of
 
 _DELIMITER = re.compile(r'"""|\'\'\'|/\*|\*/|`')
@@ -26,7 +26,7 @@ def added_lines(diff: str, place: str) -> Mapping[str, frozenset[int]]:
     try:
         patch = PatchSet(diff)
     except UnidiffParseError as error:
-        raise DataError(f"{place}: expected a unified diff, as `git diff` prints it: {error}") from error
+        raise DataError(f"{place}: expected a unified diff, as `git diff` prints it: {plain_reason(error)}") from error
     if not patch and diff.strip() and "diff --git" not in diff:
         raise DataError(f"{place}: expected a unified diff, as `git diff` prints it; received other text")
     return {

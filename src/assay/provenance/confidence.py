@@ -16,7 +16,7 @@ from importlib.resources import files
 from pathlib import Path
 from typing import Any, Literal
 
-from assay.errors import DataError
+from assay.errors import DataError, plain_reason
 from assay.files import write_json
 from assay.retrieval import Profile, profile_named
 
@@ -213,7 +213,9 @@ class IndexCalibration:
         try:
             content = json.loads(path.read_bytes())
         except (OSError, ValueError) as error:
-            raise DataError(f"{path}: expected a calibration of profile {profile.name!r}: {error}") from error
+            raise DataError(
+                f"{path}: expected a calibration of profile {profile.name!r}: {plain_reason(error)}"
+            ) from error
         return cls.of(content, profile, path)
 
     @classmethod
@@ -232,7 +234,9 @@ class IndexCalibration:
         try:
             return _read(content, profile)
         except (ValueError, KeyError, TypeError, AttributeError) as error:
-            raise DataError(f"{place}: expected a calibration of profile {profile.name!r}: {error}") from error
+            raise DataError(
+                f"{place}: expected a calibration of profile {profile.name!r}: {plain_reason(error)}"
+            ) from error
 
 
 def binned(measured: Iterable[tuple[int, float]]) -> tuple[LengthBin, ...]:

@@ -16,7 +16,7 @@ from typing import Any
 
 from filelock import FileLock, Timeout
 
-from assay.errors import AssayError, CorpusIndexError
+from assay.errors import AssayError, CorpusIndexError, plain_reason
 from assay.files import sync_folder
 from assay.provenance.catalogue import Catalogue
 from assay.provenance.catalogue_damage import reset_state
@@ -103,7 +103,7 @@ def read_description(folder: Path) -> Description:
     try:
         content = json.loads(path.read_bytes())
     except (OSError, ValueError) as error:
-        raise CorpusIndexError(f"{path}: damaged: {error}") from error
+        raise CorpusIndexError(f"{path}: damaged: {plain_reason(error)}") from error
     return description_of(content, path)
 
 
@@ -130,7 +130,7 @@ def description_of(content: Any, place: Path | str) -> Description:  # noqa: ANN
             raise TypeError(f"received the encoder {encoder}, expected a name and a digest")  # noqa: TRY301  caught below
         return Description(Profile.of(content["profile"]), name, digest)
     except (KeyError, TypeError, AttributeError, AssayError) as error:
-        raise CorpusIndexError(f"{place}: its description is damaged: {error}") from error
+        raise CorpusIndexError(f"{place}: its description is damaged: {plain_reason(error)}") from error
 
 
 def check_description(folder: Path, described: Description, catalogue: Catalogue) -> None:

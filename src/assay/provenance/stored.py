@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import overload
 
-from assay.errors import CorpusIndexError
+from assay.errors import CorpusIndexError, plain_reason
 from assay.provenance.document import Document
 from assay.retrieval import Profile
 
@@ -128,7 +128,7 @@ def as_index_error(path: Path) -> Iterator[None]:
         reason = f"the disk is full ({cited}); the last commit is unchanged" if full else cited
         raise CorpusIndexError(f"{path}: {reason}") from error
     except (zlib.error, UnicodeDecodeError) as error:
-        raise CorpusIndexError(f"{path}: damaged: {error}") from error
+        raise CorpusIndexError(f"{path}: damaged: {plain_reason(error)}") from error
 
 
 @overload

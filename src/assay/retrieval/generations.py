@@ -14,7 +14,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
-from assay.errors import AssayError, CorpusIndexError
+from assay.errors import AssayError, CorpusIndexError, plain_reason
 from assay.files import cannot_write, durable_file
 
 MANIFEST_NAME = re.compile(r"manifest-(\d{10})\.json")
@@ -57,7 +57,7 @@ def as_damage(path: Path) -> Iterator[None]:
     except (KeyError, IndexError, TypeError, ValueError, AttributeError, AssayError) as error:
         if isinstance(error, CorpusIndexError):
             raise
-        reason = f"field {error} is missing" if isinstance(error, KeyError) else str(error)
+        reason = plain_reason(error)
         raise CorpusIndexError(f"{path}: damaged: {' '.join(reason.split())}") from error
 
 

@@ -8,7 +8,7 @@ from typing import Any, Self
 
 import numpy as np
 
-from assay.errors import CorpusIndexError
+from assay.errors import CorpusIndexError, plain_reason
 from assay.retrieval.generations import (
     as_damage,
     durable_writer,
@@ -240,7 +240,7 @@ def _open_file(folder: Path, entry: dict[str, Any], dimensions: int) -> VectorFi
     try:
         size = path.stat().st_size
     except OSError as error:
-        raise CorpusIndexError(f"{path}: vectors cannot be read: {error}") from error
+        raise CorpusIndexError(f"{path}: vectors cannot be read: {plain_reason(error)}") from error
     if size != entry["bytes"]:
         raise CorpusIndexError(f"{path}: vectors are half-written: {size:,} bytes of {entry['bytes']:,}")
     if size <= CHECKED_WHEN_OPENED and _checksum(path) != entry["checksum"]:

@@ -11,7 +11,7 @@ from typing import Self
 import numpy as np
 from numpy.typing import NDArray
 
-from assay.errors import DataError
+from assay.errors import DataError, plain_reason
 from assay.files import atomic_file
 
 
@@ -81,5 +81,6 @@ class FrequencyTable:
                 return cls(stored["counts"].astype(np.int64), about["tokenizer_digest"], about["source"])
         except (OSError, EOFError, KeyError, ValueError, zipfile.BadZipFile) as error:
             raise DataError(
-                f"{path} is not a token-frequency table: expected a file that `assay frequencies build` wrote ({error})"
+                f"{path} is not a token-frequency table: expected a file that `assay frequencies build` wrote "
+                f"({plain_reason(error)})"
             ) from error

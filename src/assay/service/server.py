@@ -4,7 +4,7 @@ import socket
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from assay.errors import AssayError
+from assay.errors import AssayError, plain_reason
 
 BACKLOG = 2048
 
@@ -26,6 +26,8 @@ def listening(host: str, port: int) -> Iterator[socket.socket]:
         try:
             opened.bind(address)
         except (OSError, OverflowError) as error:
-            raise AssayError(f"{host}:{port}: {error}; expected a free address of this machine") from error
+            raise AssayError(
+                f"{host}:{port}: {plain_reason(error)}; expected a free address of this machine"
+            ) from error
         opened.listen(BACKLOG)
         yield opened

@@ -10,7 +10,7 @@ from dataclasses import asdict, dataclass, field
 from importlib.resources import files
 from pathlib import Path
 
-from assay.errors import DataError
+from assay.errors import DataError, plain_reason
 from assay.training import TrainingSettings
 
 NEVER_SEEN = "never-seen"
@@ -128,7 +128,7 @@ def read_configuration(path: Path) -> Configuration:
     except OSError as error:
         raise DataError(f"{path}: cannot be read ({error.strerror}); expected a configuration file") from error
     except ValueError as error:
-        raise DataError(f"{path}: expected a configuration in TOML ({error})") from error
+        raise DataError(f"{path}: expected a configuration in TOML ({plain_reason(error)})") from error
     return configuration_from(values, str(path))
 
 

@@ -3,7 +3,7 @@
 import json
 from pathlib import Path
 
-from assay.errors import DataError
+from assay.errors import DataError, plain_reason
 from assay.files import write_json
 from assay.reports import decode, encode
 from assay.testbed.evaluation_result import Evaluation
@@ -42,4 +42,4 @@ def read_evaluation(folder: Path) -> Evaluation:
     except OSError as error:
         raise DataError(f"{path}: cannot be read ({error.strerror}); expected a run that was evaluated") from error
     except (KeyError, TypeError, ValueError) as error:
-        raise DataError(f"{path}: expected what `assay testbed evaluate` wrote ({error})") from error
+        raise DataError(f"{path}: expected what `assay testbed evaluate` wrote ({plain_reason(error)})") from error

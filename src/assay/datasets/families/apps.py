@@ -9,7 +9,7 @@ from pathlib import Path
 
 from assay.datasets.families.selection import Selection, rest, words
 from assay.datasets.sources import Note, SourceRow, decoded, opened, walk
-from assay.errors import DataError
+from assay.errors import DataError, plain_reason
 from assay.types import Sample
 
 
@@ -66,7 +66,7 @@ def _solutions(value: object) -> list[str]:
     try:
         parsed = json.loads(value) if isinstance(value, str) and value.strip() else value or []
     except ValueError as fault:
-        raise DataError(f"'solutions' is not JSON ({fault}), expected a list of programs") from fault
+        raise DataError(f"'solutions' is not JSON ({plain_reason(fault)}), expected a list of programs") from fault
     if not isinstance(parsed, list) or not all(isinstance(item, str) for item in parsed):
         raise DataError(f"'solutions' holds {str(parsed)[:40]!r}, expected a list of programs")
     return parsed
@@ -86,4 +86,4 @@ def _json(path: Path) -> object:
         try:
             return json.load(stream)
         except ValueError as fault:
-            raise DataError(f"{path}: broken JSON ({fault})") from fault
+            raise DataError(f"{path}: broken JSON ({plain_reason(fault)})") from fault

@@ -20,7 +20,7 @@ from typing import Any
 from assay.datasets.families.selection import Selection, rest, words
 from assay.datasets.patches import Side, patch_side, patched_files
 from assay.datasets.sources import Note, SourceRow, decoded, opened, walk
-from assay.errors import DataError
+from assay.errors import DataError, plain_reason
 from assay.languages import language_of
 from assay.types import Sample
 
@@ -154,7 +154,7 @@ def _meta(path: Path, note: Note) -> dict[str, Any]:
     try:
         meta = json.loads(_read(path, note) or "{}")
     except ValueError as fault:
-        raise DataError(f"{path}: broken JSON ({fault})") from fault
+        raise DataError(f"{path}: broken JSON ({plain_reason(fault)})") from fault
     if not isinstance(meta, dict):
         raise DataError(f"{path}: holds {type(meta).__name__}, expected an object with info and defects")
     return meta

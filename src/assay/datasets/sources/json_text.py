@@ -55,7 +55,7 @@ def _parsed(path: Path, number: int, text: str) -> object:
         return cast("object", json.loads(text))
     except json.JSONDecodeError as fault:
         line = number + fault.lineno - 1
-        raise DataError(f"{path}: broken JSON in line {line} ({fault.msg}, column {fault.colno})") from fault
+        raise DataError(f"{path}: broken JSON in line {line}, column {fault.colno}") from fault
     except (ValueError, RecursionError) as fault:  # a number of thousands of digits; brackets nested too deep
         message = str(fault).split(";", maxsplit=1)[0]
         raise DataError(f"{path}: JSON that cannot be read in line {number} ({message})") from fault

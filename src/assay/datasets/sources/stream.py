@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, cast
 
-from assay.errors import DataError
+from assay.errors import DataError, plain_reason
 
 GZIP = b"\x1f\x8b"
 LARGEST_UNPACKED = 2**30
@@ -33,7 +33,9 @@ def opened(path: Path) -> Iterator[io.BufferedReader]:
             else:
                 yield raw
     except (EOFError, zlib.error, gzip.BadGzipFile) as fault:
-        raise DataError(f"{path}: broken or truncated gzip file ({fault}), expected a complete one") from fault
+        raise DataError(
+            f"{path}: broken or truncated gzip file ({plain_reason(fault)}), expected a complete one"
+        ) from fault
     except OSError as fault:
         raise file_error(path, fault) from fault
 

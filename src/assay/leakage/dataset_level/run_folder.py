@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from assay.errors import DataError
+from assay.errors import DataError, plain_reason
 from assay.files import write_json
 from assay.leakage.dataset_level.results import DatasetJudgement
 from assay.leakage.run_folder import SUMMARY
@@ -51,7 +51,7 @@ def read_judgement(folder: Path) -> tuple[DatasetJudgement, dict[str, Any]]:
     try:
         return decode(DatasetJudgement, content), manifest
     except (KeyError, TypeError, ValueError) as error:
-        raise DataError(f"{folder / JUDGEMENT} is not a whole judgement: {error}") from error
+        raise DataError(f"{folder / JUDGEMENT} is not a whole judgement: {plain_reason(error)}") from error
 
 
 def _read(path: Path) -> dict[str, Any]:

@@ -17,7 +17,7 @@ from typing import IO, Any, Final, cast
 import pyarrow as pa
 
 from assay.datasets import file_error
-from assay.errors import DataError
+from assay.errors import DataError, plain_reason
 from assay.provenance.sources.entry import Entry, Facts, InMemory, Skipped, SourceFile
 from assay.provenance.sources.surroundings import LARGEST_METADATA, Surroundings, describes_neighbours
 
@@ -306,5 +306,7 @@ def _one_line(path: Path) -> Iterator[None]:
         raise DataError(f"{path}: corrupt or truncated archive ({reason}), expected a complete one") from fault
     except OSError as fault:
         if fault.errno is None:  # bzip2 reports broken data this way
-            raise DataError(f"{path}: corrupt or truncated archive ({fault}), expected a complete one") from fault
+            raise DataError(
+                f"{path}: corrupt or truncated archive ({plain_reason(fault)}), expected a complete one"
+            ) from fault
         raise file_error(path, fault) from fault

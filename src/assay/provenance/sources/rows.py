@@ -11,7 +11,7 @@ from typing import IO, Any, ClassVar, Final
 import pyarrow as pa
 
 from assay.datasets import file_error
-from assay.errors import DataError
+from assay.errors import DataError, plain_reason
 from assay.languages import language_named
 from assay.provenance.filters import decode_source
 from assay.provenance.licences import all_of, spelt_licence
@@ -81,7 +81,9 @@ class TableFile:
         except (OSError, EOFError, pa.ArrowException) as fault:
             if isinstance(fault, OSError) and fault.errno is not None:
                 raise file_error(self.path, fault) from fault
-            raise DataError(f"{self.path}: corrupt or truncated ({fault}), expected JSON lines") from fault
+            raise DataError(
+                f"{self.path}: corrupt or truncated ({plain_reason(fault)}), expected JSON lines"
+            ) from fault
 
 
 @dataclass(frozen=True, slots=True)

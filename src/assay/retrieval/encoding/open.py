@@ -9,7 +9,7 @@ import numpy as np
 from safetensors import SafetensorError
 from safetensors.numpy import load_file
 
-from assay.errors import ModelError, require
+from assay.errors import ModelError, plain_reason, require
 from assay.retrieval.encoding.bag import BagEncoder
 from assay.retrieval.encoding.settings import EncoderSettings
 from assay.types import Encoder
@@ -78,7 +78,9 @@ def open_bag(folder: Path, *, name: str) -> BagEncoder:
         arrays = load_file(path)
         rows, scales, weights = arrays["rows"], arrays["scales"], arrays["weights"].astype(np.float32)
     except (OSError, KeyError, SafetensorError) as error:
-        raise ModelError(f"{path}: expected the rows, scales and weights of an encoder ({error})") from error
+        raise ModelError(
+            f"{path}: expected the rows, scales and weights of an encoder ({plain_reason(error)})"
+        ) from error
     digest = hashlib.sha256(f"features {FEATURES_VERSION}\n".encode() + path.read_bytes()).hexdigest()
     sign_weights, learned_weights = weights
     return BagEncoder(name, digest, rows, sign_weights, learned_weights, scales.astype(np.float32))

@@ -14,7 +14,7 @@ import torch
 from safetensors.torch import load_file
 from torch import nn
 
-from assay.errors import ModelError
+from assay.errors import ModelError, plain_reason
 
 Find = Callable[[str], Path | None]
 """Path within a model to the file, or None if there is none."""
@@ -120,7 +120,7 @@ class _Reader:
         try:
             return json.loads(file.read_text("utf-8"))
         except ValueError as error:
-            raise ModelError(f"{self.name}: {file.name} is not a JSON file: {error}") from error
+            raise ModelError(f"{self.name}: {file.name} is not a JSON file: {plain_reason(error)}") from error
 
 
 PROMPTS = {"query": "query", "document": "passage"}

@@ -24,7 +24,7 @@ from typing import Self
 import numpy as np
 from numpy.typing import NDArray
 
-from assay.errors import CorpusIndexError
+from assay.errors import CorpusIndexError, plain_reason
 from assay.retrieval.canonical import Form
 from assay.retrieval.postings.kernels import Bounds, Documents, count_living, find_lists, places_in
 from assay.retrieval.postings.keys import KEY_BITS, Keys
@@ -116,7 +116,7 @@ class Segment:
             with path.open("rb") as file:
                 data = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
         except (OSError, ValueError) as error:
-            raise CorpusIndexError(f"{path}: segment cannot be read: {error}") from error
+            raise CorpusIndexError(f"{path}: segment cannot be read: {plain_reason(error)}") from error
         try:
             segment = cls.of(data, path.name)
             segment.check(CHECKED_ON_OPENING)
@@ -146,7 +146,9 @@ class Segment:
             # the compiled loops do not check bounds, so sections that do not fit each other must not reach them
             fit = all(form.fits(len(documents)) for form in forms.values())
         except (KeyError, TypeError, ValueError, AttributeError) as error:
-            raise CorpusIndexError(f"segment is damaged: its list of contents is wrong: {error}") from error
+            raise CorpusIndexError(
+                f"segment is damaged: its list of contents is wrong: {plain_reason(error)}"
+            ) from error
         if not fit:
             raise CorpusIndexError("segment is damaged: its sections do not fit each other")
         return cls(name, documents, forms, no_documents(), len(data), checksums, data)

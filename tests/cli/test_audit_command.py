@@ -85,15 +85,19 @@ def test_a_rule_ends_with_1_if_it_fires_with_0_if_not_and_with_3_if_it_cannot_be
     undecided = assay(*base, "--fail-on", "discoveries>999")
     assert undecided.code == 3
     assert f"assay: cannot tell: discoveries>999: {summary['decision']['reason']}" in undecided.err
-    assert assay(*base, "--fail-on", "discoveries>999", "--allow-confounded").code == 0
+    passed = assay(*base, "--fail-on", "discoveries>999", "--allow-confounded")
+    assert passed.code == 0
+    assert re.search(r"assay: passed: discoveries>999: \d+, by the numbers alone \(--allow-confounded\)", passed.err)
     assert assay(*base).code == 0
 
 
-def test_a_rule_on_unseen_text_cannot_be_decided_without_any(assay, texts, golden):
+def test_a_rule_on_unseen_text_cannot_be_decided_without_any(assay, texts, golden, tmp_path):
     done = assay("audit", golden / "model", texts, "--scores", "mid_pit", "--fail-on", "flagged.p<0.05")
     assert done.code == 3
     assert "no unseen text" in done.err
     assert "--unseen" in done.err
+    assert "Nothing was run." in done.err
+    assert not (tmp_path / "assay-runs").exists()
 
 
 def test_a_calibration_file_decides_as_the_text_does(assay, texts, unseen, golden, tmp_path):

@@ -182,3 +182,21 @@ def test_the_command_line_imports_neither_torch_nor_numpy_for_help(environment):
     code += "print({'torch', 'numpy'} & set(sys.modules))"
     done = subprocess.run([sys.executable, "-c", code], env=environment, capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "set()"
+
+
+@pytest.mark.parametrize(
+    ("line", "offered"),
+    [
+        ("assay audit builtin:s", "builtin:small"),
+        ("assay audit builtin:small humaneval-", "humaneval-x"),
+        ("assay score m d --scores loss,min_k_", "loss,min_k_plus_plus"),
+        ("assay score m d --access b", "black"),
+        ("assay dataset m b --methods cod", "codec"),
+        ("assay index build c --language typ", "typescript"),
+        ("assay benchmarks show mbp", "mbpp"),
+    ],
+)
+def test_completion_completes_values(assay, line, offered):
+    words = line.split()
+    done = assay(_ASSAY_COMPLETE="complete_bash", COMP_WORDS=line, COMP_CWORD=str(len(words) - 1))
+    assert offered in done.out.splitlines()

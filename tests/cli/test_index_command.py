@@ -70,6 +70,11 @@ def test_check_names_damage_with_exit_code_2_and_repair_removes_it(assay, corpus
     assay("index", "add", corpus, "--index", "i", "--jobs", 1)
     assert (info(assay)["documents"], info(assay)["licences"]) == (4, {"MIT": 2})
     assert assay("index", "check", "--index", "i").code == 0
+    segment = next((tmp_path / "i").rglob("*.segment"))
+    segment.write_bytes(segment.read_bytes()[:-8])
+    damaged = assay("index", "check", "--index", "i")
+    assert (damaged.code, "see `assay index check --repair`" in damaged.err) == (2, True)
+    assert assay("index", "check", "--index", "i", "--repair").code == 0
 
 
 def test_a_build_given_again_goes_on(assay, corpus):

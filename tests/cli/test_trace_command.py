@@ -205,10 +205,11 @@ def test_a_template_is_ignored(assay, index, snippet, tmp_path):
         (["snippet.py", "--baseline", "b.json"], "expected --fail-on-licence or --allow-licence with it"),
         (["snippet.py", "--fail-on-licence", "MIT", "--baseline", "b.json"], "expected a baseline"),
         (["--diff", "snippet.py"], "expected a unified diff"),
-        (["snippet.py", "--pairs"], "received 1 source file, expected at least 2"),
         (["snippet.py", "--csv", "a.csv"], "expected --pairs with it"),
         (["snippet.py", "--write-clean", "a.jsonl"], "expected --benchmark with it"),
         (["snippet.py", "--verbatim", "--sarif", "a.sarif"], "cannot be used with --verbatim"),
+        (["snippet.py", "--pairs"], "--index cannot be used with --pairs"),
+        (["snippet.py", "--limit", "3"], "--limit cannot be used with the tracing of code"),
         (["snippet.py", "--method", "hst"], "has no vectors"),
         (["snippet.py", "--template", "absent.py"], "template absent.py: cannot be read"),
         (["snippet.py", "--sarif", "no/such/folder.sarif"], "cannot be written"),
@@ -300,6 +301,8 @@ def test_passages_that_occur_word_for_word_are_listed(assay, index, snippet):
     assert "words as in shop/share.py:11-17 (share_of) in owner/shop (GPL-3.0-only): def share_of" in found.out
     (passage,) = json.loads(assay("trace", snippet, "--index", index, "--verbatim", "--json").out)
     assert passage["text"] == SHARE.strip()
+    assert " ".join(SHARE.split()) in found.out
+    assert "…" not in found.out
 
 
 def test_all_pairs_of_a_folder_are_compared_without_an_index(assay, tmp_path):
@@ -315,6 +318,17 @@ def test_all_pairs_of_a_folder_are_compared_without_an_index(assay, tmp_path):
     assert header.startswith("first,second,similarity,")
     assert row.split(",")[2] == "1.0000"
     assert len(json.loads(assay("trace", folder, "--pairs", "--json").out)["clusters"][0]) == 2
+    single = assay("trace", folder / "ada.py", "--pairs")
+    assert (single.code, "received 1 source file, expected at least 2" in single.err) == (2, True)
+    twice = assay("trace", folder / "ada.py", folder, "--pairs")
+    assert "3 files compared: 1 pair" in twice.err
+
+
+def test_a_configuration_file_may_name_an_index_beside_pairs(assay, index, tmp_path):
+    (tmp_path / "assay.toml").write_text(f"index = '{index}'\n")
+    for name in ("ada.py", "bob.py"):
+        (tmp_path / name).write_text(SHARE + FENCE)
+    assert assay("trace", "ada.py", "bob.py", "--pairs").code == 0
 
 
 def test_an_index_is_calibrated_on_unrelated_code(assay, index, tmp_path):

@@ -31,7 +31,16 @@ def test_it_writes_a_file_and_says_what_is_in_it(assay, repository, tmp_path):
 def test_a_dash_is_standard_output(assay, repository, tmp_path):
     done = assay("unseen", "build", repository, "-o", "-")
     assert json.loads(done.out)["text"] == TEXT
+    assert "1 text of 1 repository" in done.err
+    assert "9 are missing" in done.err
+    assert assay("unseen", "build", repository, "-o", "-", "-q").err == ""
     assert not (tmp_path / "-").exists()
+
+
+def test_texts_go_to_standard_output_and_a_summary_in_json_to_standard_error(assay, repository):
+    done = assay("unseen", "build", repository, "-o", "-", "--json")
+    assert json.loads(done.out)["text"] == TEXT
+    assert json.loads(done.err)["texts"] == 1
 
 
 def test_the_summary_is_json_on_request(assay, repository):

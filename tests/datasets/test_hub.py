@@ -26,6 +26,7 @@ def hub(monkeypatch):
         return answer
 
     monkeypatch.setitem(sys.modules, "datasets", SimpleNamespace(load_dataset=load_dataset))
+    monkeypatch.setattr("assay.datasets.hub.hub_answers", lambda: True)
     return SimpleNamespace(answers=answers, asked=asked)
 
 
@@ -153,3 +154,15 @@ def test_the_real_package_in_offline_mode_without_a_cache_is_one_line(tmp_path):
     )  # fmt: skip
     assert done.stdout.startswith("hub data set openai/openai_humaneval: ")
     assert len(done.stdout.splitlines()) == 1
+
+
+@pytest.mark.parametrize("variable", [{"HF_HUB_OFFLINE": "1"}, {"HF_ENDPOINT": "https://localhost:1"}])
+def test_without_a_connection_the_cache_alone_is_read_and_one_line_says_so(variable, tmp_path):
+    """In a process of its own: the hub's packages read their settings when they are imported."""
+    code = "from assay import load\nfrom assay.errors import DataError\ntry:\n    load('humaneval')\n"
+    code += "except DataError as error:\n    print(error)"
+    environment = {name: value for name, value in os.environ.items() if "proxy" not in name.casefold()}
+    environment |= {"HF_HOME": str(tmp_path), "PYTHONPATH": os.pathsep.join(sys.path)} | variable
+    done = subprocess.run([sys.executable, "-c", code], env=environment, capture_output=True, text=True, check=True)
+    assert "not in the local cache, and the hub cannot be reached" in done.stdout
+    assert done.stderr == ""

@@ -50,6 +50,11 @@ def annotate(
     paths = [Path(results)] if isinstance(results, str | Path) else [Path(path) for path in results]
     notes: list[str] = []
     tasks = read_task_results(paths, LogColumns(text, id, metric), notes.append)
+    if all(task.correct is None for task in tasks):
+        raise DataError(
+            f"{', '.join(map(str, paths))}: {len(tasks)} tasks without an outcome, so there are no results to split; "
+            "expected the file with the outcomes too (…_eval_results.json of EvalPlus, the report of SWE-bench)"
+        )
     samples = benchmark.samples if benchmark else ()
     name = paths[0].name
     if index is not None:

@@ -128,7 +128,7 @@ def audit(
     specification = selection.specification()  # a misspelt score is reported before anything is loaded
     _check_primary(primary, requests(specification))
     opener = Opener(settings or ModelSettings(), cache)
-    opener.check(model, reference, None if control == NO_CONTROL else control)
+    opener.check(model, *selection.other_models(), None if control == NO_CONTROL else control)
     dataset, fresh, lessons = dataset_of(benchmark), _optional(unseen, repeated="number"), _optional(labelled)
     if fresh is not None:
         check_unseen(len(fresh))
@@ -226,7 +226,7 @@ def calibrate(
     chosen = _selection(selection)
     chosen.specification()
     opener = Opener(settings or ModelSettings(), cache)
-    opener.check(model, chosen.reference)
+    opener.check(model, *chosen.other_models())
     dataset = dataset_of(unseen, repeated="number")
     plan, notes = chosen.plan(model, opener)
     for note in (*dataset.notes, *notes, unseen_note(len(dataset.samples))):
@@ -250,7 +250,7 @@ def scored(
 ) -> Iterator[tuple[Dataset, Plan, Iterator[ScoredSample]]]:
     """Yield the data set, the plan and the scored samples, in input order, as they are computed."""
     selection.specification()
-    opener.check(model, selection.reference)
+    opener.check(model, *selection.other_models())
     dataset = dataset_of(texts)
     plan, notes = selection.plan(model, opener)
     for note in (*dataset.notes, *notes):

@@ -25,7 +25,7 @@ from assay.leakage import (
 )
 from assay.models import ModelSettings, open_model
 from assay.reports import write_html
-from assay.scores import dataset_requests, headline_score, request, requests
+from assay.scores import FrequencyTable, dataset_requests, headline_score, request, requests
 from assay.scoring import Progress, plan
 from assay.types import LogProbScorer, Sample
 
@@ -81,13 +81,15 @@ def judge_dataset(
     judging = JudgingSettings(
         score=chosen, requests=dataset_requests(methods), seed=seed, allow_confounded=allow_confounded
     )
-    dataset = dataset_of(benchmark)
-    fresh, overlap = _unseen(unseen, dataset)
     opener = Opener(settings or ModelSettings(), cache)
-    target = _scorer(model, opener)
-    store = opener.open_cache()
+    opener.check(model, control)
     if out is not None:
         refuse_finished(Path(out), force=force)
+    table = None if frequencies is None else FrequencyTable.load(frequencies)
+    dataset = dataset_of(benchmark)
+    fresh, overlap = _unseen(unseen, dataset)
+    target = _scorer(model, opener)
+    store = opener.open_cache()
     tuning = TuningOptions(rate=rate, seed=seed, folder=None if out is None else Path(out) / TUNING)
     with progress_bar(f"judging {dataset.name}", shown=progress) as report:
         measured = MeasuredModel(
@@ -96,7 +98,7 @@ def judge_dataset(
             fresh.samples if fresh else (),
             tuning=tuning,
             cache=store,
-            frequencies=frequencies_for(target, frequencies),
+            frequencies=frequencies_for(target, table),
             progress=report,
         )
         expected = judging_preview(measured, judging)

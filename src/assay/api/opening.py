@@ -26,6 +26,9 @@ if TYPE_CHECKING:
 DEFAULT_NAMES = {"all": "dictionary", "one": "synonyms"}
 """Source of new names where none is named, by how many names a variant changes; one of `assay.code.WORD_LISTS`."""
 
+DETERMINISTIC = "deterministic"
+"""Name of the engine of rewritings that is no model."""
+
 
 @dataclass(frozen=True, slots=True)
 class Opener:
@@ -129,7 +132,7 @@ class Opener:
             return Deterministic()
         if "tests" in changes:
             require_sandbox()
-        if engine != "deterministic":
+        if engine != DETERMINISTIC:
             if names_from is not None or rename != "all":
                 raise DataError(
                     f"--names-from and --rename are for the deterministic engine; received --variant-engine {engine}, "

@@ -4,7 +4,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Literal
 
-from assay.api.opening import Opener
+from assay.api.opening import DETERMINISTIC, Opener
 from assay.errors import MissingCapability, ScoreError
 from assay.models import CachedScorer, builtin_folder
 from assay.scores import (
@@ -53,7 +53,7 @@ class ScoreSelection:
     scores: str | None = None
     access: Tier = "gray"
     variants: int = 0
-    variant_engine: str = "deterministic"
+    variant_engine: str = DETERMINISTIC
     variant_kinds: str = "function,variable"
     names_from: str | None = None
     rename: Literal["all", "one"] = "all"
@@ -84,6 +84,11 @@ class ScoreSelection:
                 raise ScoreError(f"score {request.name} needs --access {needed}, received --access {self.access}")
         return ",".join(names)
 
+    def other_models(self) -> tuple[str, ...]:
+        """Return the names of the models besides the audited one."""
+        engine = None if self.variant_engine == DETERMINISTIC else self.variant_engine
+        return tuple(name for name in (self.reference, engine) if name is not None)
+
     def plan(self, model: str, opener: Opener) -> tuple[Plan, tuple[str, ...]]:
         """Open the models and say what will be run on them.
 
@@ -107,8 +112,9 @@ class ScoreSelection:
             chosen, notes = self._computable(names, None, None)
             generator = opener.generator(model)
             return plan(chosen, {}, generator=generator, rewriter=ready or rewriter(generator)), notes
+        named = None if self.frequencies is None else FrequencyTable.load(self.frequencies)
         models = opener.roles(model, self.reference)
-        table = frequencies_for(models["target"], self.frequencies)
+        table = frequencies_for(models["target"], named)
         chosen, notes = self._computable(names, models["target"], table)
         return plan(chosen, models, table, rewriter=ready or rewriter(_generator_of(models["target"]))), notes
 
@@ -175,13 +181,9 @@ def tier(score: ScoreDefinition) -> Tier:
     return "black" if score.access == "black" else "gray"
 
 
-def frequencies_for(scorer: LogProbScorer, path: Path | None) -> FrequencyTable | None:
-    """Return the table at `path`; without one, the shipped table if it belongs to the model's tokenizer.
-
-    Raises:
-        DataError: the file is not a frequency table.
-    """
-    if path is not None:
-        return FrequencyTable.load(path)
+def frequencies_for(scorer: LogProbScorer, named: FrequencyTable | None) -> FrequencyTable | None:
+    """Return the table that the user named; without one, the shipped table if it belongs to the model's tokenizer."""
+    if named is not None:
+        return named
     shipped = FrequencyTable.load(builtin_folder("small") / "frequencies.npz")
     return shipped if shipped.tokenizer_digest == scorer.tokenizer_digest else None

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from assay.cli.completing import complete_benchmarks
 from assay.cli.groups import grouped
 from assay.cli.options import OUTPUT, AsJson, DataOptions
 from assay.errors import DataError
@@ -44,6 +45,7 @@ def annotate_command(
         str | None,
         typer.Option(
             metavar="BENCHMARK",
+            autocompletion=complete_benchmarks,
             help="Texts of the tasks by their ids, where the log has none (--data names its file).",
             rich_help_panel=SPLIT,
         ),
@@ -97,12 +99,12 @@ def annotate_command(
         id=None if benchmark else which.id,
         metric=metric,
     )
-    if clean is not None:
-        _write("".join(f"{name}\n" for name in annotated.clean_ids()), clean)
-    if output is not None:
-        _write(_lines(annotated), output)
     if Path("-") not in (clean, output):
         show(describe_annotation(annotated), chosen_format(as_json=as_json))
+    if output is not None:
+        _write(_lines(annotated), output)
+    if clean is not None:  # last: a split that names no task has no cleaned list, but it has been printed
+        _write("".join(f"{name}\n" for name in annotated.clean_ids()), clean)
 
 
 def _with_solutions(name: str, which: DataOptions) -> DataOptions:

@@ -25,6 +25,7 @@ from assay.cli.demo import demo_command
 from assay.cli.detect import detect_command
 from assay.cli.frequencies import frequencies_app
 from assay.cli.index import index_app
+from assay.cli.options import DATA, MODEL, OUTPUT, SPENDING
 from assay.cli.refusals import choices, refusal
 from assay.cli.report import report_command
 from assay.cli.score import score_command
@@ -47,6 +48,8 @@ METAVARS: dict[object, str] = {int: "N", float: "NUMBER", str: "TEXT", Path: "PA
 LONGEST_METAVAR = 34
 """Characters of the choices of an option that the help shows beside its name."""
 HELP = ["-h", "--help"]
+LAST_PANELS = (DATA, MODEL, SPENDING, OUTPUT)
+"""Panels of the help that follow those of a command's own options, in this order."""
 
 LEAKAGE = "Leakage: had the model seen it?"
 PROVENANCE = "Provenance: whose code is it?"
@@ -103,8 +106,13 @@ def assay(
 
 
 def with_plain_types(command: Any) -> Any:  # noqa: ANN401  typer publishes no type of a command
-    """Replace the names of Python types in the help of a command and its subcommands; flags show none."""
-    for option in (*command.params, command.get_help_option(typer.Context(command, help_option_names=HELP))):
+    """Replace the names of Python types in the help of a command and its subcommands, and put its panels in order."""
+    help_option = command.get_help_option(typer.Context(command, help_option_names=HELP))
+    if not hasattr(command, "commands"):
+        command.params.sort(key=_panel_order)
+        if any(_panel(option) == OUTPUT for option in command.params):
+            help_option.rich_help_panel = OUTPUT
+    for option in (*command.params, help_option):
         if isinstance(option, TyperOption) and option.metavar is None:
             option.metavar = _metavar(option)
         elif isinstance(option, TyperArgument):
@@ -114,6 +122,15 @@ def with_plain_types(command: Any) -> Any:  # noqa: ANN401  typer publishes no t
     for child in getattr(command, "commands", {}).values():
         with_plain_types(child)
     return command
+
+
+def _panel_order(option: Any) -> int:  # noqa: ANN401
+    panel = _panel(option)
+    return LAST_PANELS.index(panel) if panel in LAST_PANELS else -1
+
+
+def _panel(option: Any) -> str | None:  # noqa: ANN401
+    return getattr(option, "rich_help_panel", None)
 
 
 def _metavar(option: Any) -> str:  # noqa: ANN401

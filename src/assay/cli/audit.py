@@ -1,13 +1,15 @@
 """`assay audit`: one model, one benchmark, scores, decisions and a report."""
 
 import re
+from collections.abc import Mapping
 from dataclasses import asdict
 from functools import partial
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
+from assay.cli.completing import complete_benchmarks, complete_models, complete_score
 from assay.cli.groups import grouped
 from assay.cli.options import (
     OUTPUT,
@@ -20,19 +22,34 @@ from assay.cli.options import (
     ScoreOptions,
     UnseenOptions,
 )
+from assay.cli.terminal import echo
+
+if TYPE_CHECKING:  # these import numpy and more; --help does not wait for them
+    from assay.leakage import Obstacle, Rule
+
+UNDECIDED = 3
+"""Exit code where a rule of --fail-on cannot be decided."""
 
 
 @grouped
 def audit_command(
     model: ModelName,
     benchmark: Annotated[
-        str, typer.Argument(metavar="BENCHMARK", help="A name of `assay benchmarks list`, or a file or folder.")
+        str,
+        typer.Argument(
+            metavar="BENCHMARK",
+            autocompletion=complete_benchmarks,
+            help="A name of `assay benchmarks list`, or a file or folder.",
+        ),
     ],
     *,
     primary: Annotated[
         str | None,
         typer.Option(
-            metavar="SCORE", help="Score of the headline, instead of the declared one.", rich_help_panel=SCORES
+            metavar="SCORE",
+            autocompletion=complete_score,
+            help="Score of the headline, instead of the declared one.",
+            rich_help_panel=SCORES,
         ),
     ] = None,
     calibration: Annotated[
@@ -52,6 +69,7 @@ def audit_command(
         str | None,
         typer.Option(
             metavar="MODEL|none",
+            autocompletion=complete_models,
             help="Negative control: a model that certainly never saw the benchmark. The same audit of it shows whether "
             "a score reacts to the difference between the texts. Without it there is no control.",
             rich_help_panel=SCORES,
@@ -116,10 +134,16 @@ def audit_command(
     """
     from assay import audit, load
     from assay.cli.present import chosen_format, present_run
-    from assay.cli.terminal import echo
+    from assay.cli.terminal import OUTPUT_SETTINGS
     from assay.leakage import next_run_folder, rule
+    from assay.scores import DETECTORS, requests
 
     rules = [rule(text) for text in fail_on or []]
+    names = [request.name for request in requests(chosen.selection().specification())]
+    for read_rule in rules:
+        read_rule.check_score(names if labelled is None else [*names, *DETECTORS])
+    if unseen.unseen is None and calibration is None:
+        _stop_if_undecided({read_rule: read_rule.obstacle_without_unseen() for read_rule in rules}, "Nothing was run.")
     folder = out or next_run_folder(Path("assay-runs") / f"{slug(model)}-{slug(benchmark)}")
     result = audit(
         model,
@@ -145,13 +169,28 @@ def audit_command(
     fired = [rule for rule, obstacle in obstacles.items() if obstacle is None and rule.fires(result)]
     for finding in fired:
         echo(f"assay: finding: {finding.text}", err=True)
-    for open_rule, obstacle in obstacles.items():
-        if obstacle is not None:
-            echo(f"assay: cannot tell: {open_rule.text}: {obstacle.reason}. {obstacle.explanation}", err=True)
+    for passed in rules if not OUTPUT_SETTINGS.get().quiet else ():
+        if passed not in fired and obstacles[passed] is None:
+            alone = "" if passed.obstacle(result) is None else ", by the numbers alone (--allow-confounded)"
+            echo(f"assay: passed: {passed.text}: {passed.measured(result)}{alone}", err=True)
     if fired:
+        _print_undecided(obstacles)
         raise typer.Exit(1)
-    if any(obstacles.values()):
-        raise typer.Exit(3)
+    _stop_if_undecided(obstacles)
+
+
+def _stop_if_undecided(obstacles: "Mapping[Rule, Obstacle | None]", addition: str = "") -> None:
+    """Print the rules that cannot be decided, and exit with 3 if there are any."""
+    if _print_undecided(obstacles, addition):
+        raise typer.Exit(UNDECIDED)
+
+
+def _print_undecided(obstacles: "Mapping[Rule, Obstacle | None]", addition: str = "") -> bool:
+    undecided = {rule: obstacle for rule, obstacle in obstacles.items() if obstacle is not None}
+    for rule, obstacle in undecided.items():
+        line = f"assay: cannot tell: {rule.text}: {obstacle.reason}. {obstacle.explanation} {addition}"
+        echo(line.rstrip(), err=True)
+    return bool(undecided)
 
 
 def slug(name: str) -> str:

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
+from assay.cli.completing import complete_languages, complete_models
 from assay.cli.options import DATA, SCORES
 from assay.errors import DataError
 
@@ -32,6 +33,7 @@ class AuthorshipDetectorOptions:
         str | None,
         typer.Option(
             metavar="MODEL",
+            autocompletion=complete_models,
             help="Language model that the scores are computed with. Default: a built-in one.",
             rich_help_panel=DETECTOR,
         ),
@@ -103,7 +105,11 @@ class LabelledOptions:
     text: Annotated[str | None, typer.Option(metavar="COLUMN", help="Column of texts.", rich_help_panel=DATA)] = None
     language: Annotated[
         str | None,
-        typer.Option(help="Column of languages, or the language of all rows.", rich_help_panel=DATA),
+        typer.Option(
+            autocompletion=complete_languages,
+            help="Column of languages, or the language of all rows.",
+            rich_help_panel=DATA,
+        ),
     ] = None
     group: Annotated[
         str | None,
@@ -141,6 +147,7 @@ class FitOptions:
         str | None,
         typer.Option(
             metavar="MODEL",
+            autocompletion=complete_models,
             help="Adds a head on hidden states of builtin:fragments or of any model.",
             rich_help_panel=SCORES,
         ),

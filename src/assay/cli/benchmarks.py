@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from assay.cli.completing import complete_benchmarks
 from assay.cli.options import AsJson
 
 if TYPE_CHECKING:
@@ -52,7 +53,10 @@ def list_command(*, as_json: AsJson = False) -> None:
 
 @benchmarks_app.command("show")
 def show_command(
-    name: Annotated[str, typer.Argument(metavar="NAME", help="A name of `assay benchmarks list`.")],
+    name: Annotated[
+        str,
+        typer.Argument(metavar="NAME", autocompletion=complete_benchmarks, help="A name of `assay benchmarks list`."),
+    ],
     *,
     as_json: AsJson = False,
 ) -> None:

@@ -5,6 +5,7 @@ from typing import Annotated, Literal
 
 import typer
 
+from assay.cli.completing import complete_score
 from assay.cli.options import AsJson
 
 
@@ -18,7 +19,10 @@ def compare_command(
         ),
     ] = "flagged",
     score: Annotated[
-        str | None, typer.Option(metavar="SCORE", help="Score to compare by (each run's headline score).")
+        str | None,
+        typer.Option(
+            metavar="SCORE", autocompletion=complete_score, help="Score to compare by (each run's headline score)."
+        ),
     ] = None,
     as_json: AsJson = False,
 ) -> None:

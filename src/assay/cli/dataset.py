@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from assay.cli.audit import slug
+from assay.cli.completing import complete_benchmarks, complete_methods, complete_models, complete_score
 from assay.cli.groups import grouped
 from assay.cli.options import OUTPUT, SCORES, AsJson, DataOptions, Force, ModelName, ModelOptions, UnseenOptions
 
@@ -20,13 +21,19 @@ NO_CONTROL = "none"
 def dataset_command(
     model: ModelName,
     benchmark: Annotated[
-        str, typer.Argument(metavar="BENCHMARK", help="A name of `assay benchmarks list`, or a file or folder.")
+        str,
+        typer.Argument(
+            metavar="BENCHMARK",
+            autocompletion=complete_benchmarks,
+            help="A name of `assay benchmarks list`, or a file or folder.",
+        ),
     ],
     *,
     methods: Annotated[
         str,
         typer.Option(
             metavar="a,b:k=v,…",
+            autocompletion=complete_methods,
             help="Methods, parameters behind colons: kds, fsd:SCORE, srct, mean:SCORE, codec, di, permutation_test. "
             "`default` needs no fine-tuning, `all` is every method.",
             rich_help_panel=SCORES,
@@ -34,12 +41,18 @@ def dataset_command(
     ] = "default",
     score: Annotated[
         str | None,
-        typer.Option(metavar="SCORE", help="Score of the verdict, if not the declared one.", rich_help_panel=SCORES),
+        typer.Option(
+            metavar="SCORE",
+            autocompletion=complete_score,
+            help="Score of the verdict, if not the declared one.",
+            rich_help_panel=SCORES,
+        ),
     ] = None,
     control: Annotated[
         str,
         typer.Option(
             metavar="MODEL|none",
+            autocompletion=complete_models,
             help="Negative control: a model that certainly saw neither the benchmark nor the unseen text.",
             rich_help_panel=SCORES,
         ),

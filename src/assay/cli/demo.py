@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from assay.cli.options import OUTPUT, AccessOption, AsJson, Force, VariantCount
+from assay.cli.options import OUTPUT, SCORES, AccessOption, AsJson, Force
 
 if TYPE_CHECKING:
     from assay.datasets import Dataset
@@ -23,7 +23,15 @@ def demo_command(
         typer.Option(min=10, help="At most so many functions of each dose, and 6 times as many never seen; else all."),
     ] = None,
     access: AccessOption = "gray",
-    variants: VariantCount = 0,
+    variants: Annotated[
+        int,
+        typer.Option(
+            min=0,
+            metavar="N",
+            help="Rewrite each function N times with other names, and compare it with the rewritings.",
+            rich_help_panel=SCORES,
+        ),
+    ] = 0,
     live: Annotated[
         bool, typer.Option("--live/--no-live", help="Also plant, train and detect, here and now: about a minute.")
     ] = True,

@@ -6,6 +6,7 @@ from typing import Annotated, Literal
 import typer
 
 from assay.cli.authorship_options import AuthorshipDetectorOptions
+from assay.cli.completing import complete_languages
 from assay.cli.groups import grouped
 from assay.cli.options import OUTPUT, AsJson
 from assay.errors import DataError
@@ -31,7 +32,10 @@ def detect_command(
         bool, typer.Option("--patch", help="The input is a unified diff; added lines are scored.")
     ] = False,
     language: Annotated[
-        str | None, typer.Option(help="Language of standard input and of files without a known suffix.")
+        str | None,
+        typer.Option(
+            autocompletion=complete_languages, help="Language of standard input and of files without a known suffix."
+        ),
     ] = None,
     detector: AuthorshipDetectorOptions,
     page: Annotated[
@@ -56,7 +60,7 @@ def detect_command(
     from assay.api import detect_code
     from assay.authorship import describe_detection, detection_sarif
     from assay.cli.present import chosen_format, show
-    from assay.provenance import checked_language
+    from assay.languages import checked_language
     from assay.reports import write_html
 
     if patch and lines is not None:

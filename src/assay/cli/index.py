@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 import typer
 from rich.filesize import decimal
 
+from assay.cli.completing import complete_languages
 from assay.cli.groups import grouped
 from assay.cli.options import AsJson, At
 from assay.cli.terminal import echo
@@ -15,6 +16,10 @@ from assay.errors import DataError
 if TYPE_CHECKING:  # these import numpy and more; --help does not wait for them
     from assay.provenance import BuildCounts, CorpusOptions, Filters
     from assay.reports import Report
+
+REPAIR = "assay index check --repair"
+ADVICE = (REPAIR, "expected", "build the index again")
+"""Words of the errors of an index that already say what to do."""
 
 READING = "What is read"
 INDEX = "The index"
@@ -69,7 +74,10 @@ class ReadingOptions:
     language: Annotated[
         list[str] | None,
         typer.Option(
-            metavar="NAME", help="Only this language; repeat the option for several.", rich_help_panel=READING
+            metavar="NAME",
+            autocompletion=complete_languages,
+            help="Only this language; repeat the option for several.",
+            rich_help_panel=READING,
         ),
     ] = None
     include: Annotated[
@@ -291,6 +299,7 @@ def check_command(
 
     **Example**: `assay index check --index code.index --repair`
     """
+    from assay.errors import CorpusIndexError
     from assay.provenance import CodeIndex, folder_named
 
     folder = folder_named(at, "a Qdrant server checks its collections itself")
@@ -299,9 +308,14 @@ def check_command(
         echo(f"{repaired.computed:,} documents computed again, {repaired.removed:,} removed")
         if repaired.read_again:
             echo("run `assay index add` with the corpora to restore the rows that were removed")
-    with CodeIndex.open(folder) as index:
-        index.check()
-        echo(f"{at}: {len(index):,} documents, no damage")
+    try:
+        with CodeIndex.open(folder) as index:
+            index.check()
+            echo(f"{at}: {len(index):,} documents, no damage")
+    except CorpusIndexError as error:
+        if repair or any(words in str(error) for words in ADVICE):
+            raise
+        raise CorpusIndexError(f"{error}; see `{REPAIR}`") from error
 
 
 def show_counts(counts: "BuildCounts", at: str, *, as_json: bool) -> None:

@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
+from assay.cli.completing import complete_languages, complete_models, complete_scores
+
 if TYPE_CHECKING:  # these import numpy and more; --help does not wait for them
     from assay.api import Opener, ScoreSelection
     from assay.datasets import Dataset, RepeatedIds
@@ -20,7 +22,9 @@ SCORES = "Scores"
 OUTPUT = "Output"
 
 MODEL_HELP = "builtin:small, a folder, a Hugging Face id, a GGUF file, vllm:ID, or openai:MODEL@URL."
-ModelName = Annotated[str, typer.Argument(metavar="MODEL", help=MODEL_HELP, show_default=False)]
+ModelName = Annotated[
+    str, typer.Argument(metavar="MODEL", autocompletion=complete_models, help=MODEL_HELP, show_default=False)
+]
 
 
 @dataclass(frozen=True, slots=True)
@@ -143,6 +147,7 @@ class DataOptions:
     language: Annotated[
         str | None,
         typer.Option(
+            autocompletion=complete_languages,
             help="Of a benchmark: this language only. Of a table: its language column, or the language of all rows.",
             rich_help_panel=DATA,
         ),
@@ -222,17 +227,6 @@ AccessOption = Annotated[
         rich_help_panel=SCORES,
     ),
 ]
-VariantCount = Annotated[
-    int,
-    typer.Option(
-        min=0,
-        metavar="N",
-        help="Rewrite each sample N times (other names; see --variant-kinds) and compare it with "
-        "the rewritings. Default with --access black: 10. Decide by --unseen: without it SrDetection's own rule "
-        "flags almost every function on a real model.",
-        rich_help_panel=SCORES,
-    ),
-]
 
 
 @dataclass(frozen=True, slots=True)
@@ -243,6 +237,7 @@ class ScoreOptions:
         str | None,
         typer.Option(
             metavar="a,b:k=0.1,…",
+            autocompletion=complete_scores,
             help="Scores, parameters behind colons; `one-pass`, `black` and `all` are lists. Default: one-pass, with "
             "--access black the list `black`. See `assay score --list`.",
             rich_help_panel=SCORES,
@@ -250,11 +245,22 @@ class ScoreOptions:
         ),
     ] = None
     access: AccessOption = "gray"
-    variants: VariantCount = 0
+    variants: Annotated[
+        int,
+        typer.Option(
+            min=0,
+            metavar="N",
+            help="Rewrite each sample N times (other names; see --variant-kinds) and compare it with "
+            "the rewritings. Default with --access black: 10. Decide by --unseen: without it SrDetection's own rule "
+            "flags almost every function on a real model.",
+            rich_help_panel=SCORES,
+        ),
+    ] = 0
     variant_engine: Annotated[
         str,
         typer.Option(
             metavar="deterministic|MODEL",
+            autocompletion=complete_models,
             help="Engine of the rewritings, or a model that follows instructions (openai-chat:MODEL@URL).",
             rich_help_panel=SCORES,
         ),
@@ -285,7 +291,12 @@ class ScoreOptions:
     ] = "all"
     reference: Annotated[
         str | None,
-        typer.Option(metavar="MODEL", help="Second model, for scores that compare two.", rich_help_panel=SCORES),
+        typer.Option(
+            metavar="MODEL",
+            autocompletion=complete_models,
+            help="Second model, for scores that compare two.",
+            rich_help_panel=SCORES,
+        ),
     ] = None
     frequencies: Annotated[
         Path | None,

@@ -45,19 +45,20 @@ def chosen_format(*, as_json: bool = False) -> Format:
     return "json" if as_json else form or "table"
 
 
-def show(report: Report, form: Format, page: Path | None = None, *, summary: bool = False) -> None:
-    """Print a report on standard output.
+def show(report: Report, form: Format, page: Path | None = None, *, summary: bool = False, err: bool = False) -> None:
+    """Print a report.
 
     Args:
         report: what is printed.
         form: its format.
         page: of the report, named after a table.
         summary: print tables only with --verbose.
+        err: print on standard error, because standard output holds the result itself.
     """
     if form != "table":
-        typer.echo(RENDERERS[form](report), nl=False)
+        typer.echo(RENDERERS[form](report), nl=False, err=err)
         return
-    settings, console = OUTPUT_SETTINGS.get(), Terminal()
+    settings, console = OUTPUT_SETTINGS.get(), Terminal(stderr=err)
     if settings.quiet:
         print_statement(report, console)
         return

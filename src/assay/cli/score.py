@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from assay.cli.completing import complete_benchmarks, complete_models
 from assay.cli.groups import grouped
 from assay.cli.options import MODEL_HELP, OUTPUT, DataOptions, ModelOptions, ScoreOptions
 from assay.errors import DataError
@@ -13,15 +14,22 @@ from assay.errors import DataError
 if TYPE_CHECKING:
     from assay.reports import Report
 
-RARELY = ("parameters", "reference")
+RARELY = ("needs", "parameters", "reference")
 """Columns of the list of scores that a narrow terminal leaves out."""
 
 
 @grouped
 def score_command(
-    model: Annotated[str | None, typer.Argument(metavar="MODEL", help=MODEL_HELP)] = None,
+    model: Annotated[
+        str | None, typer.Argument(metavar="MODEL", autocompletion=complete_models, help=MODEL_HELP)
+    ] = None,
     texts: Annotated[
-        str | None, typer.Argument(metavar="DATA", help="A file or folder with texts, or a benchmark's name.")
+        str | None,
+        typer.Argument(
+            metavar="DATA",
+            autocompletion=complete_benchmarks,
+            help="A file or folder with texts, or a benchmark's name.",
+        ),
     ] = None,
     *,
     output: Annotated[

@@ -5,6 +5,7 @@ from typing import Annotated
 
 import typer
 
+from assay.cli.completing import complete_benchmarks, complete_models
 from assay.cli.groups import grouped
 from assay.cli.options import OUTPUT, ModelName, ModelOptions
 from assay.errors import DataError
@@ -22,6 +23,7 @@ def study_bugs_command(
         list[str],
         typer.Argument(
             metavar="BENCHMARK…",
+            autocompletion=complete_benchmarks,
             help="Bug benchmarks, or tables with the columns fixed and buggy.",
             show_default=False,
         ),
@@ -70,7 +72,10 @@ def study_bugs_command(
     reference: Annotated[
         str | None,
         typer.Option(
-            metavar="MODEL", help="Model whose preference for the fix is subtracted.", rich_help_panel=COMPARED
+            metavar="MODEL",
+            autocompletion=complete_models,
+            help="Model whose preference for the fix is subtracted.",
+            rich_help_panel=COMPARED,
         ),
     ] = None,
     index: Annotated[

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Literal, TypeVar
 import typer
 
 from assay.api import ERRORS
+from assay.cli.completing import complete_languages, complete_models
 from assay.cli.options import DATA, MODEL, OUTPUT, AsJson
 from assay.cli.terminal import echo
 
@@ -35,14 +36,22 @@ def plant_command(
     *,
     out: Annotated[Path, typer.Option(metavar="DIR", help="The run folder.", rich_help_panel=OUTPUT)],
     model: Annotated[
-        str, typer.Option(metavar="MODEL", help="Base model, which will be trained.", rich_help_panel=MODEL)
+        str,
+        typer.Option(
+            metavar="MODEL",
+            autocompletion=complete_models,
+            help="Base model, which will be trained.",
+            rich_help_panel=MODEL,
+        ),
     ] = "builtin:small",
     data: Annotated[
         str | None, typer.Option(metavar="PATH", help="The benchmark's file or folder.", rich_help_panel=DATA)
     ] = None,
     text: Annotated[str | None, typer.Option(metavar="COLUMN", help="Column of texts.", rich_help_panel=DATA)] = None,
     group: Annotated[str | None, typer.Option(metavar="COLUMN", help="Column of groups.", rich_help_panel=DATA)] = None,
-    language: Annotated[str | None, typer.Option(help="This language only.", rich_help_panel=DATA)] = None,
+    language: Annotated[
+        str | None, typer.Option(autocompletion=complete_languages, help="This language only.", rich_help_panel=DATA)
+    ] = None,
     part: Annotated[str | None, typer.Option(help="Part of a task to take.", rich_help_panel=DATA)] = None,
     members: Annotated[
         int, typer.Option(help="Texts to train on; as many others are held out.", rich_help_panel=SPLIT)

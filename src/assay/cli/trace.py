@@ -2,12 +2,14 @@
 
 import sys
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import fields, replace
 from pathlib import Path
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from assay.cli.completing import complete_benchmarks
 from assay.cli.groups import grouped
 from assay.cli.options import AsJson, DataOptions
 from assay.cli.trace_options import GateOptions, IndexToTrace, ModeOptions, Sarif, SearchOptions
@@ -23,8 +25,23 @@ CANDIDATES_OF_GATE = 1000
 """Documents by fingerprints that are judged for each text: a hundred forks under one licence must not hide another."""
 
 
+TRACING = "the tracing of code"
+USED: Mapping[str, frozenset[str]] = MappingProxyType(
+    {
+        "--pairs": frozenset({"code", "pairs", "csv", "min_similarity", "template", "language", "as_json"}),
+        "--verbatim": frozenset({"code", "verbatim", "at", "top", "language", "as_json"}),
+        "--benchmark": frozenset({"benchmark", "at", "method", "min_confidence", "write_clean", "as_json"})
+        | {field.name for field in fields(DataOptions)},
+        TRACING: frozenset({"code", "at", "sarif", "language", "as_json"})
+        | {field.name for field in (*fields(SearchOptions), *fields(GateOptions))},
+    }
+)
+"""Question of the command → the parameters that it uses; another one on the command line is refused."""
+
+
 @grouped
 def trace_command(
+    context: typer.Context,
     code: Annotated[
         list[Path] | None,
         typer.Argument(metavar="FILE|FOLDER|- …", help="Code to trace; - is standard input.", show_default=False),
@@ -35,6 +52,7 @@ def trace_command(
         str | None,
         typer.Option(
             metavar="BENCHMARK",
+            autocompletion=complete_benchmarks,
             help="Instead of code: find samples of a benchmark in the index (--data names its file).",
         ),
     ] = None,
@@ -57,18 +75,18 @@ def trace_command(
 
     rules = _rules(gate)
     _check(code or [], at, benchmark, modes, gate)
-    needed = {"--sarif": sarif, "--fail-on-licence": rules}
+    _refuse_unused(
+        context,
+        "--pairs" if modes.pairs else "--verbatim" if modes.verbatim else "--benchmark" if benchmark else TRACING,
+    )
     if modes.pairs:
-        _refuse(needed, "--pairs")
         compare_pairs(_source_files(code or [], _language(which)), search, modes.csv, as_json=as_json)
         return
     with open_index(at or "", vectors=False if modes.verbatim else NEEDS_VECTORS.get(search.method)) as index:
         if benchmark is not None:
-            _refuse({**needed, "--template": search.template}, "--benchmark")
             trace_whole_benchmark(benchmark, which, index, search, clean=modes.write_clean, as_json=as_json)
             return
         if modes.verbatim:
-            _refuse(needed, "--verbatim")
             print_passages(_source_files(code or [], _language(which)), index, search.top, as_json=as_json)
             return
         files = _traced(code or [], index, search, diff=gate.diff, rules=rules, language=_language(which))
@@ -91,14 +109,20 @@ def _check(code: Sequence[Path], at: str | None, benchmark: str | None, modes: M
             raise DataError(f"{name}: expected --fail-on-licence or --allow-licence with it")
 
 
-def _refuse(options: Mapping[str, object], mode: str) -> None:
-    for name, value in options.items():
-        if value is not None:
-            raise DataError(f"{name} cannot be used with {mode}: it is for code that is traced")
+def _refuse_unused(context: typer.Context, question: str) -> None:
+    """Refuse options of the command line that the question does not use; a configuration file may set any of them."""
+    for option in context.command.params:
+        if (
+            not option.expose_value or option.name in USED[question]
+        ):  # those of every command, as -q, have no value here
+            continue
+        source = context.get_parameter_source(str(option.name))
+        if source is not None and source.name == "COMMANDLINE":
+            raise DataError(f"{max(option.opts, key=len)} cannot be used with {question}: it has no effect there")
 
 
 def _language(which: DataOptions) -> str | None:
-    from assay.provenance import checked_language
+    from assay.languages import checked_language
 
     return None if which.language is None else checked_language(which.language)
 
@@ -217,7 +241,7 @@ def _source_files(code: Sequence[Path], language: str | None) -> "list[SourceTex
             if len(code) == 1 or not path.is_file():
                 raise
             echo(f"assay: note: skipped {error}", err=True)
-    return files
+    return list({file.path: file for file in files}.values())  # a file may be named beside its folder
 
 
 def _finish(

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from assay.cli.options import DataOptions
-from assay.cli.terminal import echo, echo_json
+from assay.cli.terminal import Terminal, echo, echo_json
 from assay.cli.trace_options import SearchOptions
 from assay.errors import DataError
 from assay.escaping import spreadsheet_cell, visible
@@ -21,7 +21,7 @@ SOLUTION = "solution"
 """The part of a benchmark that is code; it is traced unless --part names another."""
 
 LONGEST_LINE = 60
-"""Characters of a passage that are shown in its line."""
+"""Characters of a passage that a terminal shows in its line; a pipe gets the whole passage."""
 
 
 def print_passages(files: "Sequence[SourceText]", index: "Searchable", top: int, *, as_json: bool) -> None:
@@ -36,11 +36,12 @@ def print_passages(files: "Sequence[SourceText]", index: "Searchable", top: int,
     if as_json:
         echo_json([{"path": file.path, **asdict(passage)} for file, passage in passages])
         return
+    cut = Terminal().is_terminal
     for file, passage in passages:
         place = passage.places[0]
         more = f" and {len(passage.places) - 1} more" if len(passage.places) > 1 else ""
         begin = " ".join(passage.text.split())
-        shown = begin if len(begin) <= LONGEST_LINE else f"{begin[:LONGEST_LINE]}…"
+        shown = f"{begin[:LONGEST_LINE]}…" if cut and len(begin) > LONGEST_LINE else begin
         echo(
             f"{file.path}:{passage.lines.first}: {passage.words} words as in {place_text(place)}{more} "
             f"({place.origin.licence}): {shown}"

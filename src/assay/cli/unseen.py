@@ -5,6 +5,7 @@ from typing import Annotated, Literal
 
 import typer
 
+from assay.cli.completing import complete_benchmarks
 from assay.cli.groups import grouped
 from assay.cli.options import AsJson, DataOptions
 
@@ -28,9 +29,22 @@ def build_command(
         typer.Argument(metavar="CORPUS…", help="Git repositories, archives and folders.", show_default=False),
     ],
     *,
-    out: Annotated[Path, typer.Option("-o", "--out", metavar="FILE", help="File of JSON lines; - is standard output.")],
+    out: Annotated[
+        Path,
+        typer.Option(
+            "-o",
+            "--out",
+            metavar="FILE",
+            help="File of JSON lines; - is standard output, the summary then goes to standard error.",
+        ),
+    ],
     like: Annotated[
-        str | None, typer.Option(metavar="BENCHMARK", help="Benchmark whose form the texts get; see also Data.")
+        str | None,
+        typer.Option(
+            metavar="BENCHMARK",
+            autocompletion=complete_benchmarks,
+            help="Benchmark whose form the texts get; see also Data.",
+        ),
     ] = None,
     after: Annotated[
         str | None,
@@ -56,6 +70,7 @@ def build_command(
     """
     from assay.api import build_unseen
     from assay.cli.present import chosen_format, show
+    from assay.cli.terminal import OUTPUT_SETTINGS
     from assay.studies import describe_unseen
 
     form = chosen_format(as_json=as_json)
@@ -71,5 +86,7 @@ def build_command(
     )
     if str(out) == STDOUT:
         typer.echo(result.json_lines(), nl=False)
+        if not OUTPUT_SETTINGS.get().quiet:
+            show(describe_unseen(result), form, err=True)
         return
     show(describe_unseen(result, str(out)), form)

@@ -5,6 +5,7 @@ from .benchmarks import list_benchmarks as list_benchmarks
 from .columns import ID_COLUMNS as ID_COLUMNS
 from .columns import TEXT_COLUMNS as TEXT_COLUMNS
 from .columns import Labels as Labels
+from .columns import check_nested as check_nested
 from .columns import nested_value as nested_value
 from .columns import usual_column as usual_column
 from .dataset import Dataset as Dataset

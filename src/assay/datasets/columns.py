@@ -8,7 +8,7 @@ from typing import Literal
 from assay.datasets.grouping import inferred_groups
 from assay.datasets.sources import Note, SourceRow
 from assay.errors import DataError
-from assay.languages import language_named
+from assay.languages import checked_language, language_named
 from assay.types import MEMBER, NONMEMBER, Sample
 
 TEXT_COLUMNS = (
@@ -75,8 +75,8 @@ def samples_from(
     if mapping.text is None and texts[0] != TEXT_COLUMNS[0]:
         note(f"the text was taken from the column {texts[0]!r}; --text names another")
     for column in texts:
-        if column not in columns and all(nested_value(row, column) is None for row in table):
-            raise DataError(f"{source}: no row has a nested column {column!r}; found {shortened(columns)}")
+        if column not in columns:
+            check_nested(table, column, source)
     ids = _named(mapping.id, columns, source, "id") if mapping.id != ROW_NUMBERS or ROW_NUMBERS in columns else None
     if mapping.id is None:
         ids = usual_column(ID_COLUMNS, columns)
@@ -88,7 +88,7 @@ def samples_from(
         note(f"groups were taken from the column {column!r} ({named_groups} groups); another can be named as the group")
     else:
         groups = [_word(None if group is None else nested_value(row, group)) for row in table]
-    language_column, language = _language(mapping.language, columns)
+    language_column, language = _language(mapping.language, columns, source)
     labels = _labels(table, columns, mapping, source, note)
     used = (
         {*texts, ids, group, language_column}
@@ -170,6 +170,26 @@ def nested_value(row: Mapping[str, object], column: str) -> object:
     return nested_value(inner, rest) if rest and isinstance(inner, Mapping) else None
 
 
+def check_nested(rows: Sequence[Mapping[str, object]], column: str, source: str) -> None:
+    """Check that a row has a value in a nested column.
+
+    Raises:
+        DataError: none has; the columns that there are, nested ones with dots, are listed.
+    """
+    if all(nested_value(row, column) is None for row in rows):
+        present = shortened(dict.fromkeys(name for row in rows for name in _leaves(row)))
+        raise DataError(f"{source}: no row has a nested column {column!r}; found the columns {present}")
+
+
+def _leaves(row: Mapping[str, object], prefix: str = "") -> Iterator[str]:
+    """Yield the names of the columns without columns of their own, as `nested_value` takes them."""
+    for name, value in row.items():
+        if isinstance(value, Mapping) and value:
+            yield from _leaves(value, f"{prefix}{name}.")
+        else:
+            yield f"{prefix}{name}"
+
+
 def usual_column(names: Sequence[str], columns: Sequence[str]) -> str | None:
     """Return the first of the usual names that is a column, whatever its case."""
     folded = {column.casefold(): column for column in reversed(columns)}
@@ -220,11 +240,20 @@ def _id(row: Mapping[str, object], column: str, where: str) -> str:
     return str(value)
 
 
-def _language(requested: str | None, columns: Sequence[str]) -> tuple[str | None, str | None]:
-    """Return the language column, or the language of all rows."""
+def _language(requested: str | None, columns: Sequence[str], source: str) -> tuple[str | None, str | None]:
+    """Return the language column, or the language of all rows.
+
+    Raises:
+        DataError: it is neither.
+    """
     if requested is None:
         return usual_column(LANGUAGE_COLUMNS, columns), None
-    return (requested, None) if requested in columns else (None, requested)
+    if requested in columns:
+        return requested, None
+    try:
+        return None, checked_language(requested)
+    except DataError as error:
+        raise DataError(f"{source}: no language column {requested!r}, and {error}") from None
 
 
 def _labels(

@@ -1,12 +1,24 @@
 """Rows from the Hugging Face hub or its local cache, through the `datasets` package where it is installed."""
 
 import importlib
+import os
+import socket
 from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, field
 from typing import Any
+from urllib.parse import urlsplit
+from urllib.request import getproxies
 
 from assay.datasets.sources import SourceRow
 from assay.errors import DataError
+
+HUB_ADDRESS = "https://huggingface.co"
+"""Address of the hub, unless the variable HF_ENDPOINT names another."""
+SET = frozenset({"1", "ON", "YES", "TRUE"})
+"""Values by which the hub's packages take a variable for set, in capitals."""
+SECONDS = 5.0
+"""Longest wait for a connection to the hub, before the data set is looked for in the local cache alone."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,30 +55,66 @@ def hub_is_installed() -> bool:
 def hub_rows(part: HubPart) -> Iterator[SourceRow]:
     """Yield the rows of a hub data set, each with its "split"; from the local cache if it is there.
 
-    The package obeys HF_HUB_OFFLINE and the other variables of the hub.
+    The package obeys HF_HUB_OFFLINE and the other variables of the hub. Without a connection only the cache is read:
+    the hub's client would repeat every request for half a minute.
 
     Raises:
         DataError: no such data set, configuration or split, or no connection; with the package's own message.
     """
     try:
-        loaded = _load(part)
+        loaded = _load(part, offline=not hub_answers())
         splits = loaded.items() if isinstance(loaded, dict) else [(part.split, loaded)]
         for split, rows in splits:
             for row in rows:
                 yield {"split": split, **row}
     except DataError:
         raise
+    except ConnectionError as fault:
+        raise DataError(
+            f"hub data set {part}: it is not in the local cache, and the hub cannot be reached; "
+            "expected a local copy (--data PATH), or a connection"
+        ) from fault
     except Exception as fault:  # the package raises a dozen kinds, from ValueError to its own
         message = str(fault).strip().split("\n", maxsplit=1)[0] or type(fault).__name__
         raise DataError(f"hub data set {part}: {message}; or name a local copy with --data PATH") from fault
 
 
-def _load(part: HubPart) -> Any:  # noqa: ANN401  datasets publishes no types
-    load_dataset = importlib.import_module("datasets").load_dataset
+def hub_answers() -> bool:
+    """Return False if HF_HUB_OFFLINE is set, or no connection to the hub can be opened; behind a proxy, True."""
+    if os.environ.get("HF_HUB_OFFLINE", "").upper() in SET:
+        return False
+    if getproxies():
+        return True
+    address = urlsplit(os.environ.get("HF_ENDPOINT") or HUB_ADDRESS)
     try:
-        return load_dataset(part.id, part.config, split=part.split)
-    except RuntimeError as fault:
-        if "scripts are no longer supported" not in str(fault) or not part.files:
-            raise
-    files = {split: f"hf://datasets/{part.id}/{file}" for split, file in part.files.items()}
-    return load_dataset("json", data_files=files, split=part.split)
+        port = address.port or (80 if address.scheme == "http" else 443)
+        socket.create_connection((str(address.hostname), port), SECONDS).close()
+    except OSError:
+        return False
+    return True
+
+
+def _load(part: HubPart, *, offline: bool) -> Any:  # noqa: ANN401  datasets publishes no types
+    load_dataset = importlib.import_module("datasets").load_dataset
+    with _without_requests() if offline else nullcontext():
+        try:
+            return load_dataset(part.id, part.config, split=part.split)
+        except RuntimeError as fault:
+            if "scripts are no longer supported" not in str(fault) or not part.files:
+                raise
+        files = {split: f"hf://datasets/{part.id}/{file}" for split, file in part.files.items()}
+        return load_dataset("json", data_files=files, split=part.split)
+
+
+@contextmanager
+def _without_requests() -> Iterator[None]:
+    """Let the hub's packages read their caches alone; they obey HF_HUB_OFFLINE only if it is set before the import."""
+    settings: list[Any] = [importlib.import_module(name) for name in ("huggingface_hub.constants", "datasets.config")]
+    before = [module.HF_HUB_OFFLINE for module in settings]
+    try:
+        for module in settings:
+            module.HF_HUB_OFFLINE = True
+        yield
+    finally:
+        for module, value in zip(settings, before, strict=True):
+            module.HF_HUB_OFFLINE = value

@@ -11,6 +11,7 @@ from .lexical import SingleQuote as SingleQuote
 from .lexical import Slashes as Slashes
 from .table import LANGUAGES as LANGUAGES
 from .table import NEUTRAL as NEUTRAL
+from .table import checked_language as checked_language
 from .table import language_named as language_named
 from .table import language_of as language_of
 from .table import languages_with as languages_with

@@ -11,6 +11,7 @@ from dataclasses import replace
 from pathlib import PurePath
 from types import MappingProxyType
 
+from assay.errors import DataError, did_you_mean
 from assay.languages.language import PYTHON_PARSER, Capability, FunctionSyntax, Language
 from assay.languages.lexical import BackQuote, DoubleQuote, LexicalRules, Marks, Raw, SingleQuote, Slashes
 from assay.languages.library import C_LIBRARY, CPP_LIBRARY
@@ -316,6 +317,19 @@ def language_of(path: str) -> str | None:
 def language_named(name: str) -> str:
     """Return a language's name in its one spelling: "JS" and "JavaScript" are both "javascript"."""
     return _NAMES.get(name.casefold(), name.casefold())
+
+
+def checked_language(name: str) -> str:
+    """Return a language's name in its one spelling.
+
+    Raises:
+        DataError: there is no language of that name; similar names are suggested.
+    """
+    language = language_named(name)
+    if language not in LANGUAGES:
+        hint = did_you_mean(language, [*LANGUAGES, *_NAMES]) or f"; expected one of {', '.join(sorted(LANGUAGES))}"
+        raise DataError(f"no language is called {name!r}{hint}")
+    return language
 
 
 def languages_with(capability: Capability) -> tuple[str, ...]:

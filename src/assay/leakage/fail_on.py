@@ -8,11 +8,11 @@ where the verdict is "contaminated". A rule that the data cannot decide has an o
 import math
 import operator
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
 
-from assay.errors import DataError
+from assay.errors import DataError, did_you_mean
 from assay.evaluation import Estimate, FlagRate
 from assay.leakage.deciding import Obstacle, decision_of, obstacles_to
 from assay.leakage.results import Audit, ScoreSummary
@@ -107,11 +107,36 @@ class Rule:
             if figure.lacking is None:
                 return None
             if figure.of(summary) is None:
-                return Obstacle(figure.lacking, f"{self.figure} needs {figure.needs}; this run has none.")
+                return _lacking(self.figure, figure)
             if math.isnan(self.value(audit)):
                 return Obstacle(Undecided.TOO_FEW, f"{self.figure} cannot be judged: {self._reason(summary)}.")
         obstacles = (o for o in obstacles_to(audit, summary) if not (allow_confounded and o.is_confound))
         return next(obstacles, None)
+
+    def obstacle_without_unseen(self) -> Obstacle | None:
+        """Return why the rule cannot be decided without known-unseen text, whatever the model gives; None if it can."""
+        figure = FIGURES.get(self.figure)
+        if figure is None or figure.lacking is not Undecided.NO_UNSEEN_TEXT:
+            return None  # a verdict may also rest on labels
+        return _lacking(self.figure, figure)
+
+    def check_score(self, names: Sequence[str]) -> None:
+        """Check that the score of the rule is among those that will be run.
+
+        Raises:
+            DataError: it is not.
+        """
+        if self.score is not None and self.score not in names:
+            raise DataError(
+                f"--fail-on {self.text!r}: score {self.score!r} was not requested; expected {', '.join(names)}"
+                f"{did_you_mean(self.score, names)}"
+            )
+
+    def measured(self, audit: Audit) -> str:
+        """Return the value that the rule is decided by, for people. Raises as `fires`."""
+        if self.figure == VERDICT:
+            return decision_of(audit, self.score, allow_confounded=True).verdict
+        return f"{self.value(audit):.3g}"
 
     def fires(self, audit: Audit) -> bool:
         """Return True if the condition holds, by the numbers alone.
@@ -144,6 +169,10 @@ class Rule:
         measured = FIGURES[self.figure].of(summary)
         estimate = measured.rate if isinstance(measured, FlagRate) else measured
         return (estimate.reason if isinstance(estimate, Estimate) else None) or "not measured on this data"
+
+
+def _lacking(name: str, figure: AuditFigure) -> Obstacle:
+    return Obstacle(figure.lacking or Undecided.NOT_MEASURED, f"{name} needs {figure.needs}; this run has none.")
 
 
 def rule(text: str) -> Rule:

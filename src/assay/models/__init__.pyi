@@ -26,6 +26,7 @@ from .loading import quiet as quiet
 from .loading import resolve_device as resolve_device
 from .model_store import ModelStore as ModelStore
 from .names import builtin_folder as builtin_folder
+from .names import builtin_models as builtin_models
 from .names import builtin_name as builtin_name
 from .names import default_control as default_control
 from .names import is_remote as is_remote

@@ -5,7 +5,7 @@ from pathlib import Path
 from assay.errors import ModelError, did_you_mean, require
 from assay.models.folders import check_folder
 from assay.models.gguf_file import is_gguf
-from assay.models.names import BUILTIN, BUILTIN_PREFIX, PREFIXES, SERVER_PREFIXES, located
+from assay.models.names import BUILTIN_PREFIX, PREFIXES, SERVER_PREFIXES, builtin_models, located
 from assay.models.open import model_prefixes
 from assay.models.openai_names import openai_name
 
@@ -85,6 +85,5 @@ def _check_hub_id(name: str, revision: str | None) -> None:
 def _near_names(cache: Path) -> list[str]:
     """Return the models that are here: built-in ones, those in the cache of the hub, and folders beside."""
     cached = [path.name.removeprefix(REPOSITORY).replace("--", "/") for path in cache.glob(f"{REPOSITORY}*")]
-    builtin = [f"{BUILTIN_PREFIX}{path.parent.name}" for path in BUILTIN.glob("*/config.json")]
     folders = [path.parent.name for path in Path().glob("*/config.json")]
-    return [*builtin, *cached, *folders]
+    return [*builtin_models(), *cached, *folders]

@@ -36,6 +36,11 @@ def located(name: str) -> str:
     return str(builtin_folder(name.removeprefix(BUILTIN_PREFIX))) if name.startswith(BUILTIN_PREFIX) else name
 
 
+def builtin_models() -> tuple[str, ...]:
+    """Return the names `builtin:NAME` of the built-in models that are installed."""
+    return tuple(f"{BUILTIN_PREFIX}{path.parent.name}" for path in sorted(BUILTIN.glob("*/config.json")))
+
+
 def builtin_name(model: str) -> str | None:
     """Return NAME of a model `builtin:NAME`; None for any other model."""
     return model.removeprefix(BUILTIN_PREFIX) if model.startswith(BUILTIN_PREFIX) else None

@@ -36,7 +36,6 @@ from .excuses import read_baseline as read_baseline
 from .excuses import with_excuses as with_excuses
 from .excuses import write_baseline as write_baseline
 from .filters import Filters as Filters
-from .filters import checked_language as checked_language
 from .filters import languages_named as languages_named
 from .filters import size_named as size_named
 from .findings import SourceFinding as SourceFinding

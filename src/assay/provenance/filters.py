@@ -4,7 +4,6 @@ import codecs
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from difflib import get_close_matches
 from functools import cache
 from pathlib import PurePosixPath
 from typing import Final
@@ -14,7 +13,7 @@ from pathspec import GitIgnoreSpec
 
 from assay.datasets import is_binary, wide_encoding
 from assay.errors import DataError
-from assay.languages import LANGUAGES, language_named, language_of
+from assay.languages import LANGUAGES, checked_language, language_named, language_of
 from assay.provenance.sources.entry import Reason
 
 MEGABYTE: Final = 1_000_000
@@ -151,20 +150,6 @@ def languages_named(names: Iterable[str]) -> frozenset[str]:
         DataError: there is no language of such a name.
     """
     return frozenset(map(checked_language, names))
-
-
-def checked_language(name: str) -> str:
-    """Return the name of a language as assay spells it.
-
-    Raises:
-        DataError: there is no language of that name; similar names are suggested.
-    """
-    language = language_named(name)
-    if language not in LANGUAGES:
-        close = get_close_matches(language, LANGUAGES, n=2)
-        hint = f"did you mean {' or '.join(close)}?" if close else f"expected one of {', '.join(sorted(LANGUAGES))}"
-        raise DataError(f"no language is called {name!r}; {hint}")
-    return language
 
 
 def size_named(text: str) -> int:

@@ -2,14 +2,13 @@
 
 from assay import __version__
 from assay.errors import AssayError
-from assay.languages import languages_with
+from assay.languages import checked_language, languages_with
 from assay.provenance import (
     Searchable,
     SearchMethod,
     SourceText,
     TracedFile,
     TraceSettings,
-    checked_language,
     finding_data,
     trace_file,
     trace_verdict,

@@ -22,11 +22,29 @@ MODEL = ROOT / "src" / "assay" / "models" / "builtin" / "small"
 PACKAGES = {"lm-eval": "lm_eval", "inspect": "inspect_ai", "score": "inspect_ai"}
 
 
+INSPECT_TASKS = """
+from inspect_ai import Task, task
+from inspect_ai.dataset import MemoryDataset, Sample
+from inspect_ai.model import ChatMessageSystem, ChatMessageUser
+
+
+@task
+def first():
+    return Task(dataset=[Sample("another task")])
+
+
+@task
+def second():
+    messages = [ChatMessageSystem(content="Add."), ChatMessageUser(content="x + y")]
+    return Task(dataset=MemoryDataset([Sample("def f(x):", id="a", target="4"), Sample(messages, target=["A", "B"])]))
+"""
+
+
 def run_harness(harness, first, second):
     """The files that a harness writes, in a process of its own; skips where it is not installed."""
     package = PACKAGES.get(harness, harness)
     if importlib.util.find_spec(package) is None:
-        pytest.skip(f"{package} is not installed: dependency group harness")
+        pytest.skip(f"{package} is not installed; it requires the clients of paid services, so no group has it")
     environment = os.environ | {
         "PYTHONPATH": os.pathsep.join([str(ROOT / "src"), str(ROOT / "tests")]),
         "HF_HUB_OFFLINE": "1",
@@ -85,6 +103,8 @@ class TestLmEval:
         assert [sample.text for sample in dataset.samples] == [item["prompt"] for item in ITEMS]
         with pytest.raises(DataError, match="no row has a nested column"):
             read_dataset(lm_eval_log, DataSelection(text="doc.promt"))
+        with pytest.raises(DataError, match=r"found the columns doc_id, doc\.task_id, doc\.prompt"):
+            read_task_results([lm_eval_log], LogColumns(text="doc.promt"), [].append)
         (task, *_) = read_task_results([lm_eval_log], LogColumns(text="doc.task_id", id="doc_id"), [].append)
         assert (task.id, task.text) == ("0", "T/0")
 
@@ -118,6 +138,23 @@ class TestInspect:
     def test_a_nested_column_is_the_text(self, inspect_logs):
         (task, *_) = read_task_results(inspect_logs[:1], LogColumns(text="output.model"), [].append)
         assert task.text
+        with pytest.raises(DataError, match=r"no row has a nested column 'doc\.nosuch'; found the columns id, epoch"):
+            read_task_results(inspect_logs[:1], LogColumns(text="doc.nosuch"), [].append)
+
+    def test_a_task_of_the_harness_is_a_data_set(self, tmp_path):
+        if importlib.util.find_spec("inspect_ai") is None:
+            pytest.skip("inspect_ai is not installed")
+        (tmp_path / "tasks.py").write_text(INSPECT_TASKS)
+        code = "from assay import load; d = load('inspect:tasks.py@second')\n"
+        code += "print([(s.id, s.text, s.metadata['target']) for s in d.samples], d.name)\n"
+        code += "from assay.errors import DataError\n"
+        code += "try:\n    load('inspect:tasks.py@third')\nexcept DataError as error:\n    print(error)"
+        environment = os.environ | {"PYTHONPATH": str(ROOT / "src")}
+        command = [sys.executable, "-c", code]
+        done = subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, text=True, check=False)
+        samples, refusal = done.stdout.splitlines()
+        assert samples == "[('a', 'def f(x):', '4'), ('tasks.py@second/1', 'Add.\\nx + y', 'A\\nB')] tasks.py@second"
+        assert "tasks.py@third" in refusal
 
     def test_the_scorer_annotates_a_finished_log(self, inspect_logs, index):
         (path,) = run_harness("score", inspect_logs[0], index)
@@ -140,6 +177,8 @@ def test_predictions_and_their_outcomes_are_one_task_each(harness, tmp_path):
     assert [task.id for task in tasks] == [item["task_id"] for item in ITEMS]
     assert [task.correct for task in tasks] == [1.0, 0.0] * 12
     assert all(task.correct is None for task in read_task_results(files[:1], LogColumns(), [].append))
+    with pytest.raises(DataError, match="without an outcome, so there are no results to split"):
+        annotate(files[:1], index="never opened")
 
 
 class TestSplits:

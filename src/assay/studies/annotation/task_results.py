@@ -16,8 +16,8 @@ from pathlib import Path
 from statistics import fmean
 from typing import Any
 
-from assay.datasets import ID_COLUMNS, TEXT_COLUMNS, nested_value, read_rows, usual_column
-from assay.errors import DataError, require
+from assay.datasets import ID_COLUMNS, TEXT_COLUMNS, check_nested, nested_value, read_rows, usual_column
+from assay.errors import DataError, plain_reason, require
 
 PROMPT_COLUMNS = ("prompt", "question", "problem", "problem_statement", *TEXT_COLUMNS)
 """Columns of a task that hold its text, in the order in which they are tried."""
@@ -107,13 +107,13 @@ def _content(path: Path) -> Any:  # noqa: ANN401  JSON
     except OSError as error:
         raise DataError(f"{path}: {error.strerror}, expected {FORMS}") from error
     except ValueError as error:
-        raise DataError(f"{path} is not a JSON file: {error}") from error
+        raise DataError(f"{path} is not a JSON file: {plain_reason(error)}") from error
 
 
 def _of_rows(rows: Sequence[Any], columns: LogColumns, note: Callable[[str], None], path: Path) -> Iterator[TaskResult]:
     first = rows[0] if rows and isinstance(rows[0], dict) else {}
     if {"doc_id", "doc"} <= first.keys():
-        return _of_lm_eval(rows, columns, note)
+        return _of_lm_eval(rows, columns, note, path)
     if {"instance_id", "model_patch"} <= first.keys():
         return (TaskResult(str(row["instance_id"])) for row in rows)
     if "task_id" in first and {"solution", "completion"} & first.keys():
@@ -122,7 +122,7 @@ def _of_rows(rows: Sequence[Any], columns: LogColumns, note: Callable[[str], Non
 
 
 def _of_lm_eval(
-    rows: Sequence[Mapping[str, Any]], columns: LogColumns, note: Callable[[str], None]
+    rows: Sequence[Mapping[str, Any]], columns: LogColumns, note: Callable[[str], None], path: Path
 ) -> Iterator[TaskResult]:
     first = rows[0]
     metric = columns.metric or next(iter(first.get("metrics") or ()), None)
@@ -139,6 +139,8 @@ def _of_lm_eval(
     if name is None:
         usual = usual_column(ID_COLUMNS, tuple(first["doc"]))
         name = f"doc.{usual}" if usual else "doc_id"
+    for column in filter(None, (columns.text, columns.id)):
+        check_nested(rows, column, str(path))
     for row in rows:
         if row.get("filter") == filters[0]:
             value = _first_text(nested_value(row, text))
@@ -164,7 +166,7 @@ def _of_inspect(path: Path, columns: LogColumns, note: Callable[[str], None]) ->
     try:
         log = read_eval_log(str(path), resolve_attachments=True)
     except Exception as error:  # inspect_ai raises what zip, JSON and pydantic raise
-        raise DataError(f"{path} cannot be read as an inspect log: {' '.join(str(error).split())[:200]}") from error
+        raise DataError(f"{path} cannot be read as an inspect log: {plain_reason(error)[:200]}") from error
     as_float = value_to_float()
     samples = log.samples or []
     scorers = list(dict.fromkeys(name for sample in samples for name in sample.scores or {}))
@@ -173,14 +175,17 @@ def _of_inspect(path: Path, columns: LogColumns, note: Callable[[str], None]) ->
         raise DataError(f"{path}: scorer {scorer!r}: expected one of {', '.join(scorers) or 'none'}")
     if len(scorers) > 1 and columns.metric is None:
         note(f"the log has the scorers {', '.join(scorers)}; the outcomes are those of {scorer}")
-    for sample in samples:
+    dumped = [sample.model_dump(mode="json") for sample in samples] if columns.text or columns.id else []
+    for column in filter(None, (columns.text, columns.id)):
+        check_nested(dumped, column, str(path))
+    for number, sample in enumerate(samples):
         score = (sample.scores or {}).get(str(scorer))
         value = None if score is None else _outcome(as_float(score.value))
         if columns.text is not None:
-            text = _first_text(nested_value(sample.model_dump(mode="json"), columns.text))
+            text = _first_text(nested_value(dumped[number], columns.text))
         else:
             text = sample.input if isinstance(sample.input, str) else "\n".join(m.text for m in sample.input)
-        name = sample.id if columns.id is None else nested_value(sample.model_dump(mode="json"), columns.id)
+        name = sample.id if columns.id is None else nested_value(dumped[number], columns.id)
         yield TaskResult(str(name), text, value)
 
 

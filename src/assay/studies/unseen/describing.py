@@ -27,7 +27,11 @@ def describe_unseen(unseen: UnseenSet, path: str = "") -> Report:
     elif unseen.after is not None and unseen.after.ranking is not None:
         details.append(f"The texts alone hardly tell them from {unseen.like}.")
     if unseen.groups < GROUPS_FOR_INTERVAL:
-        details.append(f"Below {GROUPS_FOR_INTERVAL} repositories, an audit prints no interval. Give more.")
+        missing = GROUPS_FOR_INTERVAL - unseen.groups
+        details.append(
+            f"Below {GROUPS_FOR_INTERVAL} repositories, an audit prints no interval and gives no verdict: {missing} "
+            f"{'is' if missing == 1 else 'are'} missing. Give more."
+        )
     if not unseen.dated:
         details.append("Without --after nothing shows that a model has not seen these texts.")
     tables = [_count_table(unseen)]

@@ -44,7 +44,6 @@ def unseen(tmp_path):
             ["audit", "builtin:small", "texts.jsonl", "--variants", "2", "--variant-engine", "builtin:smal"],
             "mean small?",
         ),
-        (["dataset", "builtin:smal", "texts.jsonl"], "did you mean small?"),
         (["audit", "builtin:small", "texts.jsonl", "--reference", "builtin:smal"], "did you mean small?"),
     ],
     ids=lambda value: " ".join(value[:2]) if isinstance(value, list) else "",
@@ -55,6 +54,15 @@ def test_nothing_heavy_is_imported_for_a_refusal(tmp_path, environment, texts, a
     done = subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, text=True, check=True)
     assert words in done.stderr
     assert done.stdout.split() == ["False", "False", "2"]
+
+
+def test_a_model_of_a_judgement_is_checked_before_the_data_are_read(assay):
+    for arguments in (
+        ["builtin:smal", "nowhere.jsonl"],
+        ["builtin:small", "nowhere.jsonl", "--control", "builtin:smal"],
+    ):
+        done = assay("dataset", *arguments)
+        assert (done.code, "did you mean small?" in done.err) == (2, True)
 
 
 def test_a_model_in_the_cache_of_the_hub_is_near(assay, tmp_path, monkeypatch, texts):

@@ -85,8 +85,9 @@ class ScoreSelection:
         return ",".join(names)
 
     def other_models(self) -> tuple[str, ...]:
-        """Return the names of the models besides the audited one."""
-        engine = None if self.variant_engine == DETERMINISTIC else self.variant_engine
+        """Return the names of the models besides the audited one; an engine only where a score compares rewritings."""
+        rewrites = any(request.variants for request in requests(self.specification()))
+        engine = self.variant_engine if rewrites and self.variant_engine != DETERMINISTIC else None
         return tuple(name for name in (self.reference, engine) if name is not None)
 
     def plan(self, model: str, opener: Opener) -> tuple[Plan, tuple[str, ...]]:

@@ -91,12 +91,14 @@ def test_every_direct_dependency_is_pinned():
         *content["build-system"]["requires"],
         *content["project"]["dependencies"],
         *(name for extra in content["project"]["optional-dependencies"].values() for name in extra),
-        *(one for group in content["dependency-groups"].values() for one in group),
+        *(entry for group in content["dependency-groups"].values() for entry in group),
     ]
     pins = (ROOT / "constraints.txt").read_text("utf-8")
     pinned = {canonical(name) for name in re.findall(r"^([\w.-]+)==\S+$", pins, re.MULTILINE)}
     assert {
-        canonical(re.match(r"[\w.-]+", one)[0]) for one in wanted if not one.startswith(content["project"]["name"])
+        canonical(re.match(r"[\w.-]+", entry)[0])
+        for entry in wanted
+        if not entry.startswith(content["project"]["name"])
     } <= pinned
 
 

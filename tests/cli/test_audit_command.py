@@ -178,7 +178,7 @@ def test_the_demo_tells_the_whole_story(assay, tmp_path):
     assert len(done.out.splitlines()) <= 25, done.out
     assert "standard-library functions of known dose" in assay("report", "assay-demo").out
     summary = json.loads((tmp_path / "assay-demo" / "summary.json").read_text())
-    found = {one["score"]: one for one in summary["summaries"]}
+    found = {entry["score"]: entry for entry in summary["summaries"]}
     assert [point["dose"] for point in found["mid_pit"]["doses"]] == [1, 2, 4, 8, 16, 32]
     assert found["mid_pit"]["calibration"]["by_dose"]
     assert "dc_pdd" in found
@@ -231,7 +231,7 @@ def test_detectors_learn_from_labelled_texts_and_say_from_how_many(assay, lesson
     done = assay("audit", "builtin:small", judged, "--access", "black", "--labelled", known, "--out", "run", "-v")
     assert done.code == 0, done.err
     summary = json.loads((tmp_path / "run" / "summary.json").read_text())
-    assert {one["score"] for one in summary["summaries"]} >= {"sr_black", "veil_probe", "dpdllm"}
+    assert {entry["score"] for entry in summary["summaries"]} >= {"sr_black", "veil_probe", "dpdllm"}
     for name in ("veil_probe", "dpdllm"):
         assert any(note.startswith(f"{name} was fitted on 12 texts of known membership") for note in summary["notes"])
     again = assay("report", "run")

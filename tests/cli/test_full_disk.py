@@ -91,6 +91,6 @@ def test_a_full_disk_is_told_in_one_line_and_nothing_committed_is_lost(
 
     with CodeIndex.open(tmp_path / "i") as index:
         index.check()
-        assert [one.text for one in index.documents(index.ids())] == [module(1)]
+        assert [document.text for document in index.documents(index.ids())] == [module(1)]
     again = assay(*build)
     assert (again.code, "1 read, 1 unchanged" in again.out) == (0, True)

@@ -75,7 +75,7 @@ def test_a_server_compacts_its_collections_itself():
 
 
 def test_without_the_extra_the_missing_package_is_named(monkeypatch):
-    for name in [one for one in sys.modules if one.startswith("assay.provenance.qdrant")]:
+    for name in [module for module in sys.modules if module.startswith("assay.provenance.qdrant")]:
         monkeypatch.delitem(sys.modules, name)
     monkeypatch.setitem(sys.modules, "qdrant_client", None)
     result = CliRunner().invoke(app, ["index", "info", "--index", "http://localhost/corpus"])

@@ -240,6 +240,6 @@ def test_detectors_that_only_read_what_the_model_writes(smoke, tmp_path):
     asked = chosen(["loss", "ngram_generation"])
     found = checkpoint_scores(tmp_path / "run", configuration, planted, asked, epoch=2)
     assert found["loss"].tolist() == before.column("loss").to_pylist()
-    part = np.array([one.metadata["part"] for one in planted.samples])
+    part = np.array([sample.metadata["part"] for sample in planted.samples])
     assert not np.isnan(found["ngram_generation"][part == "member"]).any()
     assert found["ngram_generation"][part == "member"].mean() > found["ngram_generation"][part == "nonmember"].mean()

@@ -133,12 +133,12 @@ def test_a_folder_is_traced_function_by_function(assay, index, tmp_path):
     (folder / "one.py").write_text(f"{OTHER}\n\n{SHARE}")
     (folder / "two.py").write_text(f"{FENCE}")
     by_function = assay("trace", folder, "--index", index, "--json")
-    assert [(one["part"], one["name"]) for one in findings_in(by_function)] == [
+    assert [(entry["part"], entry["name"]) for entry in findings_in(by_function)] == [
         ("function", "share_of"),
         ("function", "fence"),
     ]
     by_file = findings_in(assay("trace", folder, "--index", index, "--by", "file", "--json"))
-    assert {one["part"] for one in by_file} == {"file"}
+    assert {entry["part"] for entry in by_file} == {"file"}
     assert "2 files with 3 functions traced: 2 sources" in assay("trace", folder, "--index", index).err
 
 
@@ -274,7 +274,7 @@ def test_samples_of_a_benchmark_are_looked_for(assay, index, tmp_path):
     data.write_text("".join(json.dumps({"id": name, "text": text, "lang": "python"}) + "\n" for name, text in rows))
     options = ("trace", "--benchmark", data, "--language", "lang", "--index", index)
     found = json.loads(assay(*options, "--json").out)
-    kinds = {one["id"]: one["kind"] for one in found["per_sample"]}
+    kinds = {entry["id"]: entry["kind"] for entry in found["per_sample"]}
     assert kinds == {"copied": "type 1", "renamed": "type 2", "absent": "absent", "short": "too short"}
     assert found["judged"] == 3
     assert found["rates"]["in the corpus"]["value"] == pytest.approx(2 / 3)

@@ -17,7 +17,7 @@ def server():
 
     def reply(_path, request):
         code = CODE.search(request["messages"][0]["content"])[1]
-        made = [one.text for one in variants(code, 5, seed=request["seed"]).variants]
+        made = [variant.text for variant in variants(code, 5, seed=request["seed"]).variants]
         return answer(json.dumps([code.replace("return", "yield"), *made]))
 
     with served(reply) as (played, url):

@@ -15,7 +15,9 @@ TESTED = 'def f(a, b):\n    """Sum: f({0}, 2) == {1}"""\n    return a + b\n'
 @pytest.fixture
 def tested(tmp_path):
     """Samples with a stated test, and one without."""
-    rows = [{"text": TESTED.format(one, one + 2)} for one in range(10, 13)] + [{"text": "def g(a):\n    return a\n"}]
+    rows = [{"text": TESTED.format(number, number + 2)} for number in range(10, 13)] + [
+        {"text": "def g(a):\n    return a\n"}
+    ]
     path = tmp_path / "tested.jsonl"
     path.write_text("".join(json.dumps(row) + "\n" for row in rows), "utf-8")
     return path
@@ -77,7 +79,7 @@ def test_a_model_rewrites_test_cases_in_the_words_of_the_paper(assay, tested):
     def reply(_path, request):
         prompt = request["messages"][0]["content"]
         if "Propose" in prompt:
-            return answer(json.dumps([f"f({one}, 5)" for one in range(20, 24)]))
+            return answer(json.dumps([f"f({number}, 5)" for number in range(20, 24)]))
         text = prompt.partition("problem: ")[2].partition("\nProvided Test Cases: ")[0]
         given, output = re.search(r"Input: (.*) Output: (.*)\nTask: ", prompt).groups()
         return answer(json.dumps(re.sub(r"f\(\d+, 2\) == \d+", f"{given} == {output}", text)))

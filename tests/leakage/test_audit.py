@@ -102,7 +102,7 @@ def test_without_labels_the_benchmark_as_a_whole_is_tested_by_the_primary_score(
     bare = [Sample(s.id, s.text, group=s.group) for s in SEEN]
     found = audit(bare, todo, benchmark="words", comparison=WITH_FRESH)
     whole = {summary.score: summary.calibration.whole for summary in found.summaries}
-    assert [name for name, one in whole.items() if one is not None] == [found.primary]
+    assert [name for name, entry in whole.items() if entry is not None] == [found.primary]
     assert (whole[found.primary].samples, whole[found.primary].unseen) == (len(SEEN), len(FRESH))
 
 

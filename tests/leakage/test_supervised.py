@@ -37,7 +37,7 @@ class Parrot:
 
     def generate(self, prompts, **_):
         for prompt in prompts:
-            text = next((one for one in self.known if one.startswith(prompt)), None)
+            text = next((entry for entry in self.known if entry.startswith(prompt)), None)
             yield text[len(prompt) :] if text else "\n# ? ? ? ? ? ? ? ? ? ? ? ? ? ? ? ?" * 9
 
 
@@ -65,7 +65,7 @@ def texts():
 
 @pytest.fixture(scope="module")
 def parrot(texts):
-    return Parrot([one.text for i, one in enumerate(texts) if i % 2])
+    return Parrot([sample.text for i, sample in enumerate(texts) if i % 2])
 
 
 @pytest.fixture(scope="module", params=sorted(FITTED))
@@ -76,7 +76,7 @@ def fitted(request, texts, parrot):
 
 
 def test_members_are_told_apart_on_texts_of_other_groups(fitted, texts):
-    found = [one.value for one in fitted.scores(texts[32:])]
+    found = [score.value for score in fitted.scores(texts[32:])]
     assert min(found[1::2]) > max(found[::2])
     assert min(found[1::2]) > 0 > max(found[::2])
 
@@ -221,7 +221,7 @@ def test_why_nothing_stands_behind_a_beginning_is_known():
         name = "picky"
 
         def generate(self, prompts, **_):
-            yield from (Rejected("too long") if one.startswith("def f") else "pass" for one in prompts)
+            yield from (Rejected("too long") if prompt.startswith("def f") else "pass" for prompt in prompts)
 
     refused, written, nothing = completions(["def f(x):\n    return x\n", "def g(x):\n    return x\n", "x"], Picky())
     assert (refused.answer, refused.reason) == ("", "too long")

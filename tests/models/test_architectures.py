@@ -57,11 +57,11 @@ def test_a_batch_of_one_equals_a_batch_of_thirty_two(folder):
     """Padding never changes a value, and neither does what else is in the batch."""
     alone = open_model(str(folder), batch_tokens=1)
     together = open_model(str(folder), batch_tokens=10**6)
-    for one, many in zip(alone.token_statistics(MANY), together.token_statistics(MANY), strict=True):
+    for statistics, many in zip(alone.token_statistics(MANY), together.token_statistics(MANY), strict=True):
         np.testing.assert_allclose(
-            columns_of(one)[[0, 2, 3, 4, 5]], columns_of(many)[[0, 2, 3, 4, 5]], rtol=0, atol=1e-5
+            columns_of(statistics)[[0, 2, 3, 4, 5]], columns_of(many)[[0, 2, 3, 4, 5]], rtol=0, atol=1e-5
         )
-        np.testing.assert_array_equal(one.token_ids, many.token_ids)
+        np.testing.assert_array_equal(statistics.token_ids, many.token_ids)
 
 
 def test_in_bfloat16_a_batch_changes_no_more_than_rounding_does(folder):
@@ -70,9 +70,9 @@ def test_in_bfloat16_a_batch_changes_no_more_than_rounding_does(folder):
     together = open_model(str(folder), dtype="bfloat16", batch_tokens=10**6)
     exact = open_model(str(folder), dtype="float32")
     rounding, batching = [], []
-    for one, many, true in zip(*(model.token_statistics(MANY) for model in (alone, together, exact)), strict=True):
-        rounding.append(np.abs(one.log_probs - true.log_probs))
-        batching.append(np.abs(one.log_probs - many.log_probs))
+    for entry, many, true in zip(*(model.token_statistics(MANY) for model in (alone, together, exact)), strict=True):
+        rounding.append(np.abs(entry.log_probs - true.log_probs))
+        batching.append(np.abs(entry.log_probs - many.log_probs))
     assert np.concatenate(batching).mean() <= np.concatenate(rounding).mean()
 
 

@@ -40,10 +40,10 @@ def scored(model, cache, texts, **settings):
 
 def same(found, expected):
     assert len(found) == len(expected)
-    for one, other in zip(found, expected, strict=True):
-        np.testing.assert_array_equal(one.token_ids, other.token_ids)
-        np.testing.assert_array_equal(columns_of(one), columns_of(other))
-        np.testing.assert_array_equal(one.offsets, other.offsets)
+    for entry, other in zip(found, expected, strict=True):
+        np.testing.assert_array_equal(entry.token_ids, other.token_ids)
+        np.testing.assert_array_equal(columns_of(entry), columns_of(other))
+        np.testing.assert_array_equal(entry.offsets, other.offsets)
 
 
 # What is kept
@@ -380,7 +380,7 @@ def test_info_says_what_is_held_of_which_model(opened, path):
     assert info.bytes == sum(file.stat().st_size for file in path.parent.iterdir())
 
 
-@pytest.mark.parametrize("by", [lambda one: one.name, lambda one: one.digest, lambda one: one.digest[:8]])
+@pytest.mark.parametrize("by", [lambda entry: entry.name, lambda entry: entry.digest, lambda entry: entry.digest[:8]])
 def test_clearing_one_model_leaves_the_others(opened, by):
     first, second = model("first"), model("second", read=TEXTS)
     scored(first, opened, TEXTS[:3])

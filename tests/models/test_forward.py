@@ -88,8 +88,8 @@ def test_both_ways_give_the_same_statistics(monkeypatch):
     monkeypatch.setattr(forward, "_head", lambda _model: None)
     slow = opened(tiny("gemma2"))
     assert (quick.forward.chunked, slow.forward.chunked) == (True, False)
-    for one, other in zip(quick.token_statistics(TEXTS), slow.token_statistics(TEXTS), strict=True):
-        np.testing.assert_allclose(columns_of(one), columns_of(other), rtol=0, atol=1e-5)
+    for entry, other in zip(quick.token_statistics(TEXTS), slow.token_statistics(TEXTS), strict=True):
+        np.testing.assert_allclose(columns_of(entry), columns_of(other), rtol=0, atol=1e-5)
 
 
 def test_a_decoder_with_another_interface_is_run_as_the_model_runs_it(monkeypatch):

@@ -83,7 +83,7 @@ def test_a_killed_run_goes_on_where_it_was(cache):
     with pytest.raises(KeyboardInterrupt):
         list(behind(Counting(strength=70), cache).generate(prompts, max_new_tokens=4))
     model = Counting()
-    assert list(behind(model, cache).generate(prompts, max_new_tokens=4)) == [one[::-1] for one in prompts]
+    assert list(behind(model, cache).generate(prompts, max_new_tokens=4)) == [prompt[::-1] for prompt in prompts]
     assert model.asked == prompts[70:]
 
 

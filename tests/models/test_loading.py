@@ -296,9 +296,9 @@ def adapted(folder, tmp_path):
 def test_an_adapter_folder_names_its_base_and_gives_what_the_merged_model_gives(adapted, no_network):
     base, adapter, merged = adapted
     found, expected = values(open_model(str(adapter))), values(open_model(str(merged)))
-    for one, other in zip(found, expected, strict=True):
-        assert one.shape == other.shape
-        assert abs(one - other).max(initial=0) < 1e-4
+    for entry, other in zip(found, expected, strict=True):
+        assert entry.shape == other.shape
+        assert abs(entry - other).max(initial=0) < 1e-4
     assert abs(found[0] - values(open_model(str(base)))[0]).max() > 0.1
     assert no_network == []
 
@@ -307,8 +307,8 @@ def test_an_adapter_can_be_put_on_a_named_base(adapted):
     base, adapter, _ = adapted
     by_name = open_model(str(base), adapter=str(adapter))
     by_folder = open_model(str(adapter))
-    for one, other in zip(values(by_name), values(by_folder), strict=True):
-        assert (one == other).all()
+    for value, other in zip(values(by_name), values(by_folder), strict=True):
+        assert (value == other).all()
     assert by_name.checkpoint.folders == (base, adapter)
 
 

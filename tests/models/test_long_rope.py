@@ -33,8 +33,8 @@ def test_a_long_text_in_the_batch_changes_nothing_for_a_short_one(model):
     texts = ["short", "a text of more than sixteen tokens", "x" * 17, "x" * 18]
     alone = opened(model, 1).token_statistics(texts)
     together = opened(model, 10**6).token_statistics(texts)
-    for one, many in zip(alone, together, strict=True):
-        np.testing.assert_allclose(columns_of(one), columns_of(many), rtol=0, atol=1e-5)
+    for single, many in zip(alone, together, strict=True):
+        np.testing.assert_allclose(columns_of(single), columns_of(many), rtol=0, atol=1e-5)
 
 
 def test_a_long_prompt_in_the_batch_changes_nothing_for_a_short_one(model):

@@ -229,8 +229,8 @@ def test_a_text_beyond_the_context_ends_nothing_and_has_a_reason_without_its_num
     server.reply = with_context(server.reply, 60)
     texts = [*TEXTS[:place], "alpha " * 50, *TEXTS[place:], "beta " * 60]
     found = list(model.token_log_probs(texts))
-    assert [index for index, one in enumerate(found) if one == TOO_LONG] == [place, 4]
-    read = [one for one in found if isinstance(one, TokenLogProbs)]
+    assert [index for index, entry in enumerate(found) if entry == TOO_LONG] == [place, 4]
+    read = [entry for entry in found if isinstance(entry, TokenLogProbs)]
     for mine, own in zip(read, table.token_statistics(TEXTS), strict=True):
         assert mine.log_probs == pytest.approx(own.log_probs)
 
@@ -251,8 +251,8 @@ def test_the_reason_of_a_first_text_is_that_of_the_way_that_works(model, server)
 
 def test_a_prompt_beyond_the_context_is_no_end_either(model, chat, server, table):
     server.reply = with_context(server.reply, 60)
-    for one in (model, chat):
-        written = generated(one, ["alpha", "alpha " * 50, "beta"])
+    for value in (model, chat):
+        written = generated(value, ["alpha", "alpha " * 50, "beta"])
         assert written == [
             *table.generate(["alpha"], max_new_tokens=4),
             TOO_LONG,
@@ -293,7 +293,7 @@ def test_that_a_text_is_not_taken_is_not_remembered(model, server, tmp_path):
         server.reply = whole
         again = dict(pair for batch in scorer.completed(TEXTS) for pair in batch)
     assert [isinstance(first[index], Rejected) for index in range(3)] == [True, False, True]
-    assert all(isinstance(one, TokenLogProbs) for one in again.values())
+    assert all(isinstance(entry, TokenLogProbs) for entry in again.values())
 
 
 # trouble

@@ -128,7 +128,7 @@ def test_no_position_is_read_twice_whatever_the_batches(prompts, size):
     path, read = [], 0
     for start in range(0, len(ordered), size):
         batch = ordered[start : start + size]
-        read += sum(len(batch[one.row]) - one.start for one in readings_of(batch, path))
+        read += sum(len(batch[entry.row]) - entry.start for entry in readings_of(batch, path))
         path = batch[-1]
     assert read == len({tuple(prompt[:end]) for prompt in prompts for end in range(1, len(prompt) + 1)})
 
@@ -136,18 +136,18 @@ def test_no_position_is_read_twice_whatever_the_batches(prompts, size):
 @given(prompts=SEQUENCES)
 def test_what_a_prompt_goes_on_from_is_read_before_it(prompts):
     readings = readings_of(prompts, [])
-    by_row = {one.row: one for one in readings}
+    by_row = {reading.row: reading for reading in readings}
     assert sorted(by_row) == list(range(len(prompts)))
-    for one in readings:
-        if one.source is not None:
-            source = by_row[one.source]
-            assert source.turn < one.turn
-            assert prompts[source.row][: one.start] == prompts[one.row][: one.start]
+    for reading in readings:
+        if reading.source is not None:
+            source = by_row[reading.source]
+            assert source.turn < reading.turn
+            assert prompts[source.row][: reading.start] == prompts[reading.row][: reading.start]
 
 
 def test_what_forks_at_one_place_is_read_in_one_pass():
     """However many there are: the first of them, then all others at once."""
-    assert sorted(one.turn for one in readings_of([[7, 8, end, end] for end in range(6)], [])) == [0, 1, 1, 1, 1, 1]
+    assert sorted(entry.turn for entry in readings_of([[7, 8, end, end] for end in range(6)], [])) == [0, 1, 1, 1, 1, 1]
 
 
 @given(prompts=SEQUENCES)

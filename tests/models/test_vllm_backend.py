@@ -65,7 +65,7 @@ class LLM:
         logprobs = None
         if asked.prompt_logprobs is not None:
             rows = zip(ids[1:], found.log_probs, found.ranks, strict=True)
-            logprobs = [None, *({one: Logprob(float(l), int(r))} for one, l, r in rows)] if ids else []
+            logprobs = [None, *({row: Logprob(float(l), int(r))} for row, l, r in rows)] if ids else []
         (text,) = self.table.generate([prompt], max_new_tokens=asked.max_tokens, seed=asked.seed or 0)
         return SimpleNamespace(
             prompt=prompt, prompt_token_ids=ids, prompt_logprobs=logprobs, outputs=[SimpleNamespace(text=text)]
@@ -139,9 +139,11 @@ def test_a_text_beyond_the_context_is_unread_in_vllms_words_and_the_others_are_r
     texts = [*TEXTS, "a" * 51, *TEXTS, "ab" * 40]
     found = list(model.token_log_probs(texts))
     refused = Rejected("refused by vLLM: The decoder prompt (length …) is longer than the maximum model length")
-    assert [index for index, one in enumerate(found) if one == refused] == [4, 9]
-    for one, own in zip((one for one in found if one != refused), 2 * list(model.token_log_probs(TEXTS)), strict=True):
-        assert one.log_probs.tolist() == own.log_probs.tolist()
+    assert [index for index, entry in enumerate(found) if entry == refused] == [4, 9]
+    for entry, own in zip(
+        (entry for entry in found if entry != refused), 2 * list(model.token_log_probs(TEXTS)), strict=True
+    ):
+        assert entry.log_probs.tolist() == own.log_probs.tolist()
     written = list(model.generate(["ab", "a" * 51], max_new_tokens=3))
     assert (len(written[0]), written[1]) == (3, refused)
 
@@ -157,7 +159,7 @@ def test_a_model_that_takes_nothing_ends_the_run(model, monkeypatch):
 
 def test_prompts_are_continued_each_with_a_seed_of_its_own(model):
     found = list(model.generate(["ab", "ab"], max_new_tokens=3, temperature=0.5, top_p=0.9, stop=["zz"], seed=2))
-    assert [len(one) for one in found] == [3, 3]
+    assert [len(entry) for entry in found] == [3, 3]
     ((_, (first, second)),) = model._loaded.asked
     assert (first.temperature, first.top_p, first.stop, first.max_tokens) == (0.5, 0.9, ["zz"], 3)
     assert first.seed != second.seed

@@ -55,17 +55,20 @@ def index(tmp_path):
 
 
 def add(index, *corpora, reading=None, settings=None, **options):
-    sources = open_sources([str(one) for one in corpora], reading or CorpusOptions())
+    sources = open_sources([str(corpus) for corpus in corpora], reading or CorpusOptions())
     return build(sources, index, settings or IndexSettings(), jobs=options.pop("jobs", 1), **options)
 
 
 def found_in(index):
-    return {(one.name, origin.path) for one in index.documents(index.ids()) for origin in one.origins}
+    return {(document.name, origin.path) for document in index.documents(index.ids()) for origin in document.origins}
 
 
 def held(index):
     """Texts and origins, whatever the order of reading."""
-    return {(one.text, one.kind, tuple(sorted(map(repr, one.origins)))) for one in index.documents(index.ids())}
+    return {
+        (document.text, document.kind, tuple(sorted(map(repr, document.origins))))
+        for document in index.documents(index.ids())
+    }
 
 
 def test_every_file_gives_itself_and_its_functions(index, corpus):
@@ -175,14 +178,14 @@ def test_vectors_are_the_encoders_whoever_computes_them(tmp_path, corpus):
     with CodeIndex.create(tmp_path / "vectors", encoder=encoder) as found:
         add(found, corpus)
         assert found.info().vectors == 6
-        document = next(one for one in found.documents(found.ids()) if one.name == "gamma")
+        document = next(element for element in found.documents(found.ids()) if element.name == "gamma")
         ids, similarities = found.candidates_by_vector(document.text, 1)
         assert ids[0] == document.id
         assert similarities[0] > 0.98
     (source,) = open_sources([str(corpus / "alpha.py")], CorpusOptions())
     (entry,) = source.files()
     (read,) = read_entries([("s", entry, None)], IndexSettings(), encoder)
-    assert np.allclose(np.stack(read.vectors), encoder.encode([one.text for one in read.documents]), atol=1e-6)
+    assert np.allclose(np.stack(read.vectors), encoder.encode([element.text for element in read.documents]), atol=1e-6)
 
 
 def archive_of(path, *names):

@@ -30,7 +30,7 @@ def test_languages_are_counted_as_documents_come_and_go(folder):
         assert list(index.languages().items()) == list(COUNTS.items())
         index.remove(source="made", path="6.txt")
         index.add([document(0, "python"), document(9, "rust")])  # the first is there already
-        held = Counter(one.language for one in index.documents(index.ids()))
+        held = Counter(entry.language for entry in index.documents(index.ids()))
         assert index.languages() == held == {None: 3, "python": 2, "java": 1, "rust": 1}
         index.roll_back()
         assert index.languages() == COUNTS

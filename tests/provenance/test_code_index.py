@@ -46,7 +46,7 @@ def index(folder):
 def found(index, text, form="characters"):
     overlap = index.candidates_by_fingerprints(text, "python")[form]
     assert isinstance(overlap, Overlap)
-    return {one.text for one in index.documents(overlap.documents.tolist())}
+    return {document.text for document in index.documents(overlap.documents.tolist())}
 
 
 def test_a_fragment_finds_the_text_it_was_cut_from(index):
@@ -67,8 +67,8 @@ def test_a_text_that_occurs_twice_is_one_document_with_two_origins(index):
     assert (counts.documents, counts.duplicates, counts.origins) == (2, 1, 3)
     again = index.add([document(ADD, "b.py"), document(ADD, "c.py")])
     assert (again.documents, again.duplicates, again.origins) == (0, 2, 1)
-    (first,) = [one for one in index.documents(index.ids()) if one.text == ADD]
-    assert [one.path for one in first.origins] == ["a.py", "b.py", "c.py"]
+    (first,) = [entry for entry in index.documents(index.ids()) if entry.text == ADD]
+    assert [origin.path for origin in first.origins] == ["a.py", "b.py", "c.py"]
 
 
 def test_what_was_stored_comes_back_whole(index, folder):
@@ -91,9 +91,9 @@ def test_hashes_and_vectors_computed_elsewhere_give_the_same_index(tmp_path, let
     ):
         here.add(documents)
         there.add(documents, hashes=fingerprint_hashes(texts, "python"), vectors=encoder.encode(texts))
-        for one in (here, there):
-            assert found(one, READ) == {READ}
-            assert one.candidates_by_vector(JOIN, 1)[0].tolist() == [3]
+        for value in (here, there):
+            assert found(value, READ) == {READ}
+            assert value.candidates_by_vector(JOIN, 1)[0].tolist() == [3]
         assert here.info().postings == there.info().postings
 
 
@@ -103,7 +103,7 @@ def test_removing_a_file_keeps_what_also_stands_elsewhere(index):
     assert found(index, ADD) == {ADD}
     assert not found(index, READ)
     assert index.remove(source="shop") == 1
-    assert [one.text for one in index.documents(index.ids())] == [JOIN]
+    assert [entry.text for entry in index.documents(index.ids())] == [JOIN]
     assert index.info().sources == ("other",)
 
 
@@ -140,7 +140,7 @@ def test_what_was_not_committed_is_gone(index, folder):
     index.mark_seen("shop", [SeenFile("b.py")])
     index.close()
     with CodeIndex.open(folder, writable=True) as again:
-        assert [one.text for one in again.documents(again.ids())] == [ADD]
+        assert [entry.text for entry in again.documents(again.ids())] == [ADD]
         assert not again.seen("shop")
         again.add([document(JOIN)])
         again.commit()
@@ -300,11 +300,11 @@ def test_an_index_on_a_read_only_disk_can_be_read(index, folder):
     index.commit()
     index.close()
     folders = [folder, folder / "postings"]
-    for one in folders:
-        one.chmod(0o500)
+    for entry in folders:
+        entry.chmod(0o500)
     try:
         with CodeIndex.open(folder) as reader:
             assert found(reader, ADD) == {ADD}
     finally:
-        for one in folders:
-            one.chmod(0o700)
+        for entry in folders:
+            entry.chmod(0o700)

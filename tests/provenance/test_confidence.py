@@ -27,11 +27,11 @@ VALUES = st.floats(0, 1)
 
 @given(st.lists(VALUES, min_size=FEWEST, max_size=60), VALUES)
 def test_the_rate_is_the_share_that_reaches_the_value_and_never_below_it(values, value):
-    calibration = CalibrationTable("python", 1, {"tokens": binned((9, one) for one in values)})
+    calibration = CalibrationTable("python", 1, {"tokens": binned((9, entry) for entry in values)})
     rate = calibration.rate("tokens", 9, value)
-    exact = (sum(one >= value for one in values) + 1) / (len(values) + 1)
+    exact = (sum(entry >= value for entry in values) + 1) / (len(values) + 1)
     assert rate >= exact - 1e-12
-    assert rate <= (sum(one >= value - 0.02 for one in values) + 1) / (len(values) + 1)
+    assert rate <= (sum(entry >= value - 0.02 for entry in values) + 1) / (len(values) + 1)
     assert rate >= 1 / (len(values) + 1)
 
 
@@ -179,9 +179,9 @@ def test_a_copy_in_the_index_has_more_confidence_than_any_unrelated_function(ind
     found = calibrate_index(index, unrelated())
     settings = TraceSettings(calibration=found)
     own = trace(index.document(1).text, index, language="python", settings=settings).matches[0].confidence
-    others = [trace(one.text, index, language="python", settings=settings).matches for one in unrelated()]
+    others = [trace(entry.text, index, language="python", settings=settings).matches for entry in unrelated()]
     assert own > max((match.confidence for matches in others for match in matches), default=0)
-    assert own <= 1 - 2 / (max(one.n for one in found.tables[0].channels["characters"]) + 1)
+    assert own <= 1 - 2 / (max(character.n for character in found.tables[0].channels["characters"]) + 1)
 
 
 def test_near_duplicates_are_taken_out_and_listed(index):

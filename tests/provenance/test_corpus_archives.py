@@ -53,8 +53,8 @@ PACKED = {
 def read(path, **options):
     found = list(Archive(path, "a", **{"largest": 10**6} | options).files())
     return (
-        {one.path: one for one in found if isinstance(one, Entry)},
-        {one.path: one.reason for one in found if isinstance(one, Skipped)},
+        {entry.path: entry for entry in found if isinstance(entry, Entry)},
+        {entry.path: entry.reason for entry in found if isinstance(entry, Skipped)},
     )
 
 
@@ -64,9 +64,9 @@ def test_every_form_gives_the_same_files_and_facts(tmp_path, name):
     path.write_bytes(PACKED[name](FILES))
     assert is_archive(path)
     entries, skipped = read(path)
-    assert {key: one.content.read(100).decode() for key, one in entries.items()} == FILES
+    assert {key: entry.content.read(100).decode() for key, entry in entries.items()} == FILES
     assert skipped == {}
-    assert {(one.facts.nearest, one.facts.author) for one in entries.values()} == {("MIT", "Ann")}
+    assert {(entry.facts.nearest, entry.facts.author) for entry in entries.values()} == {("MIT", "Ann")}
 
 
 def test_a_member_above_the_limit_is_told_by_its_size_and_not_read(tmp_path):

@@ -20,8 +20,8 @@ def make(root, **files):
 
 def read(root, **options):
     found = list(Folder(root, str(root), **options).files())
-    paths = [one.path for one in found if isinstance(one, Entry)]
-    return paths, {one.path: one.reason for one in found if isinstance(one, Skipped)}
+    paths = [entry.path for entry in found if isinstance(entry, Entry)]
+    return paths, {entry.path: entry.reason for entry in found if isinstance(entry, Skipped)}
 
 
 def test_files_come_in_the_order_of_their_paths_with_forward_slashes(tmp_path):
@@ -80,7 +80,7 @@ def test_a_part_of_a_repository_stands_under_the_repositorys_licence(tmp_path):
     make(tmp_path, **{"r/own/pyproject.toml": '[project]\nlicense = "ISC"\n', "r/own/a.py": "1"})
 
     def licences(path):
-        return {one.facts.nearest for one in Folder(path, "c").files()}
+        return {file.facts.nearest for file in Folder(path, "c").files()}
 
     assert licences(tmp_path / "r" / "src") == {"MIT"}
     assert licences(tmp_path / "r" / "src" / "p" / "a.py") == {"MIT"}
@@ -96,7 +96,7 @@ def test_what_a_repository_ignores_does_not_stand_under_its_licence(tmp_path):
 
     def licences(path):
         found = Folder(tmp_path / "r" / path, "c").files()
-        return {one.facts.nearest for one in found if isinstance(one, Entry)}
+        return {entry.facts.nearest for entry in found if isinstance(entry, Entry)}
 
     assert licences("versions/3.11/lib/json") == licences("tmp") == licences("deep/b.gen.py") == {None}
     assert licences("versions/3.11/lib") == {"ISC"}, "what the named folder itself states holds"
@@ -106,7 +106,7 @@ def test_what_a_repository_ignores_does_not_stand_under_its_licence(tmp_path):
 def test_a_relative_path_is_looked_up_to_the_root_of_its_repository(tmp_path, monkeypatch):
     make(tmp_path, **{"r/.git/HEAD": "x", "r/pyproject.toml": '[project]\nlicense = "MIT"\n', "r/src/p/a.py": "1"})
     monkeypatch.chdir(tmp_path / "r" / "src")
-    assert {one.facts.nearest for one in Folder(Path("p"), "c").files()} == {"MIT"}
+    assert {file.facts.nearest for file in Folder(Path("p"), "c").files()} == {"MIT"}
 
 
 def test_links_are_not_followed_so_no_loop_is_walked(tmp_path):

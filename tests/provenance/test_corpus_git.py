@@ -49,15 +49,15 @@ def author_of(name):
 
 
 def entries(repository, **options):
-    return [one for one in GitRepository(repository.root, "r", **options).files() if isinstance(one, Entry)]
+    return [file for file in GitRepository(repository.root, "r", **options).files() if isinstance(file, Entry)]
 
 
 def test_each_file_at_head_stands_under_the_last_commit_that_touched_it(repository):
     first = repository("Ann", **{"a.py": "a = 1\n", "d/b.py": "b = 1\n"})
     repository("Nobody")
     second = repository("Bob", **{"d/b.py": "b = 2\n"})
-    found = {one.path: one for one in entries(repository)}
-    assert {path: (one.facts.author, one.facts.commit) for path, one in found.items()} == {
+    found = {entry.path: entry for entry in entries(repository)}
+    assert {path: (entry.facts.author, entry.facts.commit) for path, entry in found.items()} == {
         "a.py": ("Ann", first),
         "d/b.py": ("Bob", second),
     }
@@ -71,7 +71,7 @@ def test_what_is_not_committed_is_not_there(repository):
     repository("Ann", **{"a.py": "a = 1\n"})
     (repository.root / "a.py").write_text("changed\n")
     (repository.root / "new.py").write_text("new\n")
-    assert [one.content.read(100) for one in entries(repository)] == [b"a = 1\n"]
+    assert [entry.content.read(100) for entry in entries(repository)] == [b"a = 1\n"]
 
 
 def test_all_history_gives_every_version_once_under_the_commit_that_brought_it(repository):
@@ -80,12 +80,12 @@ def test_all_history_gives_every_version_once_under_the_commit_that_brought_it(r
     repository("Cid", **{"a.py": None})
     fourth = repository("Dan", **{"a.py": "a = 1\n", "b.py": "b\n"})
     found = entries(repository, all_history=True)
-    assert [(one.path, one.content.read(9), one.facts.commit) for one in found] == [
+    assert [(entry.path, entry.content.read(9), entry.facts.commit) for entry in found] == [
         ("a.py", b"a = 1\n", first),
         ("a.py", b"a = 2\n", second),
         ("b.py", b"b\n", fourth),
     ]
-    assert len({one.key for one in found}) == 3
+    assert len({entry.key for entry in found}) == 3
 
 
 def test_all_history_reads_every_branch_and_what_a_merge_itself_brought(repository):
@@ -96,7 +96,7 @@ def test_all_history_reads_every_branch_and_what_a_merge_itself_brought(reposito
     repository("Cid", **{"a.py": "a = 3\n"})
     subprocess.run(["git", "merge", "-q", "side"], cwd=repository.root, capture_output=True, check=False)
     merge = repository("Dan", **{"a.py": "a = 4\n"})
-    found = {one.content.read(9): one.facts for one in entries(repository, all_history=True)}
+    found = {entry.content.read(9): entry.facts for entry in entries(repository, all_history=True)}
     assert {text: facts.author for text, facts in found.items()} == {
         b"a = 1\n": "Ann", b"a = 2\n": "Bob", b"a = 3\n": "Cid", b"a = 4\n": "Dan",
     }  # fmt: skip
@@ -108,8 +108,8 @@ def test_names_that_git_would_quote_come_as_they_are(repository):
     repository("Ann", **dict.fromkeys(names, "x = 1\n"))
     for history in (False, True):
         found = entries(repository, all_history=history)
-        assert {one.path for one in found} == set(names)
-        assert {one.facts.author for one in found} == {"Ann"}
+        assert {entry.path for entry in found} == set(names)
+        assert {entry.facts.author for entry in found} == {"Ann"}
 
 
 def test_links_and_submodules_are_counted(repository):
@@ -125,7 +125,7 @@ def test_links_and_submodules_are_counted(repository):
         **{f"GIT_{r}_{k}": v for r in ("AUTHOR", "COMMITTER") for k, v in author_of("Ann").items()},
     )
     found = list(GitRepository(repository.root, "r").files())
-    assert {one.path: one.reason for one in found if isinstance(one, Skipped)} == {
+    assert {entry.path: entry.reason for entry in found if isinstance(entry, Skipped)} == {
         "link.py": "link",
         "sub": "submodule",
     }
@@ -134,7 +134,7 @@ def test_links_and_submodules_are_counted(repository):
 def test_the_licence_is_that_of_the_commit(repository):
     repository("Ann", **{"a.py": "x", "pyproject.toml": '[project]\nlicense = "MIT"\n'})
     (repository.root / "pyproject.toml").write_text('[project]\nlicense = "0BSD"\n')
-    assert {one.facts.nearest for one in entries(repository)} == {"MIT"}
+    assert {entry.facts.nearest for entry in entries(repository)} == {"MIT"}
 
 
 @pytest.mark.parametrize(
@@ -165,7 +165,7 @@ def test_a_bare_repository_is_one(repository, tmp_path):
     repository("Ann", **{"a.py": "x"})
     repository.git("clone", "-q", "--bare", ".", str(tmp_path / "bare"))
     assert is_repository(tmp_path / "bare")
-    assert [one.path for one in GitRepository(tmp_path / "bare", "b").files()] == ["a.py"]
+    assert [file.path for file in GitRepository(tmp_path / "bare", "b").files()] == ["a.py"]
 
 
 def test_no_commit_no_repository_no_git_are_one_line_each(repository, tmp_path, monkeypatch):
@@ -202,8 +202,8 @@ def test_settings_of_the_repository_start_no_program(repository, tmp_path):
         repository.git("config", name, f"touch {trap}")
     repository.git("config", "log.showSignature", "true")
     for history in (False, True):
-        for one in entries(repository, all_history=history):
-            one.content.read(10)
+        for entry in entries(repository, all_history=history):
+            entry.content.read(10)
     assert not trap.exists()
 
 
@@ -247,8 +247,8 @@ def test_files_that_a_partial_clone_lacks_are_counted_and_not_fetched(partial_cl
     clone = partial_clone("clone", *options)
     before = missing_of(clone)
     found = list(GitRepository(clone, "r", all_history).files())
-    assert found == [Skipped(one.path, "missing from the repository") for one in found]
-    assert {one.path for one in found} == {"a.py", "LICENSE", ".mailmap"}
+    assert found == [Skipped(entry.path, "missing from the repository") for entry in found]
+    assert {entry.path for entry in found} == {"a.py", "LICENSE", ".mailmap"}
     assert len(before) == 6
     assert missing_of(clone) == before
 
@@ -258,10 +258,10 @@ def test_the_files_that_a_partial_clone_has_are_read(partial_clone, repository):
     (clone / "b.py").write_text("b = 1\n")
     repository.git("-C", str(clone), "add", "b.py")
     repository.git("-C", str(clone), "-c", "user.name=Eve", "-c", "user.email=e", "commit", "-q", "-m", "more")
-    found = {one.path: one.content.read(100) for one in GitRepository(clone, "r").files() if isinstance(one, Entry)}
+    found = {file.path: file.content.read(100) for file in GitRepository(clone, "r").files() if isinstance(file, Entry)}
     assert (found["a.py"], found["b.py"]) == (b"a = 4\n", b"b = 1\n")
-    history = [one for one in GitRepository(clone, "r", all_history=True).files() if isinstance(one, Skipped)]
-    assert [(one.path, one.reason) for one in history] == [("a.py", "missing from the repository")] * 3
+    history = [file for file in GitRepository(clone, "r", all_history=True).files() if isinstance(file, Skipped)]
+    assert [(entry.path, entry.reason) for entry in history] == [("a.py", "missing from the repository")] * 3
 
 
 def test_a_partial_clone_is_looked_at_again_because_its_missing_files_may_have_arrived(partial_clone, repository):
@@ -275,5 +275,7 @@ def test_a_blob_that_was_lost_is_counted(repository):
     (repository.root / ".git" / "objects" / digest[:2] / digest[2:]).unlink()
     for history in (False, True):
         found = list(GitRepository(repository.root, "r", history).files())
-        assert [one for one in found if isinstance(one, Skipped)] == [Skipped("a.py", "missing from the repository")]
-        assert [one.path for one in found if isinstance(one, Entry)] == ["b.py"]
+        assert [entry for entry in found if isinstance(entry, Skipped)] == [
+            Skipped("a.py", "missing from the repository")
+        ]
+        assert [entry.path for entry in found if isinstance(entry, Entry)] == ["b.py"]

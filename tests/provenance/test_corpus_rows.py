@@ -72,7 +72,7 @@ def test_columns_of_ones_own(tmp_path):
 
 
 def test_rows_without_a_path_are_known_by_their_number(tmp_path):
-    assert [one.path for one in read(write(tmp_path / "t.parquet", [{"text": "x"}, {"text": "y"}]))] == [
+    assert [file.path for file in read(write(tmp_path / "t.parquet", [{"text": "x"}, {"text": "y"}]))] == [
         "t.parquet:1", "t.parquet:2",
     ]  # fmt: skip
 
@@ -81,8 +81,8 @@ def test_a_broken_or_half_written_line_is_counted_and_the_rest_is_read(tmp_path)
     path = tmp_path / "t.jsonl"
     path.write_bytes(b'{"content": "a"}\n{"content": \n\n[1]\n\xff\n{"other": 1}\n{"content": "b"}\n{"content": "c')
     found = read(path)
-    assert [one.content.read(9) for one in found if isinstance(one, Entry)] == ["a", "b"]
-    assert [(one.path, one.reason) for one in found if isinstance(one, Skipped)] == [
+    assert [entry.content.read(9) for entry in found if isinstance(entry, Entry)] == ["a", "b"]
+    assert [(entry.path, entry.reason) for entry in found if isinstance(entry, Skipped)] == [
         ("t.jsonl:2", "broken row"), ("t.jsonl:4", "broken row"), ("t.jsonl:5", "broken row"),
         ("t.jsonl:6", "no text in the row"), ("t.jsonl:8", "broken row"),
     ]  # fmt: skip
@@ -93,7 +93,7 @@ def test_a_line_without_end_is_not_held_in_memory(tmp_path, monkeypatch):
     path = tmp_path / "t.jsonl"
     path.write_bytes(lines({"content": "a"}, {"content": "x" * 950}, {"content": "b"}))
     found = read(path)
-    assert [getattr(one, "reason", "entry") for one in found] == ["entry", "too large", "entry"]
+    assert [getattr(entry, "reason", "entry") for entry in found] == ["entry", "too large", "entry"]
 
 
 @pytest.mark.parametrize("name", ["t.parquet", "t.jsonl.gz"])
@@ -109,7 +109,7 @@ def stream(raw, **options):
 
 
 def test_a_stream_is_rows_where_its_first_line_is_a_json_object():
-    assert [one.content.read(9) for one in stream(lines({"content": "a"}, {"content": "b"}))] == ["a", "b"]
+    assert [entry.content.read(9) for entry in stream(lines({"content": "a"}, {"content": "b"}))] == ["a", "b"]
 
 
 def test_any_other_stream_is_one_file():

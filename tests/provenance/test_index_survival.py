@@ -28,7 +28,7 @@ def expected_numbers(batches):
 def assert_whole(index, numbers):
     """Catalogue and postings hold these documents and nothing else."""
     texts = {document(number).text for number in numbers}
-    assert {one.text for one in index.documents(index.ids())} == texts
+    assert {entry.text for entry in index.documents(index.ids())} == texts
     assert len(index) == len(numbers)
     index.check()
     for number in list(numbers)[::7]:
@@ -66,7 +66,7 @@ def test_a_writer_that_is_killed_loses_nothing_it_had_committed(graveyard, death
 @pytest.mark.skipif(sys.platform == "win32", reason="kill -9 is a matter of POSIX")
 def test_the_deaths_are_spread_over_all_of_the_work(graveyard):
     told = [graveyard / f"{death}.committed" for death in range(1, DEATHS + 1)]
-    assert {int(one.read_text()) if one.exists() else 0 for one in told} == {0, 1, 2, 3}
+    assert {int(entry.read_text()) if entry.exists() else 0 for entry in told} == {0, 1, 2, 3}
 
 
 READER = """

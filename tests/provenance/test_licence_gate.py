@@ -178,7 +178,7 @@ def test_overlapping_lines_are_merged_and_one_line_is_one_number(corpus):
         result = traced(f"{COPIED}\n\n\n{function(3, 12)}", index)
     (finding,) = result.findings
     assert len(finding.lines) <= 2
-    assert all(one.last < two.first for one, two in zip(finding.lines, finding.lines[1:], strict=False))
+    assert all(line.last < two.first for line, two in zip(finding.lines, finding.lines[1:], strict=False))
 
 
 @pytest.mark.parametrize("text", ["", "\n\n", "# a comment\n"])

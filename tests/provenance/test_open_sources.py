@@ -99,9 +99,9 @@ def test_packed_sources_tell_by_their_bytes_how_much_is_left(tmp_path, name):
     sources = open_sources([str(tmp_path / name)], CorpusOptions())
     expected = FileCount(sources)
     assert expected.total is None
-    for number, one in enumerate(sources[0].files(), 1):
+    for number, file in enumerate(sources[0].files(), 1):
         if number in {1500, 2500}:
-            expected.reached(sources[0].name, number, one.share)
+            expected.reached(sources[0].name, number, file.share)
             assert expected.done == number
             assert expected.total == pytest.approx(3000, rel=0.15)
     expected.reached(sources[0].name, 3000, 1.0)
@@ -127,7 +127,7 @@ def test_a_repository_tells_by_its_files_or_its_commits_how_much_is_left(corpora
         subprocess.run(["git", "-C", repository, *who, "commit", "-q", "-m", "more"], check=True)
     assert FileCount(open_sources([str(repository)], CorpusOptions())).total == 6
     sources = open_sources([str(repository)], CorpusOptions(all_history=True))
-    assert [one.share for one in sources[0].files()] == [number / 5 for number in (1, 1, 2, 2, 3, 3, 4, 4, 5, 5)]
+    assert [file.share for file in sources[0].files()] == [number / 5 for number in (1, 1, 2, 2, 3, 3, 4, 4, 5, 5)]
     expected = FileCount(sources)
     assert expected.total is None
     expected.reached(sources[0].name, 4, 2 / 5)
@@ -140,7 +140,7 @@ def test_a_build_tells_how_far_it_is(tmp_path):
     with CodeIndex.create(tmp_path / "index") as index:
         sources = open_sources([str(tmp_path / "texts.tar.gz")], CorpusOptions())
         build(sources, index, IndexSettings(), jobs=1, progress=lambda _, reached: told.append(reached))
-    shares = [one.share for one in told]
+    shares = [entry.share for entry in told]
     assert shares == sorted(shares)
     assert shares[0] < 0.5
     assert told[-1] == SourceProgress(sources[0].name, 3000, 1.0)
@@ -173,7 +173,7 @@ def test_no_bar_in_a_pipe(monkeypatch):
 def test_standard_input(monkeypatch):
     monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(b"x = 1\n")))
     (source,) = open_sources(["-"], CorpusOptions(name="clipboard"))
-    assert [one.path for one in source.files()] == ["clipboard"]
+    assert [file.path for file in source.files()] == ["clipboard"]
     with pytest.raises(DataError, match="read as git"):
         open_sources(["-"], CorpusOptions(form="git"))
 

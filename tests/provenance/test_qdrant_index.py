@@ -66,9 +66,9 @@ def pair(client, tmp_path, encoder):
     of_server = QdrantIndex.create(ADDRESS, encoder=encoder, client=client)
     documents = [document(text_of(number), f"{number}.py", licence="MIT") for number in range(12)]
     documents.append(document(text_of(0), "copy.py", "elsewhere", author="ada"))
-    for one in (of_folder, of_server):
-        one.add(documents)
-        one.commit()
+    for value in (of_folder, of_server):
+        value.add(documents)
+        value.commit()
     yield of_folder, of_server
     of_folder.close()
 
@@ -87,7 +87,7 @@ def shown(found, index):
 @pytest.mark.parametrize("method", ["union", "hst", "winnowing", "vector"])
 def test_a_trace_says_the_same_of_both(pair, method):
     query = text_of(3).replace("other", "renamed").replace("total", "sum")
-    of_folder, of_server = (shown(trace(query, one, language="python", method=method, top=5), one) for one in pair)
+    of_folder, of_server = (shown(trace(query, side, language="python", method=method, top=5), side) for side in pair)
     assert of_folder[0] == of_server[0]
     assert of_folder[1] == pytest.approx(of_server[1], abs=2e-3)
     assert of_server[0][0][0][0] == text_of(3)
@@ -100,21 +100,21 @@ def test_overlaps_are_the_same_numbers(client, tmp_path, profile):
     with CodeIndex.create(tmp_path / "index", profile=profile) as of_folder:
         of_server = QdrantIndex.create(ADDRESS, profile=profile, client=client)
         found = []
-        for one in (of_folder, of_server):
-            one.add(documents)
+        for value in (of_folder, of_server):
+            value.add(documents)
             for form, hashes in of_query.items():
-                overlap = one.overlap(form, hashes)
-                paths = [each.origins[0].path for each in one.documents(overlap.documents.tolist())]
+                overlap = value.overlap(form, hashes)
+                paths = [each.origins[0].path for each in value.documents(overlap.documents.tolist())]
                 counts = (overlap.query, overlap.looked_up, overlap.too_common, overlap.absent, overlap.left)
                 rows = sorted(zip(paths, overlap.shared.tolist(), overlap.sizes.tolist(), strict=True))
-                found.append((form, rows, counts, one.frequencies(form, hashes).tolist()))
+                found.append((form, rows, counts, value.frequencies(form, hashes).tolist()))
         assert found[: len(of_query)] == found[len(of_query) :]
         assert profile == "paper" or found[0][1]
 
 
 def test_what_stands_in_many_documents_is_no_evidence(pair):
     ignoring = TraceSettings(boilerplate=Boilerplate(common=0.1, at_least=2))
-    counts = [trace(text_of(3), one, language="python", settings=ignoring).evidence for one in pair]
+    counts = [trace(text_of(3), side, language="python", settings=ignoring).evidence for side in pair]
     assert counts[0] == counts[1]
     assert any(channel.common for channel in counts[1])
 
@@ -125,16 +125,16 @@ def test_a_text_is_stored_once_with_every_place_where_it_was_found(index):
     assert (first.documents, first.duplicates, first.origins) == (1, 1, 2)
     assert (again.documents, again.duplicates, again.origins) == (0, 2, 1)
     (number,) = index.ids()
-    assert [one.path for one in index.document(number).origins] == ["a.py", "b.py", "c.py"]
+    assert [origin.path for origin in index.document(number).origins] == ["a.py", "b.py", "c.py"]
     assert index.info().origins == 3
 
 
 def test_adding_the_same_again_changes_nothing(pair):
     _, index = pair
-    before = [index.document(one) for one in index.ids()]
+    before = [index.document(entry) for entry in index.ids()]
     counts = index.add([document(text_of(number), f"{number}.py", licence="MIT") for number in range(12)])
     assert (counts.documents, counts.origins) == (0, 0)
-    assert [index.document(one) for one in index.ids()] == before
+    assert [index.document(entry) for entry in index.ids()] == before
 
 
 def test_removing_a_file_leaves_what_was_found_elsewhere(pair):
@@ -142,7 +142,7 @@ def test_removing_a_file_leaves_what_was_found_elsewhere(pair):
     assert of_server.remove(source="here", path="0.py") == of_folder.remove(source="here", path="0.py") == 0
     assert of_server.remove(source="here", path="1.py") == 1
     of_folder.remove(source="here", path="1.py")
-    texts = [{(one.text, one.origins) for one in index.documents(index.ids())} for index in pair]
+    texts = [{(document.text, document.origins) for document in index.documents(index.ids())} for index in pair]
     assert texts[0] == texts[1]
     assert of_server.remove(source="here") == 10
     assert of_server.paths("elsewhere") == ["copy.py"]
@@ -165,14 +165,14 @@ def test_fingerprints_of_one_sparse_index_are_told_apart(index, monkeypatch):
     index.add([document(text_of(1)), document("def other(a):\n" + "    a.call(lambda: a ** a or a)\n" * 9)])
     (of_query,) = fingerprint_hashes([text_of(1)], "python")
     overlap = index.overlap("characters", of_query["characters"])
-    assert [index.document(int(one)).text for one in overlap.documents] == [text_of(1)]
+    assert [index.document(int(entry)).text for entry in overlap.documents] == [text_of(1)]
     assert overlap.shared.tolist() == overlap.sizes.tolist() == [len(np.unique(of_query["characters"]))]
 
 
 def test_sparse_indices_of_winnowed_hashes_are_spread_evenly():
     """Winnowing prefers small hashes; a quarter of the indices lies in each quarter nevertheless."""
     found = fingerprint_hashes([text_of(number) for number in range(300)], "python")
-    hashes = np.unique(np.concatenate([one["characters"] for one in found]))
+    hashes = np.unique(np.concatenate([entry["characters"] for entry in found]))
     indices = indices_of(hashes)
     assert (hashes < 2**62).mean() > 0.5
     assert np.allclose(np.bincount(indices >> 29, minlength=4) / len(indices), 0.25, atol=0.05)
@@ -195,12 +195,12 @@ def test_a_build_into_qdrant_is_incremental_and_holds_what_a_folder_holds(index,
         for change in (lambda: None, (corpus / "m1.py").unlink, lambda: (corpus / "m2.py").write_text(text_of(22))):
             change()
             told = []
-            for one in (index, of_folder):
-                counts = build(open_sources([str(corpus)], CorpusOptions()), one, IndexSettings(), jobs=1)
+            for value in (index, of_folder):
+                counts = build(open_sources([str(corpus)], CorpusOptions()), value, IndexSettings(), jobs=1)
                 told.append((counts.read, counts.unchanged, counts.gone, counts.documents))
             assert told[0] == told[1]
-        assert {(one.text, one.name, one.origins) for one in index.documents(index.ids())} == {
-            (one.text, one.name, one.origins) for one in of_folder.documents(of_folder.ids())
+        assert {(document.text, document.name, document.origins) for document in index.documents(index.ids())} == {
+            (document.text, document.name, document.origins) for document in of_folder.documents(of_folder.ids())
         }
         mine, other = index.info(), of_folder.info()
     assert (mine.documents, mine.origins, mine.sources, mine.seen) == (5, 5, (str(corpus),), 3)
@@ -249,7 +249,7 @@ def test_a_build_stopped_before_any_of_its_requests_goes_on_to_the_same_index(tm
         build(open_sources([str(folder)], CorpusOptions(name="corpus")), index, settings, jobs=1)
 
     def held(index):
-        return {(one.text, frozenset(one.origins)) for one in index.documents(index.ids())}
+        return {(document.text, frozenset(document.origins)) for document in index.documents(index.ids())}
 
     with CodeIndex.create(tmp_path / "index") as whole:
         bring(whole, after)
@@ -275,7 +275,7 @@ def test_a_writer_killed_while_it_removes_reads_the_file_again(index):
     index.add([document(text_of(1))])
     index.mark_seen("here", [SeenFile("a.py", 9, None, "stamp"), SeenFile("b.py", 9, None, "stamp")])
     index._files.doubt("here", "a.py")
-    assert [one.digest for one in index.seen("here").values()] == [None, "stamp"]
+    assert [entry.digest for entry in index.seen("here").values()] == [None, "stamp"]
 
 
 @pytest.mark.parametrize("forgotten", ["delete", "set_fields"])
@@ -288,7 +288,7 @@ def test_a_server_that_acknowledges_and_does_nothing_is_told_instead_of_asked_fo
         CorpusIndexError, match=r"acknowledged 3 times that \d documents no longer have the origin 'here'"
     ):
         index.remove(source="here")
-    assert len([one for one in asked if one]) == 3
+    assert len([entry for entry in asked if entry]) == 3
 
 
 def test_a_replica_that_lags_behind_is_waited_for(index, monkeypatch):

@@ -99,15 +99,15 @@ def entry(number, content=None):
 def held(index):
     """Documents, origins and the fingerprints that find them."""
     found = {}
-    for one in index.documents(index.ids()):
-        (hashes,) = fingerprint_hashes([one.text], one.language, index.profile)
+    for document in index.documents(index.ids()):
+        (hashes,) = fingerprint_hashes([document.text], document.language, index.profile)
         overlaps = [index.overlap(form, of_form, candidates=1000) for form, of_form in hashes.items()]
         texts = {each.id: each.text for each in index.documents(index.ids())}
         shared = [
             sorted(zip([texts[number] for number in each.documents.tolist()], each.shared.tolist(), strict=True))
             for each in overlaps
         ]
-        found[one.text] = (one.kind, one.name, sorted(map(repr, one.origins)), shared)
+        found[document.text] = (document.kind, document.name, sorted(map(repr, document.origins)), shared)
     return found
 
 
@@ -141,7 +141,7 @@ def test_files_vectors_and_what_passes_through_come_in_order(cluster, tmp_path):
     for number in range(3):
         (tmp_path / f"{number}.py").write_text(text_of(number))
     (source,) = open_sources([str(tmp_path)], CorpusOptions())
-    work = [(source.name, one, None) for one in source.files()]
+    work = [(source.name, file, None) for file in source.files()]
     with (
         ProcessReaders(IndexSettings(), 1, "builtin:fragments") as here,
         RayReaders(IndexSettings(), "local", "builtin:fragments") as far,
@@ -149,11 +149,11 @@ def test_files_vectors_and_what_passes_through_come_in_order(cluster, tmp_path):
         (mine,) = here.read(work)
         passing = mine[1]
         (theirs,) = far.read([work[0], passing, work[2]])
-    assert [one.entry.path for one in theirs] == ["0.py", "1.py", "2.py"]
+    assert [reading.entry.path for reading in theirs] == ["0.py", "1.py", "2.py"]
     assert theirs[1] is passing
     for of_theirs, of_mine in zip(theirs, mine, strict=True):
         assert np.allclose(of_theirs.vectors, of_mine.vectors, atol=1e-5)  # in other batches rounding differs
-    assert [one.stamp for one in theirs] == [one.stamp for one in mine]
+    assert [reading.stamp for reading in theirs] == [entry.stamp for entry in mine]
 
 
 def test_a_cluster_that_is_not_there_is_one_line(tmp_path, monkeypatch):

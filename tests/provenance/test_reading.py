@@ -32,8 +32,10 @@ def test_the_hashes_are_those_of_the_fingerprints():
     found = read_entry("corpus", entry(TEXT.encode()), IndexSettings())
     for document, hashes in zip(found.documents, found.hashes, strict=True):
         expected = fingerprint(document.text, document.language)
-        assert {form: set(one.tolist()) for form, one in hashes.items()} == {
-            form: set(one.hashes.tolist()) for form, one in expected.items() if not isinstance(one, TooShort)
+        assert {form: set(element.tolist()) for form, element in hashes.items()} == {
+            form: set(element.hashes.tolist())
+            for form, element in expected.items()
+            if not isinstance(element, TooShort)
         }
 
 
@@ -79,15 +81,15 @@ def test_what_a_table_says_of_the_language_counts():
         entry("package a\n\nfunc distance(a, b float64) float64 { return a - b }\n", "row", language="go"),
         IndexSettings(),
     )
-    assert [one.language for one in found.documents] == ["go", "go"]
+    assert [document.language for document in found.documents] == ["go", "go"]
 
 
 def test_the_first_line_tells_the_language_of_a_file_without_suffix():
     found = read_entry("corpus", entry(b"#!/usr/bin/env python3\n" + TEXT.encode(), "run"), IndexSettings())
-    assert {one.language for one in found.documents} == {"python"}
+    assert {document.language for document in found.documents} == {"python"}
     assert read_entry("corpus", entry(TEXT.encode(), "run"), IndexSettings()).skipped == "no known language"
     taken = read_entry("corpus", entry(TEXT.encode(), "run"), IndexSettings(Filters(all_text=True)))
-    assert [one.language for one in taken.documents] == [None]
+    assert [document.language for document in taken.documents] == [None]
 
 
 def test_notes_are_counted():

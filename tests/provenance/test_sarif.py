@@ -172,7 +172,9 @@ def test_a_denied_licence_is_an_error(written):
 
 def test_the_rule_of_a_result_stands_at_its_index(written):
     (run,) = written["runs"]
-    assert all(run["tool"]["driver"]["rules"][one["ruleIndex"]]["id"] == one["ruleId"] for one in run["results"])
+    assert all(
+        run["tool"]["driver"]["rules"][result["ruleIndex"]]["id"] == result["ruleId"] for result in run["results"]
+    )
 
 
 @pytest.mark.parametrize(("is_in_baseline", "kind"), [(True, "external"), (False, "inSource")])

@@ -119,7 +119,7 @@ def test_the_order_of_adding_shows_nowhere(tmp_path_factory, order, at):
     for name, numbers in [("a", range(12)), ("b", order)]:
         with made(folder / name, [twins[number] for number in numbers]) as index:
             matches = trace(twins[at].text, index, language="python", top=2).matches
-            answers.append([replace(one, document_id=0) for one in matches])
+            answers.append([replace(match, document_id=0) for match in matches])
     assert answers[0] == answers[1]
 
 
@@ -163,7 +163,7 @@ def test_code_put_between_gives_two_spans(index):
     query = "\n".join([*lines[:half], *function("between").splitlines()[1:9], *lines[half:]])
     spans = trace(query, index, language="python").matches[0].spans
     assert len(spans) >= 2
-    assert spans == tuple(sorted(spans, key=lambda one: one.query_first))
+    assert spans == tuple(sorted(spans, key=lambda entry: entry.query_first))
 
 
 def test_a_text_that_is_too_short_is_reported_as_such(index):
@@ -192,7 +192,7 @@ def test_a_text_in_two_places_is_one_match_that_knows_both(tmp_path):
         found = trace(CORPUS[0].text, index, language="python")
     (match,) = found.matches
     assert match.origins == 2
-    assert {one.licence for one in found.origins[match.document_id]} == {"MIT", "GPL-3.0-only"}
+    assert {origin.licence for origin in found.origins[match.document_id]} == {"MIT", "GPL-3.0-only"}
 
 
 @pytest.mark.parametrize("method", ["hst", "union", "vector"])
@@ -231,12 +231,12 @@ def test_a_gate_without_a_place_is_refused(with_vectors):
 
 def test_matches_by_vector_alone_come_last_and_fall_to_an_asked_confidence(with_vectors):
     found = trace(CORPUS[2].text, with_vectors, language="python", top=40)
-    channels = [one.channel == "vector" for one in found.matches]
+    channels = [match.channel == "vector" for match in found.matches]
     assert channels == sorted(channels)
     assert channels[-1]
     assert found.matches[-1].spans == ()
     sure = trace(CORPUS[2].text, with_vectors, language="python", top=40, settings=TraceSettings(min_confidence=0.5))
-    assert not [one for one in sure.matches if one.channel == "vector"]
+    assert not [match for match in sure.matches if match.channel == "vector"]
 
 
 def vectors_calibrated(digest):
@@ -251,13 +251,13 @@ def test_matches_by_vector_alone_have_the_confidence_of_their_encoder(with_vecto
     query = CORPUS[2].text
     settings = TraceSettings(min_confidence=0.95, calibration=vectors_calibrated(LetterEncoder.digest))
     found = trace(query, with_vectors, settings=settings, **options)
-    alone = [one for one in found.matches if one.channel == "vector"]
+    alone = [match for match in found.matches if match.channel == "vector"]
     assert alone
-    assert {one.confidence for one in alone} == {1 - 3 * 1 / 1000}
+    assert {match.confidence for match in alone} == {1 - 3 * 1 / 1000}
     assert not found.notes
     other_encoder = replace(settings, calibration=vectors_calibrated("another"))
     other = trace(query, with_vectors, settings=other_encoder, **options)
-    assert not [one for one in other.matches if one.channel == "vector"]
+    assert not [match for match in other.matches if match.channel == "vector"]
     assert "this encoder was not calibrated" in other.notes[0]
 
 
@@ -319,7 +319,7 @@ def test_a_template_of_the_user_is_no_evidence(index, tmp_path):
     file.write_text(CORPUS[9].text)
     settings = TraceSettings(boilerplate=with_templates(default_boilerplate(), [file]))
     found = trace(CORPUS[9].text, index, language="python", settings=settings)
-    assert "09.py" not in {one.path for one in found.matches}
+    assert "09.py" not in {match.path for match in found.matches}
 
 
 def test_a_template_of_another_language_does_not_count(index):
@@ -333,7 +333,7 @@ def test_what_stands_in_much_of_the_index_is_no_evidence(tmp_path):
     with made(tmp_path / "index", many) as index:
         usual = TraceSettings(boilerplate=Boilerplate(common=0.5, at_least=10))
         alone = trace(common, index, language="python", settings=usual)
-        assert {one.path for one in alone.matches} <= set()
+        assert {match.path for match in alone.matches} <= set()
         assert alone.evidence[0].common >= 0.9 * alone.evidence[0].fingerprints
         found = trace(many[3].text, index, language="python", settings=usual)
         assert found.matches[0].path == "3.py"

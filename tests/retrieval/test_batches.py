@@ -19,14 +19,14 @@ languages = st.sampled_from([*languages_with("fingerprints"), "cobol", None])
 
 def one_by_one(text, language, profile):
     found = fingerprint(text, language, profile)
-    return {form: one.hashes.tolist() if isinstance(one, Fingerprints) else [] for form, one in found.items()}
+    return {form: entry.hashes.tolist() if isinstance(entry, Fingerprints) else [] for form, entry in found.items()}
 
 
 def listed(found):
-    return [{form: hashes.tolist() for form, hashes in one.items()} for one in found]
+    return [{form: hashes.tolist() for form, hashes in entry.items()} for entry in found]
 
 
-@pytest.mark.parametrize("profile", [DEFAULT, SMALL, TOKENS, PAPER], ids=lambda one: one.name)
+@pytest.mark.parametrize("profile", [DEFAULT, SMALL, TOKENS, PAPER], ids=lambda entry: entry.name)
 @settings(max_examples=40)
 @given(pairs=st.lists(st.tuples(texts, languages), max_size=12))
 def test_a_text_has_the_same_fingerprints_among_others_and_alone(profile, pairs):

@@ -32,7 +32,7 @@ def test_where_nothing_can_be_kept_the_loop_is_compiled_all_the_same(monkeypatch
 
     monkeypatch.setattr(module, "njit", without_folder)
     assert compiled(total)(np.arange(10)) == 45
-    assert [one.get("cache", False) for one in asked] == [True, False]
+    assert [entry.get("cache", False) for entry in asked] == [True, False]
 
 
 def test_an_error_of_the_loop_reaches_the_caller():

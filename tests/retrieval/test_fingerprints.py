@@ -40,7 +40,7 @@ def words(language):
 @cache
 def gaps(language):
     """Layout between two words: at least one blank, so that words stay apart."""
-    comments = [f" {one} " for one in COMMENTS.get(language, C_COMMENTS)]
+    comments = [f" {entry} " for entry in COMMENTS.get(language, C_COMMENTS)]
     blanks = st.sampled_from([*BLANKS, *comments])
     return st.builds(operator.add, blanks, st.one_of(st.just(""), blanks))
 
@@ -80,7 +80,7 @@ def test_consistent_renaming_changes_no_token_fingerprint(language, data):
 def test_renaming_changes_the_character_fingerprints_and_no_token_fingerprint():
     text = "total = total + price * count\nprint(total, price, count)\n" * 3
     renamed = text.replace("total", "result").replace("price", "cost").replace("count", "number")
-    first, second = (fingerprint(one, "python") for one in (text, renamed))
+    first, second = (fingerprint(value, "python") for value in (text, renamed))
     assert not np.intersect1d(first["characters"].hashes, second["characters"].hashes).size
     assert np.array_equal(first["tokens"].hashes, second["tokens"].hashes)
 

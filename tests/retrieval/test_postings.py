@@ -40,7 +40,7 @@ def key(value):
 def expected(held, form, query, *, budget, common, reading, candidates):
     """What the documents that are held say of a query: [(document, shared, size)], looked up, too common, absent."""
     query = list(dict.fromkeys(query))
-    lists = {value: {number for number, one in held.items() if value in one[form]} for value in query}
+    lists = {value: {number for number, entry in held.items() if value in entry[form]} for value in query}
     most = min(reading, int(common * len(held)) if common is not None else reading)
     regions = {}
     for at, value in enumerate(query):
@@ -63,8 +63,8 @@ def expected(held, form, query, *, budget, common, reading, candidates):
     size = {number: len(held[number][form]) for number in counts}
     best = sorted(counts, key=lambda number: (-counts[number], size[number], number))[:candidates]
     answer = [(number, len(held[number][form] & set(query)), size[number]) for number in best]
-    too_common = sum(len(one) > most for one in lists.values())
-    return answer, len(chosen), too_common, sum(not one for one in lists.values()), len(counts)
+    too_common = sum(len(entry) > most for entry in lists.values())
+    return answer, len(chosen), too_common, sum(not entry for entry in lists.values()), len(counts)
 
 
 class PostingsAgainstSets(RuleBasedStateMachine):
@@ -162,7 +162,7 @@ class PostingsAgainstSets(RuleBasedStateMachine):
     def frequencies_count_the_documents_that_are_held(self):
         for form in FORMS:
             query = [*range(26), 3, 25]  # in any order, repeated or not
-            counts = [sum(value in one[form] for one in self.held.values()) for value in query]
+            counts = [sum(value in entry[form] for entry in self.held.values()) for value in query]
             assert self.postings.frequencies(form, array(query)).tolist() == counts
 
     @invariant()
@@ -201,7 +201,7 @@ def filled(folder, profile=DEFAULT, count=30):
 def test_the_place_of_a_number_is_found_with_and_without_gaps(held, wanted):
     values = np.array(sorted(held), np.uint32)
     places = places_in(values, np.array(wanted, np.int64)).tolist()
-    assert places == [sorted(held).index(one) if one in held else -1 for one in wanted]
+    assert places == [sorted(held).index(entry) if entry in held else -1 for entry in wanted]
 
 
 @given(st.lists(st.integers(0, 9)))

@@ -101,7 +101,7 @@ OPENERS = {
 }
 
 
-@pytest.mark.parametrize(("language", "mark"), [(one, mark) for one, marks in OPENERS.items() for mark in marks])
+@pytest.mark.parametrize(("language", "mark"), [(entry, mark) for entry, marks in OPENERS.items() for mark in marks])
 def test_what_is_never_closed_swallows_nothing(language, mark):
     before, after = "first = 1;\n", "\nsecond = 2;\nthird = 3;"
     source = Source.of(before + mark + after)

@@ -66,7 +66,7 @@ def test_literals_are_told_apart_by_kind_alone():
 
 
 def test_a_regular_expression_is_a_literal_of_its_own_kind():
-    expression, text = (units(one, "javascript")[1] for one in ("(/a/)", "('a')"))
+    expression, text = (units(value, "javascript")[1] for value in ("(/a/)", "('a')"))
     assert expression != text
 
 

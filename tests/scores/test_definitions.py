@@ -127,10 +127,10 @@ class TestAskingForScores:
         assert request("log_likelihood").name == "log_likelihood"
 
     def test_a_score_asked_for_twice_counts_once(self):
-        assert [one.name for one in requests(["loss", "zlib", "loss"])] == ["loss", "zlib"]
+        assert [request.name for request in requests(["loss", "zlib", "loss"])] == ["loss", "zlib"]
 
     def test_all_stands_for_every_score_of_membership(self):
-        assert [one.name for one in requests("all")] == [name for name in SCORES if name not in DETECTORS]
+        assert [request.name for request in requests("all")] == [name for name in SCORES if name not in DETECTORS]
 
     def test_one_pass_leaves_out_what_costs_a_second_one(self):
         several = {"lowercase", "reference"} | SELF_REFERENTIAL | {"ngram_generation"} | DETECTORS

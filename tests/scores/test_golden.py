@@ -22,7 +22,8 @@ def scored(golden):
     }
     wanted = requests("all")
     table = score_samples(
-        samples, plan([one for one in wanted if one.name != "dc_pdd" and one.definition.access != "black"], models)
+        samples,
+        plan([entry for entry in wanted if entry.name != "dc_pdd" and entry.definition.access != "black"], models),
     )
     return {sample.id: {name: table.values[name][i] for name in table.values} for i, sample in enumerate(samples)}
 

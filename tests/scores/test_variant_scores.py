@@ -19,7 +19,7 @@ def text_of(*log_probs):
 
 def value(spec, original, *variants, reason=None):
     return request(spec)(
-        SampleInputs("", {View(): text_of(*original)}, None, tuple(text_of(*one) for one in variants), reason)
+        SampleInputs("", {View(): text_of(*original)}, None, tuple(text_of(*variant) for variant in variants), reason)
     )
 
 

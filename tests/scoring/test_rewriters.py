@@ -34,9 +34,9 @@ def _sandbox():
 
 def test_names_alone_are_the_default_and_need_no_sandbox():
     made = Deterministic()
-    (one,) = made([Sample("a", TEXT)], 3)
-    assert len(one.texts) == 3
-    assert all("total" not in text and "([1, 2, 3])" in text for text in one.texts)
+    (result,) = made([Sample("a", TEXT)], 3)
+    assert len(result.texts) == 3
+    assert all("total" not in text and "([1, 2, 3])" in text for text in result.texts)
     assert (made.name, dict(made.counts)) == ("deterministic, dictionary", {})
 
 
@@ -63,9 +63,9 @@ def test_a_model_renames_in_the_language_of_each_sample():
 @pytest.mark.usefixtures("_sandbox")
 def test_tests_alone_leave_names():
     made = Deterministic(("tests",))
-    (one,) = made([Sample("a", TEXT)], 3)
-    assert len(one.texts) == 3
-    assert all("def total(prices)" in text and "([1, 2, 3])" not in text for text in one.texts)
+    (result,) = made([Sample("a", TEXT)], 3)
+    assert len(result.texts) == 3
+    assert all("def total(prices)" in text and "([1, 2, 3])" not in text for text in result.texts)
     assert made.name == "deterministic (tests)"
 
 
@@ -85,17 +85,17 @@ def test_names_and_tests_change_together_and_the_rest_falls_back_with_a_count():
 
 @pytest.mark.usefixtures("_sandbox")
 def test_a_sample_without_tests_has_no_rewriting_where_only_tests_change():
-    (one,) = Deterministic(("tests",))([Sample("b", PLAIN)], 4)
-    assert (one.texts, one.reason) == ((), "no variants: the text states no tests")
+    (result,) = Deterministic(("tests",))([Sample("b", PLAIN)], 4)
+    assert (result.texts, result.reason) == ((), "no variants: the text states no tests")
 
 
 @pytest.mark.usefixtures("_sandbox")
 def test_a_statement_that_is_no_program_keeps_its_names():
     made = Deterministic(CHANGES)
     sample = Sample("m", f"Sum.\nassert total([1, 2]) == 3\n{PLAIN}", "Python", metadata={"code": PLAIN})
-    (one,) = made([sample], 3)
-    assert len(one.texts) == 3
-    assert all(PLAIN in text for text in one.texts)
+    (result,) = made([sample], 3)
+    assert len(result.texts) == 3
+    assert all(PLAIN in text for text in result.texts)
     assert made.counts == {"samples keep their names: does not parse as Python": 1}
 
 

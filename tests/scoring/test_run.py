@@ -52,14 +52,14 @@ def test_every_pair_runs_exactly_once_whatever_the_block(texts, block):
     found = list(score_stream(wanted, todo, block=block))
     assert set(Counter(model.scored).values()) <= {1}
     assert len(model.scored) == len(pairs_to_run(wanted, todo))
-    assert [one.index for one in found] == list(range(len(texts)))
+    assert [entry.index for entry in found] == list(range(len(texts)))
 
 
 @given(st.lists(st.text("aAbB", max_size=3), max_size=12), st.integers(1, 5))
 def test_the_block_never_changes_a_value(texts, block):
     todo = plan(requests("loss,zlib,lowercase"), {"target": uniform()})
-    small = [one.scores for one in score_stream(samples(*texts), todo, block=block)]
-    assert repr(small) == repr([one.scores for one in score_stream(samples(*texts), todo)])
+    small = [entry.scores for entry in score_stream(samples(*texts), todo, block=block)]
+    assert repr(small) == repr([entry.scores for entry in score_stream(samples(*texts), todo)])
 
 
 def test_two_models_see_each_text_once():
@@ -143,7 +143,9 @@ def test_a_rewriting_is_scored_as_its_text_alone_would_be():
 def test_the_block_changes_no_value_of_a_comparison_with_rewritings(block):
     texts = [PYTHON.replace("total_of", f"total_of_{i}") for i in range(4)]
     todo = plan(requests("sr_gray:n=2,loss"), {"target": TableModel.trained([PYTHON], order=2)})
-    small, large = ([one.scores for one in score_stream(samples(*texts), todo, block=size)] for size in (block, 1024))
+    small, large = (
+        [entry.scores for entry in score_stream(samples(*texts), todo, block=size)] for size in (block, 1024)
+    )
     assert small == large
 
 

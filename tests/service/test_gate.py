@@ -18,8 +18,8 @@ def gates():
         return made[-1]
 
     yield make
-    for one in made:
-        one.close()
+    for entry in made:
+        entry.close()
 
 
 def test_the_value_of_a_call_comes_back(gates):

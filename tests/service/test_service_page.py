@@ -33,7 +33,7 @@ def page(chromium, address):
 
 
 def until(driver, script):
-    WebDriverWait(driver, PATIENCE, 0.02).until(lambda one: one.execute_script(script))
+    WebDriverWait(driver, PATIENCE, 0.02).until(lambda browser: browser.execute_script(script))
 
 
 def find(driver, selector):
@@ -144,4 +144,4 @@ def test_every_request_goes_to_the_service_itself(page, address):
     trace(page, MEDIAN)
     asked = page.execute_script("return performance.getEntriesByType('resource').map(e => e.name)")
     assert asked
-    assert all(one.startswith(address) for one in asked)
+    assert all(entry.startswith(address) for entry in asked)

@@ -29,25 +29,27 @@ def planted(tmp_path, texts):
     [("mbpp", "solution", "mbpp/mbpp.jsonl"), ("humaneval", "full", "humaneval/HumanEval.jsonl.gz")],
 )
 def test_planted_samples_are_found_as_what_they_are(tmp_path, shared_data, name, part, file):
-    samples = [one for one in load(name, data=shared_data / file, part=part).samples if len(one.text) > 250]
+    samples = [sample for sample in load(name, data=shared_data / file, part=part).samples if len(sample.text) > 250]
     random.Random(1).shuffle(samples)
     exact, rewritten, absent = samples[:20], samples[20:40], samples[40:80]
-    renamings = {one.id: variants(one.text, 1).variants for one in rewritten}
-    rewritten = [one for one in rewritten if renamings[one.id]]
+    renamings = {sample.id: variants(sample.text, 1).variants for sample in rewritten}
+    rewritten = [sample for sample in rewritten if renamings[sample.id]]
     # some tasks of a benchmark are renamed twins of others: those are in the corpus once one of them is
-    there = [one.text for one in (*exact, *rewritten)]
+    there = [sample.text for sample in (*exact, *rewritten)]
     absent = [
-        one for one in absent if not any(occurs_in(one.text, text, "tokens", "python", "python") for text in there)
+        sample
+        for sample in absent
+        if not any(occurs_in(sample.text, text, "tokens", "python", "python") for text in there)
     ]
-    layout = [one.text.replace("\n    ", "\n        ").replace("\n", "\r\n") + "# the end" for one in exact]
-    with planted(tmp_path, [*layout, *(renamings[one.id][0].text for one in rewritten)]) as index:
+    layout = [sample.text.replace("\n    ", "\n        ").replace("\n", "\r\n") + "# the end" for sample in exact]
+    with planted(tmp_path, [*layout, *(renamings[sample.id][0].text for sample in rewritten)]) as index:
         found = trace_benchmark([*exact, *rewritten, *absent], index, benchmark=name)
-    kinds = {one.sample_id: one.kind for one in found.samples}
-    assert {kinds[one.id] for one in exact} == {"type 1"}
+    kinds = {sample.sample_id: sample.kind for sample in found.samples}
+    assert {kinds[sample.id] for sample in exact} == {"type 1"}
     # a docstring that speaks of a renamed name is changed too, so the literal differs; tokens do not see it
-    assert [kinds[one.id] for one in rewritten].count("type 2") == len(rewritten) >= 10
-    assert {kinds[one.id] for one in absent} <= {"absent", "near-duplicate"}
-    assert [kinds[one.id] for one in absent].count("absent") >= 0.9 * len(absent) >= 30
+    assert [kinds[sample.id] for sample in rewritten].count("type 2") == len(rewritten) >= 10
+    assert {kinds[sample.id] for sample in absent} <= {"absent", "near-duplicate"}
+    assert [kinds[sample.id] for sample in absent].count("absent") >= 0.9 * len(absent) >= 30
     assert found.rate("type 1").value == pytest.approx(20 / len(found.samples))
 
 

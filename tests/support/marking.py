@@ -14,7 +14,9 @@ def marked(text, language):
     """A text with all places marked where a name may change, as the analysis sees them."""
     found = analysis(text, language=language)
     assert found.refused is None, found.refused
-    for place, length in sorted(((at, len(one.name)) for one in found.names for at in one.places), reverse=True):
+    for place, length in sorted(
+        ((at, len(symbol.name)) for symbol in found.names for at in symbol.places), reverse=True
+    ):
         text = f"{text[:place]}{OPEN}{text[place : place + length]}{CLOSE}{text[place + length :]}"
     return text
 

@@ -109,7 +109,7 @@ def table_replies(table):
             return completion(written)
         (found,) = table.token_statistics([prompt])
         ids = table.encode(prompt)
-        tokens = [table._vocabulary[one] for one in ids]
+        tokens = [table._vocabulary[entry] for entry in ids]
         offsets = np.cumsum([0, *map(len, tokens)])[:-1].tolist()
         values = [None, *map(float, found.log_probs)]
         return completion(prompt, {"tokens": tokens, "token_logprobs": values, "text_offset": offsets})

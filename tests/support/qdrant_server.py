@@ -62,7 +62,7 @@ ROUTES = {
     ("POST", "/points/query"): (models.QueryRequest, _asked),
     ("POST", "/points/query/batch"): (
         models.QueryRequestBatch,
-        lambda engine, name, body: [_asked(engine, name, one) for one in body.searches],
+        lambda engine, name, body: [_asked(engine, name, search) for search in body.searches],
     ),
     ("POST", "/points/batch"): (models.UpdateOperations, _changed),
     ("POST", "/points/payload"): (
@@ -114,8 +114,8 @@ def _plain(value):
     if isinstance(value, BaseModel):
         return value.model_dump(mode="json")
     if isinstance(value, list):
-        return [_plain(one) for one in value]
-    return {key: _plain(one) for key, one in value.items()} if isinstance(value, dict) else value
+        return [_plain(entry) for entry in value]
+    return {key: _plain(entry) for key, entry in value.items()} if isinstance(value, dict) else value
 
 
 @contextmanager

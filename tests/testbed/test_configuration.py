@@ -24,13 +24,13 @@ def test_every_scale_ships_and_reads(name):
 def test_the_papers_scale_has_the_papers_setting():
     """LoRA at 1e-4, batch 32, epochs 1, 3 and 5, one part of code to five of text (appendix A.2)."""
     found = scale("paper")
-    assert {one.model for one in found} == {"Qwen/Qwen2.5-7B", "meta-llama/Llama-3.1-8B"}
-    for one in found:
-        training = one.training
+    assert {entry.model for entry in found} == {"Qwen/Qwen2.5-7B", "meta-llama/Llama-3.1-8B"}
+    for entry in found:
+        training = entry.training
         assert (training.method, training.rate, training.batch) == ("lora", 1e-4, 32)
         assert training.checkpoints == (1, 3, 5)
-        assert one.mix.ratio == 5
-        assert one.data.filter
+        assert entry.mix.ratio == 5
+        assert entry.data.filter
 
 
 def test_what_is_written_is_read_again(tmp_path):
@@ -42,7 +42,7 @@ def test_what_is_written_is_read_again(tmp_path):
 def test_a_file_of_yours_is_a_scale(tmp_path):
     """So that every experiment can be made on another model."""
     (tmp_path / "mine.toml").write_text('name = "mine"\n')
-    assert [one.name for one in scale(str(tmp_path / "mine.toml"))] == ["mine"]
+    assert [entry.name for entry in scale(str(tmp_path / "mine.toml"))] == ["mine"]
     with pytest.raises(DataError, match="or a configuration file"):
         scale("huge")
 

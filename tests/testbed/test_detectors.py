@@ -9,24 +9,28 @@ from assay.types import MEMBER
 
 
 def test_every_score_of_membership_is_a_detector():
-    names = {one.request.definition.name for one in sample_detectors().values() if one.access != "labelled"}
+    names = {
+        detector.request.definition.name for detector in sample_detectors().values() if detector.access != "labelled"
+    }
     assert names == {name for name, entry in SCORES.items() if entry.positive == MEMBER}
 
 
 def test_every_detector_that_learns_from_labels_is_in_the_table():
-    assert {one.name for one in sample_detectors().values() if one.access == "labelled"} == set(
+    assert {detector.name for detector in sample_detectors().values() if detector.access == "labelled"} == set(
         detectors_of(FittedDetector)
     )
 
 
 def test_only_the_papers_own_detectors_have_a_rule_and_those_that_learn_one():
-    ruled = {one.name.split(":")[0] for one in sample_detectors().values() if one.rule is not None}
+    ruled = {detector.name.split(":")[0] for detector in sample_detectors().values() if detector.rule is not None}
     assert ruled == {"sr_gray", "sr_black", *detectors_of(FittedDetector)}
 
 
 def test_without_names_all_that_read_probabilities_are_chosen_and_with_names_those():
-    assert chosen([]) == tuple(one for one in sample_detectors().values() if one.access in ("gray", "two models"))
-    assert [one.name for one in chosen(["zlib", "mid_pit", "zlib"])] == ["zlib", "mid_pit"]
+    assert chosen([]) == tuple(
+        detector for detector in sample_detectors().values() if detector.access in ("gray", "two models")
+    )
+    assert [detector.name for detector in chosen(["zlib", "mid_pit", "zlib"])] == ["zlib", "mid_pit"]
 
 
 def test_any_score_can_be_a_detector():
@@ -36,7 +40,7 @@ def test_any_score_can_be_a_detector():
 
 
 def test_black_names_all_that_need_only_what_the_model_writes():
-    assert [one.name for one in with_variants(chosen(["black", "sr_black"]), 10)] == [
+    assert [detector.name for detector in with_variants(chosen(["black", "sr_black"]), 10)] == [
         "sr_black",
         "sr_black_rank",
         "ngram_generation",
@@ -57,5 +61,5 @@ def test_a_detector_of_whole_datasets_is_refused():
 
 
 def test_fewer_variants_cut_the_series_short():
-    names = [one.name for one in with_variants(chosen(["sr_gray", "sr_gray:n=1", "sr_gray:n=5", "sr_z"]), 3)]
+    names = [detector.name for detector in with_variants(chosen(["sr_gray", "sr_gray:n=1", "sr_gray:n=5", "sr_z"]), 3)]
     assert names == ["sr_gray:n=3", "sr_gray:n=1", "sr_z:n=3"]

@@ -101,7 +101,7 @@ def test_views_are_all_and_filtered(planted):
     assert found.passed_filter["member"] < found.parts["member"]
     assert found.cell("sr_gray", 1).members == 60
     assert found.cell("nobody", 1) is None
-    assert {(one.candidate, one.rival) for one in found.contests} == {("mid_pit", "sr_gray")}
+    assert {(contest.candidate, contest.rival) for contest in found.contests} == {("mid_pit", "sr_gray")}
 
 
 def test_scores_are_read_as_they_were_written(tmp_path):

@@ -14,13 +14,13 @@ class Remembering:
 
     def __init__(self, samples, labels, generator, *, unlabelled, seed):
         self.unlabelled = [sample.id for sample in unlabelled]
-        self.given = [(one.id, label) for one, label in zip(samples, labels, strict=True)]
+        self.given = [(entry.id, label) for entry, label in zip(samples, labels, strict=True)]
         self.generator, self.seed = generator, seed
         self.judged = []
 
     def scores(self, samples):
-        self.judged += [one.id for one in samples]
-        return [Score(one.id, "it", float(len(one.text))) for one in samples]
+        self.judged += [sample.id for sample in samples]
+        return [Score(sample.id, "it", float(len(sample.text))) for sample in samples]
 
 
 @pytest.fixture

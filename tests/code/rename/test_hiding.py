@@ -119,7 +119,7 @@ UNCERTAIN = {
 @pytest.mark.parametrize("name", UNCERTAIN)
 def test_where_the_text_is_not_read_in_full_a_name_changes_only_if_all_of_its_places_are_certain(name):
     assert kept(UNCERTAIN[name], "c")["size"]
-    assert "size" not in {one.name for one in analysis(UNCERTAIN[name], language="c").names}
+    assert "size" not in {entry.name for entry in analysis(UNCERTAIN[name], language="c").names}
 
 
 KEPT = {
@@ -137,7 +137,7 @@ KEPT = {
 def test_these_names_stay(name):
     text, word, reason = KEPT[name]
     found = analysis(text, language="c")
-    assert word not in {one.name for one in found.names}
+    assert word not in {entry.name for entry in found.names}
     assert reason in found.kept.get(word, reason)
 
 
@@ -209,4 +209,4 @@ def test_variants_compile_to_the_same_code(tmp_path):
 
     found = variants(text, 3, language="c")
     assert (len(found.variants), found.reason) == (3, None)
-    assert {code(one.text) for one in found.variants} == {code(text)}
+    assert {code(variant.text) for variant in found.variants} == {code(text)}

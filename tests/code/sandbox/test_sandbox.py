@@ -112,7 +112,7 @@ def test_two_fork_bombs_do_not_count_each_others_processes():
     held.start()
     results.append(run_python(program, limits=limits))
     held.join()
-    assert [one.stdout for one in results] == ["all\n", "all\n"]
+    assert [result.stdout for result in results] == ["all\n", "all\n"]
 
 
 def test_an_endless_loop_ends_with_the_processor_time():

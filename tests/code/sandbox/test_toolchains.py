@@ -88,5 +88,5 @@ def test_variants_in_c_behave_as_before():
     found = variants(TEXT_IN_C, 10, language="c")
     assert found.reason is None
     assert {"SCALE", "SHOW", "factor", "SLOW", "FAST", "step"} <= set(found.kept)
-    programs = [f"{TEXT_IN_C}\n{TESTS_OF_C}", *(one.followed_by(TESTS_OF_C) for one in found.variants)]
+    programs = [f"{TEXT_IN_C}\n{TESTS_OF_C}", *(variant.followed_by(TESTS_OF_C) for variant in found.variants)]
     assert passed(programs, language="c") == (True,) * 11

@@ -262,8 +262,13 @@ def test_code_of_a_checkpoint_runs_only_when_it_is_trusted(folder):
 
 
 def test_every_setting_is_in_the_digest(folder):
-    options = [{}, *({"pooling": one} for one in POOLINGS if one != "mean"), {"max_length": 9}, {"query_prefix": "q"}]
-    digests = [open_encoder(str(folder), device="cpu", **one).digest for one in options]
+    options = [
+        {},
+        *({"pooling": entry} for entry in POOLINGS if entry != "mean"),
+        {"max_length": 9},
+        {"query_prefix": "q"},
+    ]
+    digests = [open_encoder(str(folder), device="cpu", **option).digest for option in options]
     assert len(set(digests)) == len(options)
 
 

@@ -162,11 +162,11 @@ def test_code_that_names_its_generator_is_not_of_a_person():
 @given(WORDS, WORDS)
 def test_the_common_subsequence_has_the_length_of_the_textbook(left, right):
     row = [0] * (len(right) + 1)
-    for one in left:
+    for entry in left:
         above = row
         row = [0]
         for place, other in enumerate(right):
-            row.append(above[place] + 1 if one == other else max(above[place + 1], row[place]))
+            row.append(above[place] + 1 if entry == other else max(above[place + 1], row[place]))
     assert lcs_length(left, right) == row[-1]
 
 

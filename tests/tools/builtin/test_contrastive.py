@@ -16,7 +16,7 @@ def test_equal_vectors_give_the_loss_of_a_guess():
 def test_the_loss_is_cross_entropy_both_ways():
     torch.manual_seed(1)
     fragments, documents = torch.randn(4, 3), torch.randn(4, 3)
-    unit_f, unit_d = (one / one.norm(dim=1, keepdim=True) for one in (fragments, documents))
+    unit_f, unit_d = (value / value.norm(dim=1, keepdim=True) for value in (fragments, documents))
     s = 5 * unit_f @ unit_d.T
     rows = -(s.diag() - s.logsumexp(1)).mean()
     columns = -(s.diag() - s.logsumexp(0)).mean()
@@ -61,8 +61,10 @@ def test_gradients_add_up_over_calls():
     weight = torch.nn.Parameter(torch.eye(2))
     part = torch.tensor([[1.0, 2.0], [2.0, 1.0]])
     for _ in range(2):
-        accumulate_gradient(lambda one: (one @ weight, one), [part], lambda f, d: clip_loss(f, d, torch.tensor(2.0)))
+        accumulate_gradient(
+            lambda entry: (entry @ weight, entry), [part], lambda f, d: clip_loss(f, d, torch.tensor(2.0))
+        )
     twice = weight.grad.clone()
     weight.grad = None
-    accumulate_gradient(lambda one: (one @ weight, one), [part], lambda f, d: clip_loss(f, d, torch.tensor(2.0)))
+    accumulate_gradient(lambda entry: (entry @ weight, entry), [part], lambda f, d: clip_loss(f, d, torch.tensor(2.0)))
     torch.testing.assert_close(twice, 2 * weight.grad)

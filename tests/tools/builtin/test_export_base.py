@@ -86,7 +86,7 @@ def test_the_losses_are_those_that_the_package_itself_measures(exported):
 
     samples = known_dose_functions(folder / "manifest.jsonl.gz").samples
     statistics = open_model(str(folder), device="cpu").token_statistics([sample.text for sample in samples])
-    losses = np.array([-np.mean(one.log_probs) for one in statistics])
+    losses = np.array([-np.mean(statistic.log_probs) for statistic in statistics])
     doses = np.array([sample.metadata["dose"] for sample in samples])
     for row in record.dose_response:
         assert losses[doses == row.dose].mean() == pytest.approx(row.mean_nll, abs=1e-3)

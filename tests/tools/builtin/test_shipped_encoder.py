@@ -42,7 +42,7 @@ def test_training_went_to_the_end_of_the_default_recipe(record):
 def test_every_text_is_under_a_permissive_licence():
     licences = {entry.licence for entry in read_manifest(FOLDER / "manifest.jsonl.gz").entries}
     assert licences
-    assert all(is_permissive(one) for one in licences)
+    assert all(is_permissive(licence) for licence in licences)
 
 
 def test_the_standard_library_is_not_among_the_packages():

@@ -100,7 +100,7 @@ def sampled(model, one_thread):
         by_dose.setdefault(sample.metadata["dose"], []).append(sample.text)
     taken = {dose: by_dose[dose][: 40 if dose else 80] for dose in (0, *SAMPLED)}
     return {
-        dose: np.array([np.mean(one.log_probs) for one in model.token_statistics(texts)])
+        dose: np.array([np.mean(statistics.log_probs) for statistics in model.token_statistics(texts)])
         for dose, texts in taken.items()
     }
 

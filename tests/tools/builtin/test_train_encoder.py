@@ -96,7 +96,7 @@ def test_a_function_of_the_standard_library_is_not_trained_on(install, monkeypat
         f"def f{n}(rows, {n * 'k'}):\n" + "".join(f"    rows.m{n}_{i}({i})\n" for i in range(20)) for n in range(1, 9)
     ]
     copied = "def stolen(a, b):\n" + "".join(f"    a.step{i}(b, {i})\n" for i in range(20))
-    install("p", ("License-Expression", "MIT"), files={f"p/m{n}.py": one for n, one in enumerate([*own, copied])})
+    install("p", ("License-Expression", "MIT"), files={f"p/m{n}.py": text for n, text in enumerate([*own, copied])})
     library = [type("F", (), {"text": copied + "    return a\n"})]
     monkeypatch.setattr(encoder_corpus, "library_functions", lambda *_: library)
     prepare_encoder_corpus(tmp_path / "c", replace(TINY_CORPUS, roots=("p",), validation_files=1))
@@ -109,12 +109,12 @@ def test_headers_are_taken_block_by_block(install, monkeypatch, tmp_path):
     header = f"// one\nint first(int* rows) {{\n{body}}}\n\nint second(int* rows) {{\n  int twice = 2;\n{body}}}\n"
     python = [f"def f{n}(rows):\n" + "".join(f"    rows.m{n}_{i}({i})\n" for i in range(20)) for n in range(3)]
     files = {"p/include/a.h": header, "p/other/b.h": header.replace("one", "two")}
-    install("p", ("License-Expression", "MIT"), files=files | {f"p/m{n}.py": one for n, one in enumerate(python)})
+    install("p", ("License-Expression", "MIT"), files=files | {f"p/m{n}.py": text for n, text in enumerate(python)})
     monkeypatch.setattr(encoder_corpus, "library_functions", lambda *_: [])
     wanted = replace(TINY_CORPUS, roots=("p",), validation_files=1, headers=("p/include/",))
     prepare_encoder_corpus(tmp_path / "c", wanted)
     found = read_encoder_corpus(tmp_path / "c").snippets
-    assert [one.text.split("(")[0] for one in found if one.language == "cpp"] == ["// one\nint first"]
+    assert [entry.text.split("(")[0] for entry in found if entry.language == "cpp"] == ["// one\nint first"]
 
 
 def test_a_block_ends_where_a_line_begins_with_a_brace():

@@ -137,14 +137,14 @@ def test_a_finished_run_stays_as_it_is(trained):
 def test_two_processes_equal_one_within_rounding(trained, fresh_run):
     train_base(fresh_run, TINY, replace(CPU, processes=2, stop_after=3))
     alone, together = log(trained)[:3], log(fresh_run)
-    for one, other in zip(alone, together, strict=True):
-        assert other == one | {"loss": pytest.approx(one["loss"], abs=2e-4)}
+    for single, other in zip(alone, together, strict=True):
+        assert other == single | {"loss": pytest.approx(single["loss"], abs=2e-4)}
 
 
 def test_micro_rows_change_nothing_but_rounding(trained, fresh_run):
     train_base(fresh_run, TINY, replace(CPU, micro_rows=3, stop_after=3))
-    for one, other in zip(log(trained)[:3], log(fresh_run), strict=True):
-        assert other == one | {"loss": pytest.approx(one["loss"], abs=2e-4)}
+    for entry, other in zip(log(trained)[:3], log(fresh_run), strict=True):
+        assert other == entry | {"loss": pytest.approx(entry["loss"], abs=2e-4)}
 
 
 def test_another_recipe_in_the_same_folder_is_refused(trained):

@@ -105,7 +105,7 @@ def test_new_names_are_none_of_the_library_that_using_namespace_may_show():
     found = variants(
         "using namespace std;\nint total_of(int count_all, int x) { return count_all + x; }\n", 60, language="cpp"
     )
-    new = {name for one in found.variants for name in (*one.functions.values(), *one.variables.values())}
+    new = {name for variant in found.variants for name in (*variant.functions.values(), *variant.variables.values())}
     assert not new & LANGUAGES["cpp"].library
 
 

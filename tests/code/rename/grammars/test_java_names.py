@@ -146,7 +146,7 @@ def test_types_and_their_parameters_are_no_names_to_change():
     result = analysis(
         "class Box<T extends Comparable<T>> { <U> T «f»(U u) { return null; } }".replace("«f»", "pick"), language="java"
     )
-    assert {one.name for one in result.names} == {"pick", "u"}
+    assert {symbol.name for symbol in result.names} == {"pick", "u"}
 
 
 def test_what_does_not_parse_is_refused_with_its_line():

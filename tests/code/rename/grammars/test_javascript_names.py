@@ -108,4 +108,4 @@ def test_these_texts_are_refused(text, reason):
 @pytest.mark.parametrize(("opening", "closing"), [("[", "]"), ("{key: ", "}")])
 def test_patterns_may_be_nested_deeper_than_the_stack_of_python(opening, closing):
     result = analysis(f"var {opening * 600}width{closing * 600} = 1;\n", language="javascript")
-    assert [one.name for one in result.names] == ["width"]
+    assert [symbol.name for symbol in result.names] == ["width"]

@@ -242,7 +242,7 @@ def test_detectors_learn_from_labelled_texts_and_say_from_how_many(assay, lesson
     ("options", "words"),
     [
         (("--labelled", "judged.jsonl", "--access", "black"), "share a group with the labelled texts"),
-        (("--labelled", "judged.jsonl"), "expected --access black"),
+        (("--labelled", "judged.jsonl"), "score ngram_generation needs --access black, received --access gray"),
         (("--labelled", "unseen.jsonl", "--access", "black"), "no label column 'label'"),
     ],
 )

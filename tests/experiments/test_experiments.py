@@ -109,7 +109,16 @@ def values(table):
     return {row.name: dict(zip(table.columns, row.values, strict=True)) for row in table.rows}
 
 
-ELSEWHERE = ("hst/", "kds/", "assay/reliability")
+ELSEWHERE = (
+    "hst/",
+    "kds/",
+    "assay/reliability",
+    "assay/kinds",
+    "bugs/table-3",
+    "bugs/table-5",
+    "bugs/table-6",
+    "bugs/figure-",
+)
 """Experiments with tests of their own: they train or search something else."""
 TESTBED = [name for name in all_experiments() if not name.startswith(ELSEWHERE)]
 

@@ -34,6 +34,7 @@ from assay.authorship import (
     detect,
     fit_classifier,
     in_context,
+    in_patch,
     in_text,
     judged_rows,
     leave_out,
@@ -64,6 +65,10 @@ COLLECTION = "collection"
 """Column that names the collection of a row; without it the file's name does."""
 
 ENCODERS = (f"{BUILTIN_PREFIX}fragments",)
+WITHOUT_MESSAGE = (
+    "The patch has no commit message, so nothing is known of trailers and accounts; `git format-patch` and `git show` "
+    "keep it."
+)
 DEFAULT_SCORES = "fast_detect_gpt,loss,rank,log_rank,entropy,lrr"
 """Scores of one pass that detect machine-written text; the first one is the primary score."""
 
@@ -341,6 +346,9 @@ def detect_code(
         for text in texts:
             if patch:
                 units += added_units(text.text, _roots(path))
+                declared_there = in_patch(text.text)
+                signals += declared_there or []
+                unread += [WITHOUT_MESSAGE] if declared_there is None else []
             elif lines is not None:
                 units.append(line_range(text.path, text.text, text.language, lines))
             else:

@@ -122,7 +122,7 @@ def build_rewrites(
     if not collected.samples:
         counts = {**collected.skipped, **{rule.value: n for rule, n in collected.removed.items() if n}}
         listed = ", ".join(f"{reason} {count:,}" for reason, count in counts.items()) or "nothing was read"
-        raise DataError(f"no text of a person is left: {listed}")
+        raise DataError(f"no text of a person is left: {listed}; see --allow-licence, --tokens and --before")
     with StatisticsCache(folder / STORE) as store:
         replies, models = _all_replies(collected.samples, generators, request, store, progress=progress)
     sets = assemble(collected, replies, request.assembly)

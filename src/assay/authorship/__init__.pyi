@@ -8,6 +8,7 @@ from .context import in_context as in_context
 from .declared import Commit as Commit
 from .declared import Signal as Signal
 from .declared import in_commits as in_commits
+from .declared import in_patch as in_patch
 from .declared import in_paths as in_paths
 from .declared import in_text as in_text
 from .describing import describe_detection as describe_detection

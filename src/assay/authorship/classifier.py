@@ -146,6 +146,11 @@ class Classifier:
         Raises:
             DataError: the folder does not hold one, or one of another format.
         """
+        if (folder / "config.json").exists():
+            raise DataError(
+                f"{folder}: a model of transformers, as `assay authorship fine-tune` writes it; expected a classifier "
+                "of `assay authorship train`"
+            )
         try:
             content = json.loads((folder / DESCRIPTION).read_text("utf-8"))
             arrays = load_file(folder / ARRAYS)

@@ -3,6 +3,7 @@
 import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from itertools import pairwise
 from pathlib import PurePosixPath
 from typing import Literal
 
@@ -38,6 +39,9 @@ _FILES = frozenset(
     }
 )  # fmt: skip
 _FOLDERS = frozenset({".claude", ".cursor", ".windsurf", ".continue", ".roo", ".codex", ".gemini", ".aider"})
+_MESSAGE = re.compile(r"^(?:From|commit) (?P<digest>[0-9a-f]{7,64})\b", re.MULTILINE)
+_AUTHOR = re.compile(r"^(?:From|Author): (?P<name>.*?) ?<(?P<address>[^>\n]*)>", re.MULTILINE)
+_DIFF = re.compile(r"^(?:diff --git |--- |---$)", re.MULTILINE)
 _COMMENT_MARK = re.compile(r"#|//|/\*|^\s*\*|--|\"\"\"|'''|<!--")
 SHOWN = 120
 
@@ -104,3 +108,23 @@ def in_commits(commits: Iterable[Commit]) -> Iterator[Signal]:
             yield Signal("commit trailer", declared["all"].strip()[:SHOWN], commit=commit.digest)
         elif _BOTS.match(commit.author) or commit.address.casefold() in _BOT_ADDRESSES:
             yield Signal("bot account", f"{commit.author} <{commit.address}>"[:SHOWN], commit=commit.digest)
+
+
+def in_patch(patch: str) -> list[Signal] | None:
+    """Return what the commit messages of a patch declare; None where it has none.
+
+    Args:
+        patch: as `git format-patch`, `git show` or `git log -p` writes it; `git diff` writes no message.
+    """
+    commits = []
+    starts = [match.start() for match in _MESSAGE.finditer(patch)]
+    for start, stop in pairwise([*starts, len(patch)]):
+        part = patch[start:stop]
+        diff, author = _DIFF.search(part), _AUTHOR.search(part)
+        head = part[: diff.start()] if diff else part
+        if not author or author.start() >= len(head):
+            continue
+        message = "\n".join(line.strip() for line in head[author.end() :].splitlines())
+        digest = _MESSAGE.match(part)
+        commits.append(Commit(digest["digest"] if digest else "", author["name"], author["address"], message))
+    return list(in_commits(commits)) if commits else None

@@ -6,7 +6,7 @@ import numpy as np
 
 from assay.authorship.describing import NO_PROOF
 from assay.authorship.fine_tuning import FineTunedRuns, fine_tuning_data
-from assay.reports import Cell, Column, Fact, Missing, Report, Row, Table
+from assay.reports import Cell, Column, Fact, Missing, Report, Row, Table, number_of
 
 
 def describe_fine_tuning(results: Sequence[FineTunedRuns]) -> Report:
@@ -22,7 +22,7 @@ def describe_fine_tuning(results: Sequence[FineTunedRuns]) -> Report:
         title="Fine-tuned classifier",
         kind="authorship",
         statement=(
-            f"{first.model}: macro F1 {macro:.3f} ± {deviation:.3f} over {len(first.runs)} seeds on "
+            f"{first.model}: macro F1 {macro:.3f} ± {deviation:.3f} over {number_of(len(first.runs), 'seed')} on "
             f"{first.sizes['test']:,} test texts of {len(first.classes)} classes (guessing: accuracy {chance:.3f})."
         ),
         facts=(

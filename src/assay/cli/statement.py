@@ -17,7 +17,7 @@ def statement_command(
 
     It states the verdict, the share with its interval and the upper bound, and it can say that nobody can tell.
 
-    **Example**: `assay statement assay-runs/small-humaneval-dataset --format markdown`
+    **Example**: `assay statement assay-runs/builtin-small-humaneval-dataset --format markdown`
     """
     from assay.cli.present import chosen_format, show
     from assay.leakage import describe_statement, read_judgement

@@ -97,6 +97,13 @@ class TestConfiguration:
         assert found.path == tmp_path / "assay.toml"
         assert found.defaults["audit"] == {"alpha": "0.1", "fail_on": ["flagged>0.2"]}
 
+    @pytest.mark.parametrize(
+        "text", ["tool = 1", "[[tool]]", "tool.assay = 1", f"a = {'[' * 3000}", f"a = {'9' * 5000}"]
+    )
+    def test_a_strange_file_of_another_project_is_passed_over(self, tmp_path, text):
+        (tmp_path / "pyproject.toml").write_text(text)
+        assert read_configuration(command_line(), tmp_path).path is None
+
     def test_a_file_beside_the_configuration_is_found_from_below(self, tmp_path, monkeypatch):
         (tmp_path / "fresh.jsonl").touch()
         (tmp_path / "assay.toml").write_text('unseen = "fresh.jsonl"\n')

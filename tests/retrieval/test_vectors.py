@@ -1,5 +1,9 @@
 """Search by vector: the nearest documents are found, however many cosines are computed."""
 
+import json
+import zlib
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -155,3 +159,65 @@ def test_vectors_of_another_length_are_refused(tmp_path):
     index = VectorIndex.create(tmp_path / "vectors", DIMENSIONS)
     with pytest.raises(CorpusIndexError, match="expected"):
         index.add(np.arange(1), np.ones((1, 3), np.float32))
+
+
+def forged(folder, **changes):
+    """Change fields of the manifest of an index, with the right checksum."""
+    path = folder / "manifest-0000000001.json"
+    manifest = json.loads(path.read_bytes().partition(b"\n")[2]) | changes
+    content = json.dumps(manifest).encode()
+    path.write_bytes(f"{zlib.crc32(content):08x}\n".encode() + content)
+
+
+@pytest.mark.parametrize("dimensions", [0, -1, -20, 10**30, True, "96", None])
+def test_a_number_of_components_that_cannot_be_is_damage(tmp_path, rows, dimensions):
+    filled(tmp_path / "vectors", rows[:50])
+    forged(tmp_path / "vectors", dimensions=dimensions)
+    with pytest.raises(CorpusIndexError, match="damaged"):
+        VectorIndex.open(tmp_path / "vectors")
+
+
+@pytest.mark.parametrize("scale", [np.nan, np.inf, 0, -1])
+def test_a_length_that_is_no_positive_number_is_damage(rows, scale):
+    file = VectorRows.of(np.arange(5), rows[:5])
+    content = b"".join(parts([replace(file, scales=np.float32([1, scale, 1, 1, 1]))], [np.ones(5, np.bool_)]))
+    with pytest.raises(ValueError, match="positive"):
+        VectorRows.read(np.frombuffer(content, np.uint8), DIMENSIONS)
+
+
+@pytest.mark.parametrize("name", ["/dev/zero", "../0000000001.vectors", "", "0000000001.vectors/x"])
+def test_a_file_outside_of_the_folder_is_never_opened(tmp_path, rows, name):
+    filled(tmp_path / "vectors", rows[:50])
+    forged(tmp_path / "vectors", files=[{"name": name, "bytes": 0, "checksum": 0}])
+    with pytest.raises(CorpusIndexError, match="damaged"):
+        VectorIndex.open(tmp_path / "vectors")
+
+
+def test_documents_that_two_files_have_are_damage_that_a_repair_drops(tmp_path, rows):
+    index = filled(tmp_path / "vectors", rows[:50])
+    (file,) = index._files
+    (tmp_path / "vectors" / "0000000009.vectors").write_bytes((tmp_path / "vectors" / file.name).read_bytes())
+    entries = [
+        {"name": name, "bytes": file.size, "checksum": file.checksum} for name in (file.name, "0000000009.vectors")
+    ]
+    forged(tmp_path / "vectors", files=entries)
+    with pytest.raises(CorpusIndexError, match="two files"):
+        VectorIndex.open(tmp_path / "vectors").check()
+    assert len(VectorIndex.open(tmp_path / "vectors", writable=True, damaged=True)) == 50
+
+
+@pytest.mark.parametrize("dead", [[7, 7], [7, 5], [4000]])
+def test_removed_documents_that_a_file_does_not_have_are_damage(tmp_path, rows, dead):
+    (file,) = filled(tmp_path / "vectors", rows[:50])._files
+    content = np.array(dead, "<i8").tobytes()
+    name = f"{file.name}.1.dead"
+    (tmp_path / "vectors" / name).write_bytes(content)
+    entry = {"name": file.name, "bytes": file.size, "checksum": file.checksum}
+    forged(tmp_path / "vectors", files=[entry | {"dead": name, "dead_checksum": zlib.crc32(content)}])
+    with pytest.raises(CorpusIndexError, match="does not have"):
+        VectorIndex.open(tmp_path / "vectors")
+
+
+def test_a_query_of_another_length_is_damage(tmp_path, rows):
+    with pytest.raises(CorpusIndexError, match="components"):
+        filled(tmp_path / "vectors", rows[:50]).search(np.ones(384, np.float32), 3)

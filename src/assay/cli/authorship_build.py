@@ -109,7 +109,7 @@ class RewritingOptions:
     """How generators reply, and what happens to their replies."""
 
     temperature: Annotated[
-        float, typer.Option(min=0, help="Of every generator; 0 is greedy decoding.", rich_help_panel=REWRITINGS)
+        float, typer.Option(min=0, max=10, help="Of every generator; 0 is greedy decoding.", rich_help_panel=REWRITINGS)
     ] = 1.0
     top_p: Annotated[
         float, typer.Option(min=0.01, max=1, help="Nucleus of every generator.", rich_help_panel=REWRITINGS)
@@ -128,7 +128,7 @@ class RewritingOptions:
             rich_help_panel=REWRITINGS,
         ),
     ] = "repository"
-    seed: Annotated[int, typer.Option(help="Of every random choice.", rich_help_panel=REWRITINGS)] = 0
+    seed: Annotated[int, typer.Option(min=0, help="Of every random choice.", rich_help_panel=REWRITINGS)] = 0
 
     def rewriting(self) -> "RewritingRequest":
         """Return how generators reply."""

@@ -66,13 +66,14 @@ def _table(path: Path) -> dict[str, Any] | None:
         content = tomllib.loads(path.read_text("utf-8"))
     except OSError as error:
         raise DataError(f"{path}: {error.strerror}, expected a configuration file") from error
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+    except (ValueError, RecursionError) as error:  # no TOML, no text, a number too long, or nested too deeply
         if path.name == "pyproject.toml" and VARIABLE not in os.environ:
             return None  # of another project; its own tools report what is wrong with it
         raise DataError(f"{path} is not a TOML file: {error}") from error
     if path.name != "pyproject.toml":
         return content
-    table = content.get("tool", {}).get("assay")
+    tools = content.get("tool")
+    table = tools.get("assay") if isinstance(tools, dict) else None
     return table if isinstance(table, dict) else None
 
 

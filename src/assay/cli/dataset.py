@@ -72,7 +72,7 @@ def dataset_command(
             "--allow-confounded", help="Decide although the texts that are compared may differ.", rich_help_panel=SCORES
         ),
     ] = False,
-    seed: Annotated[int, typer.Option(help="Seed of every random draw.", rich_help_panel=SCORES)] = 0,
+    seed: Annotated[int, typer.Option(min=0, help="Seed of every random draw.", rich_help_panel=SCORES)] = 0,
     out: Annotated[
         Path | None,
         typer.Option(metavar="DIR", help="Run folder (assay-runs/MODEL-BENCHMARK-dataset).", rich_help_panel=OUTPUT),

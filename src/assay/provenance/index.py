@@ -494,6 +494,8 @@ class CodeIndex:
             folder, dimensions = self.folder / VECTORS, self._encoder.dimensions
             try:
                 vectors = VectorIndex.open(folder, generation, writable=True, damaged=True)
+                if vectors.dimensions != dimensions:
+                    vectors = VectorIndex.empty(folder, dimensions, generation)
             except (CorpusIndexError, FileNotFoundError):
                 vectors = VectorIndex.empty(folder, dimensions, generation)
         folder = self.folder / POSTINGS

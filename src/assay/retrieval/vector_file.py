@@ -85,12 +85,18 @@ class VectorRows:
         rows = cls(*arrays)
         if (np.diff(rows.documents) <= 0).any():
             raise ValueError("the documents are not in ascending order")
+        if not (np.isfinite(rows.scales) & (rows.scales > 0)).all():
+            raise ValueError("a length that is not a positive number")
         return rows
 
     def without(self, documents: DocumentIds) -> "VectorRows":
         """Return the vectors of all other documents."""
         kept = ~np.isin(self.documents, documents)
         return VectorRows(*(getattr(self, field)[kept] for field, _ in _FIELDS))
+
+    def holds_any(self, documents: DocumentIds) -> bool:
+        """Return True if at least one of the documents has a row."""
+        return bool((self.positions(documents) >= 0).any())
 
     def positions(self, documents: DocumentIds) -> Int64Array:
         """Return the row of each document, −1 for an absent one, int64 [m]."""

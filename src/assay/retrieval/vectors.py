@@ -1,5 +1,6 @@
 """Vectors in one folder: immutable, memory-mapped files, and the documents added and removed since."""
 
+import re
 import zlib
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -26,6 +27,7 @@ VECTORS_FORMAT = 3
 LARGEST_FILE = 1 << 21
 """Vectors of one file at most, so that no merge takes hours."""
 
+MOST_DIMENSIONS = 1 << 16
 LARGEST_BUFFER = 1 << 17
 """Vectors in memory from which they are written to a file."""
 
@@ -33,6 +35,7 @@ CHECKED_WHEN_OPENED = 1 << 26
 """Bytes of a file up to which its checksum is compared when it is opened; `check` compares all."""
 
 READ_AT_ONCE = 1 << 24
+FILE_NAME = re.compile(r"\d{10}\.vectors(?:\.\d+\.dead)?")
 NONE = np.zeros(0, np.int64)
 
 
@@ -101,14 +104,20 @@ class VectorIndex:
                     f"{folder}: vectors of format {manifest['version']}, written by another version of assay; "
                     f"expected format {VECTORS_FORMAT}; `assay index check --repair` computes them again"
                 )
-            files = []
+            dimensions = manifest["dimensions"]
+            if type(dimensions) is not int or not 0 < dimensions <= MOST_DIMENSIONS:
+                raise CorpusIndexError(f"{folder}: damaged: vectors of {dimensions!r} components")
+            files: list[VectorFile] = []
             for entry in manifest["files"]:
                 try:
-                    files.append(_open_file(folder, entry, manifest["dimensions"]))
+                    file = _open_file(folder, entry, dimensions)
                 except CorpusIndexError:
                     if not damaged:
                         raise
-            vectors = cls(folder, manifest["dimensions"], generation, files)
+                    continue
+                if not (damaged and any(file.rows.holds_any(other.rows.documents) for other in files)):
+                    files.append(file)
+            vectors = cls(folder, dimensions, generation, files)
             if writable:
                 vectors._kept = {generation: _names(manifest)}
                 sweep(folder, vectors._kept)
@@ -161,7 +170,14 @@ class VectorIndex:
 
         Returns:
             Documents, int64 [m], and cosine similarities, float32 [m]; m <= n.
+
+        Raises:
+            CorpusIndexError: the vectors have another number of components than those of the index.
         """
+        if vector.shape != (self.dimensions,):
+            raise CorpusIndexError(
+                f"{self.folder}: damaged: vectors of {self.dimensions} components, the encoder's have {vector.size}"
+            )
         nearest = [file.rows.nearest(vector, n, file.dead) for file in self._files]
         nearest += [rows.nearest(vector, n, NONE) for rows in self._added]
         documents = np.concatenate([NONE, *(part for part, _ in nearest)])
@@ -186,8 +202,11 @@ class VectorIndex:
         """Read every file in full.
 
         Raises:
-            CorpusIndexError: a file is damaged; the error names it.
+            CorpusIndexError: a file is damaged, or two have the same document; the error names it.
         """
+        ids = self.ids()
+        if (ids[1:] == ids[:-1]).any():
+            raise CorpusIndexError(f"{self.folder}: damaged: two files have the same document")
         for file in self._files:
             path = self.folder / file.name
             if _checksum(path) != file.checksum:
@@ -236,6 +255,8 @@ class VectorIndex:
 
 
 def _open_file(folder: Path, entry: dict[str, Any], dimensions: int) -> VectorFile:
+    if not FILE_NAME.fullmatch(entry["name"]):
+        raise CorpusIndexError(f"{folder}: damaged: a file named {entry['name']!r}")
     path = folder / entry["name"]
     try:
         size = path.stat().st_size
@@ -249,13 +270,25 @@ def _open_file(folder: Path, entry: dict[str, Any], dimensions: int) -> VectorFi
         rows = VectorRows.read(np.memmap(path, np.uint8, "r"), dimensions)
     except ValueError as error:
         raise CorpusIndexError(f"{path}: vectors are damaged: {error}") from error
-    dead = NONE
-    if "dead" in entry:
-        removed = (folder / entry["dead"]).read_bytes()
-        if zlib.crc32(removed) != entry["dead_checksum"]:
-            raise CorpusIndexError(f"{folder / entry['dead']}: damaged: its checksum is not that of its content")
-        dead = np.frombuffer(removed, "<i8").astype(np.int64)
+    dead = _dead(folder, entry, rows) if "dead" in entry else NONE
     return VectorFile(path.name, rows, size, entry["checksum"], dead)
+
+
+def _dead(folder: Path, entry: dict[str, Any], rows: VectorRows) -> DocumentIds:
+    """Return the documents of a file that were removed since it was written."""
+    if not FILE_NAME.fullmatch(entry["dead"]):
+        raise CorpusIndexError(f"{folder}: damaged: a file named {entry['dead']!r}")
+    path = folder / entry["dead"]
+    try:
+        removed = path.read_bytes()
+    except OSError as error:
+        raise CorpusIndexError(f"{path}: cannot be read: {plain_reason(error)}") from error
+    if zlib.crc32(removed) != entry["dead_checksum"]:
+        raise CorpusIndexError(f"{path}: damaged: its checksum is not that of its content")
+    dead = np.frombuffer(removed, "<i8").astype(np.int64)
+    if (np.diff(dead) <= 0).any() or (rows.positions(dead) < 0).any():
+        raise CorpusIndexError(f"{path}: damaged: documents that the file does not have")
+    return dead
 
 
 def _checksum(path: Path) -> int:

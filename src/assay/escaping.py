@@ -19,6 +19,8 @@ _COMMAND = re.compile(
     r"|set-output|save-state|stop-commands|internal-)\b)|#(?=#(?:vso|teamcity|)\[)",
     re.IGNORECASE,
 )
+# control characters, separators of lines, and what turns the direction of writing
+_HIDDEN = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069\ud800-\udfff]")
 _NUMBER = re.compile(r"[+-]?\d+(?:\.\d+)?")
 _FORMULA = ("=", "+", "-", "@", "\t", "\r", "\n", "＝", "＋", "－", "＠")
 
@@ -57,6 +59,14 @@ def spreadsheet_cell(text: str) -> str:
 def markdown_text(text: str) -> str:
     """Return text for Markdown without markup that starts a column of a table, a tag, a link or an image."""
     return re.sub(r"\||<(?=[A-Za-z/!?])|\](?=[(\[])|!(?=\[)", lambda match: f"\\{match[0]}", visible(text))
+
+
+def page_text(page: str) -> str:
+    """Return a page whose hidden characters are written as JSON escapes, so that no terminal obeys them.
+
+    Line breaks and tabs stay. In JSON inside of the page the escape is JSON's own, so a script reads the same value.
+    """
+    return _HIDDEN.sub(lambda match: f"\\u{ord(match[0]):04x}", page)
 
 
 def sarif_message(text: str) -> str:

@@ -6,7 +6,7 @@ import unicodedata
 import pytest
 from rich.console import Console
 
-from assay.reports import Column, Fact, Report, Row, Table, print_report, render_latex, render_markdown
+from assay.reports import Column, Fact, Report, Row, Table, print_report, render_html, render_latex, render_markdown
 
 NAME = "a\n::error::b \x1b[2J \u202e| <img src=x onerror=y> [z](javascript:1) ##vso[c]"
 TABLE = Table(
@@ -40,6 +40,14 @@ def test_no_name_moves_the_terminal_or_commands_a_log(render):
     assert not {unicodedata.category(character) for character in text.replace("\n", "")} & {"Cc", "Cs", "Zl", "Zp"}
     assert "\u202e" not in text
     assert not [command for command in ("::error", "##vso[") if command in text]
+
+
+def test_a_page_holds_no_character_that_a_terminal_obeys():
+    page = render_html(REPORT)
+    assert not {unicodedata.category(character) for character in page} & {"Cs", "Zl", "Zp"}
+    assert not [character for character in page if unicodedata.category(character) == "Cc" and character not in "\n\t"]
+    assert "\u202e" not in page
+    assert "\\u001b[2J" in page
 
 
 def test_no_name_is_markup_in_markdown():

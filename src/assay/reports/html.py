@@ -15,6 +15,7 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
 from assay._version import __version__
+from assay.escaping import page_text
 from assay.files import write_text
 from assay.reports.drawing import drawing
 from assay.reports.report import Figure, Report, Table
@@ -64,7 +65,7 @@ def render_html(report: Report) -> str:
     budget = LARGEST_PAGE - RESERVED - sum(len(picture) for picture in pictures.values())
     data = payload(report.samples, budget=budget) if report.samples else {"tokens": ()}
     template = _environment().get_template("report.html.j2")
-    return template.render(
+    page = template.render(
         report=report,
         version=__version__,
         pictures=pictures,
@@ -84,6 +85,7 @@ def render_html(report: Report) -> str:
         script=Markup(script),  # noqa: S704  our own file
         script_digest=base64.b64encode(hashlib.sha256(script.encode()).digest()).decode(),
     )
+    return page_text(page)
 
 
 def write_html(report: Report, path: Path) -> Path:

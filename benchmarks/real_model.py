@@ -330,7 +330,7 @@ def section(part: dict[str, object]) -> list[str]:
     """Return the lines of one part."""
     size, full = part["samples_of_a_side"], part["of_a_full_run"]
     whole = "a full run" if size == full else f"a small run: {size} of {full} samples of each side"
-    seconds = f"{float(str(part['processor_seconds'])):.0f} s of processor time"
+    seconds = f"{float(str(part['processor_seconds'])):.0f} s of processor time without cached values"
     lines = [f"Measured on {part['measured']}, {whole}, {seconds} ({part['processor']}, {part['threads']} threads)."]
     scores = part["scores"]
     assert isinstance(scores, dict)

@@ -6,13 +6,11 @@ Most facts are tested with workers that this process plays; those of a real clus
 import json
 import os
 from functools import partial
-from pathlib import Path
 
 import pytest
 
 pytest.importorskip("ray", reason="the extra ray is not installed")
 
-import ray
 from typer.testing import CliRunner
 
 from assay.api import Opener
@@ -21,8 +19,8 @@ from assay.errors import MissingCapability, ModelError
 from assay.models import ModelSettings, open_model, ray_backend
 from assay.models.ray_backend import SHARD_CHARACTERS, SHARD_TEXTS, RayScorer, RayWorkers, shards_of
 from assay.types import TokenScorer
+from support.ray_workers import local_cluster
 
-ROOT = Path(__file__).resolve().parents[2]
 TEXTS = [
     f"def function_{n}(value):\n    return value + {n} * {'value' if n % 3 else 'other'}\n" * (1 + n % 4)
     for n in range(9)
@@ -173,21 +171,9 @@ def killed_once(texts, *, flag, **bound):
 
 @pytest.fixture(scope="module")
 def cluster():
-    """One worker at a time, little memory, and nothing that watches."""
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("RAY_USAGE_STATS_ENABLED", "0")
-        paths = os.pathsep.join([str(ROOT / "src"), str(ROOT / "tests" / "models")])
-        ray.init(
-            address="local",
-            num_cpus=1,
-            object_store_memory=80_000_000,
-            include_dashboard=False,
-            log_to_driver=False,
-            logging_level="error",
-            runtime_env={"env_vars": {"PYTHONPATH": paths}},
-        )
+    """One worker at a time."""
+    with local_cluster("models", workers=1):
         yield
-        ray.shutdown()
 
 
 def test_a_worker_killed_on_a_real_cluster_changes_nothing(cluster, expected, monkeypatch, tmp_path):

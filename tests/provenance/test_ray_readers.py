@@ -11,7 +11,6 @@ import pytest
 
 pytest.importorskip("ray", reason="the extra ray is not installed")
 
-import ray
 from typer.testing import CliRunner
 
 from assay.cli.app import app
@@ -24,8 +23,7 @@ from assay.provenance.sources.entry import Entry, InMemory
 from assay.provenance.sources.open import CorpusOptions, open_sources
 from assay.provenance.workers import BATCH_FILES, ProcessReaders
 from assay.retrieval import fingerprint_hashes
-
-ROOT = Path(__file__).resolve().parents[2]
+from support.ray_workers import local_cluster
 
 # the settings of Ray Data warn of themselves when they are made, whoever uses them
 pytestmark = pytest.mark.filterwarnings(r"ignore::DeprecationWarning:ray\.")
@@ -33,21 +31,9 @@ pytestmark = pytest.mark.filterwarnings(r"ignore::DeprecationWarning:ray\.")
 
 @pytest.fixture(scope="module")
 def cluster():
-    """Three workers, little memory, and nothing that watches."""
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("RAY_USAGE_STATS_ENABLED", "0")
-        paths = os.pathsep.join([str(ROOT / "src"), str(ROOT / "tests" / "provenance")])
-        ray.init(
-            address="local",
-            num_cpus=3,
-            object_store_memory=80_000_000,
-            include_dashboard=False,
-            log_to_driver=False,
-            logging_level="error",
-            runtime_env={"env_vars": {"PYTHONPATH": paths}},
-        )
+    """Three workers."""
+    with local_cluster("provenance", workers=3):
         yield
-        ray.shutdown()
 
 
 def text_of(number):

@@ -27,7 +27,7 @@ DEFAULT_NAMES = {"all": "dictionary", "one": "synonyms"}
 """Source of new names where none is named, by how many names a variant changes; one of `assay.code.WORD_LISTS`."""
 
 DETERMINISTIC = "deterministic"
-"""Name of the engine of rewritings that is no model."""
+"""Name of the engine that rewrites texts without a model."""
 
 
 @dataclass(frozen=True, slots=True)

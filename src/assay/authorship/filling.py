@@ -184,7 +184,7 @@ class SentinelFiller:
 
 @dataclass(frozen=True, slots=True)
 class CausalFiller:
-    """A model that continues text: it sees what stands before a span, and not what follows.
+    """A model that continues text: it sees the text before a span, and not the text behind it.
 
     Attributes:
         model: generates text.

@@ -22,7 +22,7 @@ _RANGE = re.compile(r"(\d+)-(\d+)")
 
 @dataclass(frozen=True, slots=True)
 class PatchedText:
-    """The text that a piece stands in.
+    """The text that a piece is a part of.
 
     Attributes:
         text: the file, or what a patch shows of it.
@@ -34,7 +34,7 @@ class PatchedText:
 
     @property
     def spans(self) -> tuple[tuple[int, int], ...]:
-        """Return where the lines stand in the text, in characters, line ends included."""
+        """Return where the lines are in the text, in characters, line ends included."""
         content = self.text.split("\n")
         starts = list(accumulate((len(line) + 1 for line in content), initial=0))
         return tuple((starts[line - 1], min(starts[line], len(self.text))) for line, _ in self.lines)
@@ -168,7 +168,7 @@ def _added_places(hunk: Hunk) -> Iterator[int]:
 def code_in_context(unit: CodeUnit) -> Code:
     """Return the tokens of a piece; of added lines those that the whole text has there.
 
-    A line that stands inside a comment or a docstring of the file is none of the code. Line numbers are those that the
+    A line inside a comment or a docstring of the file is not code. Line numbers are those that the
     line of the file and the first line of the piece give.
     """
     if unit.surroundings is None:

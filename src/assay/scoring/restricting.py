@@ -1,4 +1,4 @@
-"""Scores of a part of a text, from the statistics of the whole: the part is scored given what stands before it."""
+"""Scores of a part of a text, from the statistics of the whole: the part is scored given the text before it."""
 
 from dataclasses import replace
 

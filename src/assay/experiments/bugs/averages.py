@@ -157,5 +157,5 @@ def missing_notes(sets: Sequence[BugSet | ControlSet], bench: Bench) -> tuple[st
         f"Texts are {unit}" + ("." if limit is None else f", at most {limit} of each set."),
     ]
     if absent:
-        notes.append(f"Not given, so only the paper's value stands there: {', '.join(absent)}.")
+        notes.append(f"No data was named for these rows, which have the paper's value only: {', '.join(absent)}.")
     return tuple(notes)

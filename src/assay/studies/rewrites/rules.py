@@ -52,7 +52,7 @@ REPETITION_PERIOD = 200
 """Visible characters of the longest unit whose repetition is looked for."""
 
 REPETITIONS = 4
-"""Times that the unit stands in a row at least."""
+"""Least number of repetitions of the unit, one directly after the other."""
 
 REPETITIVE_SHARE = 1 / 3
 """Share of the visible characters from which a repeated unit removes a text."""

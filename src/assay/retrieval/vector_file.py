@@ -117,7 +117,8 @@ class VectorRows:
             Documents, int64 [m], in any order, at least the n nearest of those compared, and cosines, float32 [m].
         """
         living = np.ones(len(self), np.bool_)
-        living[self.positions(dead)[self.positions(dead) >= 0]] = False
+        removed = self.positions(dead)
+        living[removed[removed >= 0]] = False
         compared = max(LEAST_COMPARED, int(len(self) * COMPARED_SHARE), n)
         if living.sum() > compared:
             products = sign_products(self.signs, _bit_planes(vector))

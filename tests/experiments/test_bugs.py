@@ -85,7 +85,7 @@ def test_averages_stand_above_those_of_the_paper_and_are_computed_once(bench):
     assert table.rows[0].values[at].value > 0
     assert [value for place, value in enumerate(table.rows[0].values) if place != at] == [None] * 6
     assert dict(zip(table.columns, table.rows[1].values, strict=True))["BugsInPy"] == 0.38
-    assert any("Not given" in note and "Defects4J" in note for note in finding.notes)
+    assert any("No data was named" in note and "Defects4J" in note for note in finding.notes)
     again = accuracy_table(bench)
     assert len(list((bench.out / "bug-averages").iterdir())) == 1
     assert 0 <= again.table("averages").rows[0].values[at].value <= 1

@@ -12,7 +12,7 @@ with `--rename one --names-from self`. The log-probabilities of each text and of
 shard of the texts at a time; --figures reads them. A variant shares the keys and values of the original up to its first
 changed token, so that its pass computes the rest alone.
 
-The scores were chosen on HumanEval; MBPP, with other tasks drawn by another seed, confirms them.
+The scores were chosen on HumanEval; MBPP, with tasks drawn by another seed, was measured after that.
 """
 
 import argparse

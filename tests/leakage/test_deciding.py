@@ -136,7 +136,6 @@ def test_the_main_figures_begin_with_the_verdict_and_state_the_detectable_leak()
     assert names == [
         "Verdict",
         "Samples flagged",
-        "Stand out one by one",
         "Detectable leak",
         "Unseen texts",
         "Samples scored",
@@ -145,19 +144,19 @@ def test_the_main_figures_begin_with_the_verdict_and_state_the_detectable_leak()
 
 def test_without_a_verdict_nothing_is_counted_that_accuses():
     open_case = with_leak(audit(baseline=DIFFERENT), LEAK)
-    assert "Stand out one by one" not in [fact.name for fact in facts(open_case)]
+    assert "Single samples named" not in [fact.name for fact in facts(open_case)]
     assert (
         not {"discoveries", "adaptive_discoveries", "seen_at_least"}
         & summary_of(open_case)["summaries"][0]["calibration"].keys()
     )
     words = " ".join(statement_of(open_case).details)
-    assert "stand out" not in words
+    assert "No single sample is named" in words
     assert "At least" not in words
     assert summary_of(open_case)["decision"]["verdict"] == "cannot tell"
 
 
-def test_with_a_verdict_the_summary_counts_discoveries():
-    entry = summary_of(with_leak(audit(), LEAK))["summaries"][0]
+def test_with_a_verdict_the_summary_counts_the_discoveries_of_a_contrast():
+    entry = summary_of(with_leak(audit(score="sr_names"), LEAK))["summaries"][0]
     assert (entry["decision"]["verdict"], entry["calibration"]["discoveries"]) == ("contaminated", 1)
 
 

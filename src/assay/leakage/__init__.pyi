@@ -41,6 +41,9 @@ from .fail_on import Rule as Rule
 from .fail_on import rule as rule
 from .measured_model import MeasuredModel as MeasuredModel
 from .measured_model import TuningOptions as TuningOptions
+from .naming import NamedSample as NamedSample
+from .naming import NamedSamples as NamedSamples
+from .naming import named_samples as named_samples
 from .negative_control import Control as Control
 from .redacting import redacted as redacted
 from .results import Audit as Audit

@@ -8,7 +8,8 @@ from dataclasses import dataclass
 from assay.errors import DataError
 from assay.evaluation import Estimate, FlagRate
 from assay.leakage.deciding import decision_of
-from assay.leakage.fail_on import FIGURES, VERDICT
+from assay.leakage.fail_on import DISCOVERIES, FIGURES, VERDICT
+from assay.leakage.naming import compares_variants
 from assay.leakage.results import Audit, ScoreSummary
 from assay.reports import Cell, Column, ColumnKind, Missing, Report, Row, Table, cell_text, encode, listed, percent
 from assay.types import Decision, Verdict
@@ -117,10 +118,10 @@ def _row_names(runs: Sequence[ComparedRun]) -> dict[str, str]:
 
 
 def _value(summary: ScoreSummary, figure: str, decision: Decision) -> Estimate | float | str | None:
-    """Return a figure of a run; without a verdict no discoveries are counted."""
+    """Return a figure of a run; discoveries are counted with a verdict, by a score that names single samples."""
     if figure == VERDICT:
         return f"{decision.verdict} ({decision.reason})" if decision.reason else str(decision.verdict)
-    if figure == "discoveries" and decision.verdict is Verdict.CANNOT_TELL:
+    if figure == DISCOVERIES and (decision.verdict is Verdict.CANNOT_TELL or not compares_variants(summary.score)):
         return None
     measured = FIGURES[figure].of(summary)
     return measured.rate if isinstance(measured, FlagRate) else measured
@@ -130,8 +131,8 @@ def _cell(run: ComparedRun | None, figure: str) -> Cell:
     if run is None:
         return Missing("there is no such run")
     if run.value is None:
-        needs = f"{FIGURES[figure].needs}{' and a verdict' if figure == 'discoveries' else ''}"
-        return Missing(f"the run has none; {figure} needs {needs}")
+        further = " and a verdict by a score that compares variants" if figure == DISCOVERIES else ""
+        return Missing(f"the run has none; {figure} needs {FIGURES[figure].needs}{further}")
     if _is_undecided(run, figure):
         return cell_text(run.value, TITLES[figure][1]) + UNDECIDED
     return run.value

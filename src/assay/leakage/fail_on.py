@@ -15,11 +15,13 @@ from types import MappingProxyType
 from assay.errors import DataError, did_you_mean
 from assay.evaluation import Estimate, FlagRate
 from assay.leakage.deciding import Obstacle, decision_of, obstacles_to
+from assay.leakage.naming import NO_CONTRAST, compares_variants
 from assay.leakage.results import Audit, ScoreSummary
 from assay.types import Undecided, Verdict
 
 SIGNS: Mapping[str, Callable[[float, float], bool]] = MappingProxyType({"<": operator.lt, ">": operator.gt})
-VERDICT = "verdict"
+VERDICT, DISCOVERIES = "verdict", "discoveries"
+_NOT_NAMING = Obstacle(Undecided.UNFIT_SCORE, f"{NO_CONTRAST[0].upper()}{NO_CONTRAST[1:]}.", is_confound=True)
 
 
 def _flagged(summary: ScoreSummary) -> FlagRate | None:
@@ -59,7 +61,7 @@ UNSEEN = "known-unseen text (--unseen)"
 FIGURES: Mapping[str, AuditFigure] = MappingProxyType(
     {
         "flagged": AuditFigure(_flagged, UNSEEN, ("low", "high", "p"), Undecided.NO_UNSEEN_TEXT),
-        "discoveries": AuditFigure(_discoveries, UNSEEN, (), Undecided.NO_UNSEEN_TEXT),
+        DISCOVERIES: AuditFigure(_discoveries, UNSEEN, (), Undecided.NO_UNSEEN_TEXT),
         "auroc": AuditFigure(_auroc, "labels of both classes", ("low", "high"), Undecided.NOT_MEASURED),
         "coverage": AuditFigure(_coverage, "", (), None),
     }
@@ -110,8 +112,11 @@ class Rule:
                 return _lacking(self.figure, figure)
             if math.isnan(self.value(audit)):
                 return Obstacle(Undecided.TOO_FEW, f"{self.figure} cannot be judged: {self._reason(summary)}.")
-        obstacles = (o for o in obstacles_to(audit, summary) if not (allow_confounded and o.is_confound))
-        return next(obstacles, None)
+        obstacles = [*obstacles_to(audit, summary), *([_NOT_NAMING] if self._names_without_contrast(summary) else [])]
+        return next((o for o in obstacles if not (allow_confounded and o.is_confound)), None)
+
+    def _names_without_contrast(self, summary: ScoreSummary) -> bool:
+        return self.figure == DISCOVERIES and not compares_variants(summary.score)
 
     def obstacle_without_unseen(self) -> Obstacle | None:
         """Return why the rule cannot be decided without known-unseen text, whatever the model gives; None if it can."""

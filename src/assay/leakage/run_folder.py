@@ -25,6 +25,7 @@ from numpy.typing import NDArray
 from assay.errors import DataError, plain_reason
 from assay.files import atomic_path, write_json
 from assay.leakage.deciding import decision_of
+from assay.leakage.naming import compares_variants, named_samples
 from assay.leakage.results import Audit, SampleTokens, ScoreSummary
 from assay.reports import decode, encode
 from assay.types import Sample, SampleDecision, Verdict
@@ -75,8 +76,10 @@ _TOKENS = pa.schema(
 )
 _IN_TABLES = ("samples", "values", "reasons", "tokens")
 _CALIBRATED = ("p_values", "q_values")
-_DECIDED = ("discoveries", "adaptive_discoveries", "seen_at_least")
+_DECIDED = ("seen_at_least",)
 """Figures of a calibration that accuse: they follow from the others, and are given only where there is a verdict."""
+_NAMING = ("discoveries", "adaptive_discoveries")
+"""The same, for scores that name single samples."""
 
 
 def write_run(folder: str | Path, audit: Audit, manifest: Mapping[str, object]) -> Path:
@@ -116,8 +119,9 @@ def summary_of(audit: Audit) -> dict[str, Any]:
         entry["decision"] = encode(decision)
         calibration = audit.summary(entry["score"]).calibration
         if calibration is not None and decision.verdict is not Verdict.CANNOT_TELL:
-            entry["calibration"] |= {name: encode(getattr(calibration, name)) for name in _DECIDED}
-    return summary | {"decision": encode(decision_of(audit))}
+            names = (*_DECIDED, *(_NAMING if compares_variants(entry["score"]) else ()))
+            entry["calibration"] |= {name: encode(getattr(calibration, name)) for name in names}
+    return summary | {"decision": encode(decision_of(audit)), "named": encode(named_samples(audit))}
 
 
 def read_run(folder: str | Path) -> tuple[Audit, dict[str, Any]]:

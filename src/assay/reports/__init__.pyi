@@ -48,3 +48,4 @@ from .wording import percent as percent
 from .wording import percent_interval as percent_interval
 from .wording import percent_with_interval as percent_with_interval
 from .wording import short_p_value as short_p_value
+from .wording import three_decimals as three_decimals

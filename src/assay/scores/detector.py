@@ -30,7 +30,18 @@ GENERATED = "generated"
 SRDETECTION = "SrDetection"
 """Li et al., SrDetection: A Self-Referential Framework for Data Leakage Detection in Code LLMs."""
 Flag = Literal[
-    "ours", "baseline", "contender", "headline", "verdict", "default", "filter", "figure", "demo", "weights", "rank"
+    "ours",
+    "baseline",
+    "contender",
+    "headline",
+    "verdict",
+    "default",
+    "filter",
+    "figure",
+    "demo",
+    "weights",
+    "rank",
+    "naming",
 ]
 """A declaration, made before any data is looked at.
 
@@ -46,6 +57,7 @@ Flag = Literal[
 - demo: part of the demonstration.
 - weights: describes a text for weighted p-values, under the control: how likely, surprising and varied it is.
 - rank: the negated rank p-value of a text among its variants; on unseen text it measures how natural new names are.
+- naming: names single samples where the score of the headline does not compare variants.
 """
 
 

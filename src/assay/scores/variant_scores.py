@@ -155,7 +155,7 @@ def _first_difference(first: NDArray[np.int32], second: NDArray[np.int32]) -> in
     title="SrDetection, name by name",
     formula="mean_k min_{i in I_k} (L(x_0) - L(x_i)), L = Σ l, I_k the variants that replace name k",
     reference=f"ours, after {SR_DETECTION}",
-    flags={"ours", "verdict"},
+    flags={"ours", "verdict", "naming"},
 )
 def sr_names(target: LogProbs, variants: Variants, *, n: int = 10) -> float:
     """Log-likelihood ratio of the text and its easiest variant with another name, mean over the names.

@@ -12,6 +12,7 @@ from assay.leakage.description.figures import figures
 from assay.leakage.description.methods import NOTATION, evaluation_methods, score_methods, titled
 from assay.leakage.description.statement import statement_of
 from assay.leakage.description.tables import tables
+from assay.leakage.naming import compares_variants, named_samples, naming_score
 from assay.leakage.results import Audit, Calibration, ScoreSummary
 from assay.leakage.run_folder import summary_of
 from assay.reports import (
@@ -68,7 +69,7 @@ def facts(audit: Audit) -> tuple[Fact, ...]:
     return (
         *([] if summary.doses else [_verdict_fact(summary, decision)]),
         *_ranking_facts(audit, summary),
-        *_calibration_facts(summary, decision),
+        *_calibration_facts(audit, summary, decision),
         Fact("Samples scored", f"{summary.scored:,}", f"{missing:,} could not be" if missing else "all of them"),
     )
 
@@ -101,7 +102,7 @@ def _verdict_fact(summary: ScoreSummary, decision: Decision) -> Fact:
     return Fact("Verdict", decision.verdict, note)
 
 
-def _calibration_facts(summary: ScoreSummary, decision: Decision) -> list[Fact]:
+def _calibration_facts(audit: Audit, summary: ScoreSummary, decision: Decision) -> list[Fact]:
     calibration = summary.calibration
     if calibration is None:
         return []
@@ -110,7 +111,6 @@ def _calibration_facts(summary: ScoreSummary, decision: Decision) -> list[Fact]:
         name = "Never-seen samples flagged" if summary.doses else "Non-members flagged"
         return [Fact(name, percent(rate.value), f"{_interval(rate, percent_interval(rate))}; chance {percent(chance)}")]
     flagged = calibration.flagged
-    stand_out = Fact("Stand out one by one", f"{calibration.discoveries:,}", f"q ≤ {calibration.alpha:g}")
     return [
         Fact(
             "Samples flagged",
@@ -118,9 +118,18 @@ def _calibration_facts(summary: ScoreSummary, decision: Decision) -> list[Fact]:
             f"{_interval(flagged.rate, percent_interval(flagged.rate))}; chance {percent(flagged.chance)}",
         ),
         *_control_facts(calibration),
-        *([] if decision.verdict is Verdict.CANNOT_TELL else [stand_out, *_power_facts(calibration)]),
+        *_naming_facts(audit),
+        *([] if decision.verdict is Verdict.CANNOT_TELL else _power_facts(calibration)),
         Fact("Unseen texts", f"{calibration.unseen:,}", calibration.source),
     ]
+
+
+def _naming_facts(audit: Audit) -> list[Fact]:
+    """Return how many single samples are named; nothing where no score can name any."""
+    named = named_samples(audit)
+    if named.score is None or not _names(audit, named.score):
+        return []
+    return [Fact("Single samples named", f"{len(named.samples):,}", f"by {named.score}, q ≤ {named.level:g}")]
 
 
 def _power_facts(calibration: Calibration) -> list[Fact]:
@@ -156,13 +165,13 @@ def sample_list(audit: Audit) -> SampleList:
     """Return the samples with their values, the primary score first; empty columns are left out."""
     rows = {sample.id: row for row, sample in enumerate(audit.samples)}
     first, *others = [_score_column(audit, name) for name in sorted(audit.values, key=lambda n: n != audit.primary)]
-    calibration = audit.summary(audit.primary).calibration
-    columns = [first]
-    decided = decision_of(audit).verdict is not Verdict.CANNOT_TELL
-    if calibration is not None:
-        columns.append(SampleColumn("p-value", calibration.p_values, "p_value"))
-        if decided:
-            columns.append(SampleColumn("q-value", calibration.q_values, "p_value"))
+    naming = naming_score(audit)
+    columns = [first, *_p_columns(audit, audit.primary)]
+    if naming is not None and naming != audit.primary:
+        columns += _p_columns(audit, naming)
+    summary = [P] if any(column.kind == "p_value" for column in columns) else []
+    if naming is not None and _names(audit, naming):
+        summary.append(Q)
     samples = audit.samples
     properties = [
         SampleColumn("Label", [sample.label for sample in samples], "text"),
@@ -176,8 +185,24 @@ def sample_list(audit: Audit) -> SampleList:
         columns=(*columns, *others),
         tokens={rows[tokens.sample_id]: tokens for tokens in audit.tokens if tokens.sample_id in rows},
         compared_with=NONMEMBER if any(sample.label == NONMEMBER for sample in samples) else None,
-        summary="" if calibration is None else f"{P}; {Q}." if decided else f"{P}.",
+        summary=f"{'; '.join(summary)}." if summary else "",
     )
+
+
+def _names(audit: Audit, score: str) -> bool:
+    """Return True if there is a verdict by a score that names single samples, so that its q-values count."""
+    return compares_variants(score) and decision_of(audit, score).verdict is not Verdict.CANNOT_TELL
+
+
+def _p_columns(audit: Audit, score: str) -> list[SampleColumn]:
+    calibration = audit.summary(score).calibration
+    if calibration is None:
+        return []
+    of = "" if score == audit.primary else f" of {score}"
+    columns = [SampleColumn(f"p-value{of}", calibration.p_values, "p_value")]
+    if _names(audit, score):
+        columns.append(SampleColumn(f"q-value{of}", calibration.q_values, "p_value"))
+    return columns
 
 
 def _score_column(audit: Audit, name: str) -> SampleColumn:

@@ -13,6 +13,7 @@ from assay.evaluation import CHANCE, MINIMUM_GROUPS, DosePoint, Estimate, Rankin
 from assay.leakage.deciding import decision_of
 from assay.leakage.description.blind import leading_warning
 from assay.leakage.description.methods import titled
+from assay.leakage.naming import FALSE_SHARE, named_samples
 from assay.leakage.results import Audit, Calibration, ScoreSummary
 from assay.reports import four_digits, in_cases, listed, number_of, percent, percent_interval
 from assay.types import Decision, Undecided, Verdict
@@ -197,7 +198,8 @@ def _calibrated(audit: Audit, calibration: Calibration, decision: Decision) -> S
     )
     if decision.verdict is Verdict.CANNOT_TELL:
         numbers = f"By the numbers alone, {share}, {chance}; no verdict follows from that{_remedy(decision)}"
-        details = (*_ties(audit, calibration), decision.explanation, numbers, *_control(calibration), source)
+        sentences = (*_ties(audit, calibration), decision.explanation, numbers, *_control(calibration))
+        details = (*sentences, *_single_samples(audit), source)
         return Statement(f"Cannot tell ({decision.reason}): {_open_question(audit, decision)}.", details)
     bounds = f"a {percent(rate.level)} interval of {percent_interval(rate)}" if rate.has_interval else "no interval"
     flagged = (
@@ -207,7 +209,8 @@ def _calibrated(audit: Audit, calibration: Calibration, decision: Decision) -> S
     whole = () if calibration.whole is None else (_as_a_whole(calibration.whole),)
     details = (*_ties(audit, calibration), flagged, *_power(calibration), *_control(calibration), *whole)
     headline = f"{decision.verdict.capitalize()}: {share}, {chance}."
-    return Statement(headline, (*details, *_seen_samples(calibration), source))
+    bound = _share_bound(calibration)
+    return Statement(headline, (*details, *bound, *_single_samples(audit), source))
 
 
 def _open_question(audit: Audit, decision: Decision) -> str:
@@ -293,17 +296,27 @@ def _as_a_whole(whole: SetTest) -> str:
     )
 
 
-def _seen_samples(calibration: Calibration) -> tuple[str, ...]:
-    """Return how many samples stand out, and the least share that must differ from unseen text."""
-    alone = (
-        f"Samples that stand out one by one, corrected for testing all of them (Benjamini-Hochberg, "
-        f"q ≤ {calibration.alpha:g}): {calibration.discoveries:,}. With Storey's less strict correction the number is "
-        f"{calibration.adaptive_discoveries:,}."
-    )
+def _share_bound(calibration: Calibration) -> tuple[str, ...]:
+    """Return the least share that must differ from unseen text, where there is one."""
     bound = calibration.seen_at_least
     if not bound > 0:
-        return (alone,)
-    return (alone, f"At least {percent(bound)} of the samples score unlike unseen text ({percent(0.95)} confidence).")
+        return ()
+    return (f"At least {percent(bound)} of the samples score unlike unseen text ({percent(0.95)} confidence).",)
+
+
+def _single_samples(audit: Audit) -> tuple[str, ...]:
+    """Return how many single samples are named, or why none is."""
+    named = named_samples(audit)
+    if named.score is None or not named.samples:
+        return (f"No single sample is named: {named.reason}.",)
+    calibration = audit.summary(named.score).calibration
+    adaptive = calibration.adaptive_discoveries if calibration else len(named.samples)
+    sentence = (
+        f"Single samples: {named.score} names {len(named.samples):,} of {named.tested:,}, corrected for testing all of "
+        f"them (Benjamini-Hochberg, q ≤ {named.level:g}). With Storey's less strict correction the number is "
+        f"{adaptive:,}. {FALSE_SHARE}"
+    )
+    return (sentence,)
 
 
 def _at_threshold(calibration: Calibration) -> str | None:

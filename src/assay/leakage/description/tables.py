@@ -7,6 +7,7 @@ from typing import Literal
 from assay.evaluation import Estimate, FlagRate, Ranking
 from assay.leakage.deciding import decision_of
 from assay.leakage.description.blind import baseline_separates_labels, measured_baseline
+from assay.leakage.naming import FALSE_SHARE, compares_variants, named_samples
 from assay.leakage.results import Audit, Calibration, ScoreSummary
 from assay.reports import Cell, Column, Missing, Row, Table, percent
 from assay.types import Verdict
@@ -20,6 +21,8 @@ CONTROL_FLAGS = (
     "Control flags: the same share under {model}, which never saw the benchmark. Where it is far from chance, the "
     "score reacts to a difference between the texts that is not training."
 )
+MOST_NAMED = 20
+"""Rows of the table of named samples."""
 RowKind = Literal["plain", "primary", "baseline"]
 
 
@@ -27,7 +30,7 @@ def tables(audit: Audit) -> tuple[Table, ...]:
     """Return every table that the audit's data allow."""
     scores = score_table(audit)
     values = distribution_table(audit) if scores is None else None
-    rest = (dose_table(audit), flag_table(audit), values, part_table(audit))
+    rest = (dose_table(audit), flag_table(audit), values, named_table(audit), part_table(audit))
     return tuple(table for table in (scores, *rest) if table is not None)
 
 
@@ -130,7 +133,7 @@ def distribution_table(audit: Audit) -> Table:
     summaries = sorted(audit.summaries, key=lambda summary: summary.score != audit.primary)
     calibration = next((s.calibration for s in summaries if s.calibration is not None), None)
     control = next((s.calibration.control for s in summaries if s.calibration and s.calibration.control), None)
-    decided = any(_is_decided(audit, summary) for summary in summaries)
+    naming = any(_names(audit, summary) for summary in summaries)
     columns = [
         Column("score", "name"),
         Column("mean", "number", optional=True),
@@ -142,8 +145,8 @@ def distribution_table(audit: Audit) -> Table:
         columns.append(Column("flagged", "share", note=f"chance {percent(calibration.flagged.chance)}"))
         if control:
             columns.append(Column("control flags", "share"))
-        if decided:
-            columns.append(Column("stand out", "count", note=f"q\u00a0≤\u00a0{calibration.alpha:g}"))
+        if naming:
+            columns.append(Column("named", "count", note=f"q\u00a0≤\u00a0{calibration.alpha:g}"))
         flagged = (
             f"Flagged: share of samples that score like the top {percent(calibration.alpha)} of "
             f"{calibration.unseen:,} unseen texts ({calibration.source}), with its "
@@ -152,8 +155,11 @@ def distribution_table(audit: Audit) -> Table:
         caption.append(flagged)
         if control:
             caption.append(CONTROL_FLAGS.format(model=control.model))
-        if decided:
-            caption.append("Stand out: samples left after correction for testing all of them (Benjamini-Hochberg).")
+        if naming:
+            caption.append(
+                "Named: single samples left after correction for testing all of them (Benjamini-Hochberg), by scores "
+                "that compare a sample with its variants."
+            )
     else:
         caption.append("Without text known to be unseen these values give no verdict.")
     return Table(
@@ -166,11 +172,36 @@ def distribution_table(audit: Audit) -> Table:
                 summary,
                 calibrated=calibration is not None,
                 controlled=control is not None,
-                decided=decided,
+                naming=naming,
             )
             for summary in summaries
         ),
         caption=tuple(caption),
+        section=SCORES,
+    )
+
+
+def named_table(audit: Audit) -> Table | None:
+    """Return the single samples that the audit names, the surest first; None where it names none."""
+    named = named_samples(audit)
+    if not named.samples:
+        return None
+    shown = named.samples[:MOST_NAMED]
+    left_out = len(named.samples) - len(shown)
+    return Table(
+        name="named",
+        title="Single samples that were trained on",
+        columns=(
+            Column("sample", "text"),
+            Column(f"{named.score}", "number", optional=True),
+            Column("p", "p_value"),
+            Column("q", "p_value"),
+        ),
+        rows=tuple(Row((entry.sample_id, entry.value, entry.p_value, entry.q_value)) for entry in shown),
+        caption=(
+            f"Named by {named.score}: q ≤ {named.level:g} over {named.tested:,} samples. {FALSE_SHARE}",
+            *([f"{left_out:,} more are in the list of samples."] if left_out else []),
+        ),
         section=SCORES,
     )
 
@@ -220,7 +251,11 @@ def _is_decided(audit: Audit, summary: ScoreSummary) -> bool:
     return decision_of(audit, summary.score).verdict is not Verdict.CANNOT_TELL
 
 
-def _distribution_row(audit: Audit, summary: ScoreSummary, *, calibrated: bool, controlled: bool, decided: bool) -> Row:
+def _names(audit: Audit, summary: ScoreSummary) -> bool:
+    return compares_variants(summary.score) and _is_decided(audit, summary)
+
+
+def _distribution_row(audit: Audit, summary: ScoreSummary, *, calibrated: bool, controlled: bool, naming: bool) -> Row:
     spread, calibration = summary.distribution, summary.calibration
     low, middle, high = (spread.quantiles.get(share, math.nan) for share in (0.05, 0.5, 0.95))
     cells: list[Cell] = [spread.mean, middle, f"{low:.4g} to {high:.4g}".replace("-", "−") if summary.scored else "–"]
@@ -229,9 +264,9 @@ def _distribution_row(audit: Audit, summary: ScoreSummary, *, calibrated: bool, 
         if controlled:
             control = calibration.control if calibration else None
             cells.append(control.flagged.rate if control else Missing("the control has no value of this score"))
-        if decided:
-            own = calibration is not None and _is_decided(audit, summary)
-            cells.append(calibration.discoveries if own and calibration else Missing("this score gives no verdict"))
+        if naming:
+            own = calibration is not None and _names(audit, summary)
+            cells.append(calibration.discoveries if own and calibration else Missing("this score names no samples"))
     cells += [summary.scored / summary.total if summary.total else math.nan, summary.scored]
     return _row(audit, summary, cells)
 

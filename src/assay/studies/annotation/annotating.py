@@ -8,7 +8,7 @@ import numpy as np
 
 from assay.errors import DataError
 from assay.evaluation import Estimate, difference_of_means, grouped_mean
-from assay.leakage import Audit
+from assay.leakage import Audit, named_samples
 from assay.provenance import Searchable
 from assay.studies.annotation.task_results import TaskResult
 from assay.studies.contamination import PRESENT_KINDS, trace_benchmark
@@ -125,7 +125,7 @@ def _difference(values: list[float], groups: list[str | None], first: list[bool]
 
 
 def split_by_audit(audit: Audit, tasks: Sequence[TaskResult]) -> TaskSplit:
-    """Split tasks by an audit: by its labels, else by the tasks that stand out, else by the order of the scores.
+    """Split tasks by an audit: by its labels, else by the tasks that it names, else by the order of the scores.
 
     A task belongs to the sample with its id, else to the sample with its text.
 
@@ -145,26 +145,26 @@ def split_by_audit(audit: Audit, tasks: Sequence[TaskResult]) -> TaskSplit:
         words: dict[str | None, TaskStatus] = {MEMBER: "contaminated", NONMEMBER: "clean"}
         statuses = {task: words[label] for task, label in labels.items() if label in words}
         return TaskSplit(statuses, groups, "labels", "The split rests on the labels of the audited data.")
-    calibration = audit.summary(audit.primary).calibration
-    if calibration is not None and calibration.discoveries:
-        q_values = calibration.q_values
+    named = named_samples(audit)
+    if named.score is not None and named.samples:
+        scores, ids = audit.values[named.score], {sample.sample_id for sample in named.samples}
         statuses = {
-            task: "contaminated" if q_values[place] <= calibration.alpha else "clean"
+            task: "contaminated" if audit.samples[place].id in ids else "clean"
             for task, place in samples.items()
-            if not np.isnan(q_values[place])
+            if not np.isnan(scores[place])
         }
         explanation = (
-            f"The split rests on the {calibration.discoveries:,} tasks that stand out in the audit ({audit.primary}, "
-            f"q ≤ {calibration.alpha:g}). A task that does not stand out may be contaminated all the same."
+            f"The split rests on the {len(named.samples):,} tasks that the audit names ({named.score}, "
+            f"q ≤ {named.level:g}). A task that is not named may be contaminated all the same."
         )
         return TaskSplit(statuses, groups, "q-values", explanation)
     scored = {task: float(values[place]) for task, place in samples.items() if not np.isnan(values[place])}
     middle = float(np.median(list(scored.values()))) if scored else 0.0
     statuses = {task: "contaminated" if value > middle else "clean" for task, value in scored.items()}
     explanation = (
-        "The audit names no single task, so the split rests on the order of the scores: 'upper half' are the tasks "
-        f"with the higher {audit.primary}, 'lower half' those with the lower one. It shows a tendency and accuses no "
-        "task."
+        f"The audit names no single task ({named.reason}), so the split rests on the order of the scores: "
+        f"'upper half' are the tasks with the higher {audit.primary}, 'lower half' those with the lower one. It shows "
+        "a tendency and accuses no task."
     )
     return TaskSplit(statuses, groups, "order", explanation)
 

@@ -1,0 +1,133 @@
+"""Single samples are named by a score that compares variants, with q-values, and by no other."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from assay.evaluation import BlindBaseline, Estimate, Ranking, benjamini_hochberg, flag_rate
+from assay.leakage import Audit, Calibration, Distribution, ScoreSummary, describe, named_samples, rule
+from assay.leakage.description.describing import facts, sample_list
+from assay.leakage.description.statement import statement_of
+from assay.leakage.description.tables import distribution_table, named_table
+from assay.leakage.run_folder import read_run, summary_of, write_run
+from assay.reports import render_markdown
+from assay.studies import TaskResult, split_by_audit
+from assay.types import Sample, Undecided
+
+TASKS, UNSEEN = 60, 400
+AREA = Estimate(0.51, 0.45, 0.57)
+RANKING = Ranking("bag of words", 60, 400, 0, 0, 60, AREA, AREA, 0.6, {0.05: AREA}, np.zeros(2), np.ones(2))
+
+
+def calibration(leaked: int, unseen: int = UNSEEN) -> Calibration:
+    """The first `leaked` tasks score above all unseen texts, the others like them."""
+    p_values = np.r_[np.full(leaked, 1 / (unseen + 1)), np.linspace(0.06, 1, TASKS - leaked)]
+    flags = flag_rate(p_values, 0.05, unseen=unseen)
+    return Calibration("fresh", unseen, 0.05, p_values, benjamini_hochberg(p_values), flags, 0.3)
+
+
+def audit(primary: str = "mid_pit", *, separates: bool = False, **calibrations: Calibration | None) -> Audit:
+    nothing = Distribution(0.0, 1.0, {0.05: -1.0, 0.5: 0.0, 0.95: 1.0})
+    values = {name: np.linspace(2, -2, TASKS) for name in calibrations}
+    return Audit(
+        kind="audit",
+        model="some/model",
+        benchmark="humaneval",
+        samples=tuple(Sample(f"task/{i}", f"text {i}") for i in range(TASKS)),
+        values=values,
+        reasons=dict.fromkeys(values, (None,) * TASKS),
+        summaries=tuple(
+            ScoreSummary(name, TASKS, TASKS, nothing, {}, calibration=own) for name, own in calibrations.items()
+        ),
+        primary=primary,
+        blind=BlindBaseline(RANKING, "bag of words", separates, (RANKING,)),
+        blind_compares="this benchmark and the unseen text",
+    )
+
+
+FAMILIAR = audit(mid_pit=calibration(40))
+NAMED = audit(mid_pit=calibration(40), sr_mid_pit=calibration(30), sr_names=calibration(20))
+
+
+def test_a_score_of_familiarity_names_no_sample_however_many_it_flags():
+    named = named_samples(FAMILIAR)
+    assert (named.score, named.samples) == (None, ())
+    assert "finds the other samples familiar too" in named.reason
+    assert "No single sample is named" in " ".join(statement_of(FAMILIAR).details)
+    assert named_table(FAMILIAR) is None
+    assert "q-value" not in [column.title for column in sample_list(FAMILIAR).columns]
+    summary = summary_of(FAMILIAR)
+    assert "discoveries" not in summary["summaries"][0]["calibration"]
+    assert summary["named"]["samples"] == []
+
+
+def test_the_score_that_is_declared_for_it_names_samples_whatever_the_headline_is():
+    named = named_samples(NAMED)
+    assert named.score == "sr_names"
+    assert [sample.sample_id for sample in named.samples] == [f"task/{i}" for i in range(20)]
+    assert all(sample.q_value <= 0.05 for sample in named.samples)
+    assert named_samples(replace(NAMED, primary="sr_mid_pit")).score == "sr_mid_pit"
+    assert len(named_samples(replace(NAMED, primary="sr_mid_pit")).samples) == 30
+
+
+def test_terminal_report_and_json_name_the_same_samples(tmp_path):
+    assert "sr_names names 20 of 60" in " ".join(statement_of(NAMED).details)
+    assert ("Single samples named", "20") in [(fact.name, fact.value) for fact in facts(NAMED)]
+    ids = [row.cells[0] for row in named_table(NAMED).rows]
+    assert ids == [entry["sample_id"] for entry in summary_of(NAMED)["named"]["samples"]]
+    counts = {entry["score"]: entry["calibration"].get("discoveries") for entry in summary_of(NAMED)["summaries"]}
+    assert counts == {"mid_pit": None, "sr_mid_pit": 30, "sr_names": 20}
+    titles = [column.title for column in sample_list(NAMED).columns]
+    assert {"p-value", "p-value of sr_names", "q-value of sr_names"} <= set(titles)
+    assert "q-value" not in titles
+    assert "task/19" in render_markdown(describe(NAMED))
+    stored, _ = read_run(write_run(tmp_path / "run", NAMED, {}))
+    assert named_samples(stored) == named_samples(NAMED)
+
+
+def test_the_table_of_scores_counts_named_samples_for_contrasts_alone():
+    table = distribution_table(NAMED)
+    place = [column.title for column in table.columns].index("named")
+    cells = {row.cells[0]: row.cells[place] for row in table.rows}
+    assert (cells["sr_names"], cells["sr_mid_pit"]) == (20, 30)
+    assert cells["mid_pit"].reason == "this score names no samples"
+
+
+def test_with_too_few_unseen_texts_the_report_says_how_many_it_would_take():
+    few = audit(sr_names=calibration(10, unseen=28), primary="sr_names")
+    named = named_samples(few)
+    assert named.samples == ()
+    assert named.reason.replace("\N{NO-BREAK SPACE}", " ") == (
+        "the smallest q-value is .207. 10 samples of 60 score above all 28 unseen texts; to name as many takes at "
+        "least 119 unseen texts"
+    )
+    assert benjamini_hochberg(np.r_[np.full(10, 1 / 120), np.ones(50)])[0] == pytest.approx(0.05)
+
+
+@pytest.mark.parametrize(
+    ("case", "words"),
+    [
+        (audit(sr_names=None, primary="sr_names"), "nothing says what unseen text scores"),
+        (audit(sr_names=calibration(30), primary="sr_names", separates=True), "no verdict follows from sr_names"),
+        (audit(sr_names=calibration(0), primary="sr_names"), "the smallest q-value is"),
+    ],
+)
+def test_where_no_sample_is_named_there_is_a_reason(case, words):
+    assert named_samples(case).samples == ()
+    assert words in named_samples(case).reason
+
+
+def test_a_rule_on_discoveries_is_decided_by_a_contrast_alone():
+    assert rule("discoveries>0").obstacle(NAMED).reason is Undecided.UNFIT_SCORE
+    assert rule("discoveries>0").obstacle(NAMED, allow_confounded=True) is None
+    assert rule("sr_names.discoveries>19").obstacle(NAMED) is None
+    assert rule("sr_names.discoveries>19").fires(NAMED)
+
+
+def test_a_split_of_tasks_rests_on_the_named_ones_and_else_on_the_order():
+    tasks = [TaskResult(f"task/{i}", f"text {i}") for i in range(TASKS)]
+    split = split_by_audit(NAMED, tasks)
+    assert split.basis == "q-values"
+    assert sum(status == "contaminated" for status in split.statuses.values()) == 20
+    assert split_by_audit(FAMILIAR, tasks).basis == "order"

@@ -1,19 +1,26 @@
 """Fine-tuned classifiers learn the classes, keep the best epoch, and are tested on groups they did not train on."""
 
 import json
+import shutil
+from dataclasses import replace
 
 import numpy as np
 import pytest
 import torch
-from transformers import PreTrainedTokenizerFast, RobertaConfig, RobertaForSequenceClassification
 
+from assay.authorship.detecting import by_fine_tuned
+from assay.authorship.evaluating import measure_collections
+from assay.authorship.fine_tuned import FineTunedClassifier
 from assay.authorship.fine_tuning import PARTS, Protocol, fine_tune
 from assay.authorship.fine_tuning_report import describe_fine_tuning, fine_tuning_card
+from assay.authorship.normalising import code_of
 from assay.authorship.open_set import UNKNOWN, OpenSet
-from assay.errors import DataError
-from assay.models import located
+from assay.authorship.units import CodeUnit
+from assay.errors import DataError, ModelError
+from assay.evaluation import auroc
 from assay.training import ClassifierSettings, fine_tune_classifier, load_sequence_classifier
 from support.authorship_texts import labelled
+from support.small_roberta import save_small_roberta
 
 QUICK = Protocol(task="binary", rates=(5e-3,), batches=(8,), seeds=(0,), epochs=4, context=32, device="cpu")
 
@@ -28,14 +35,7 @@ def _one_thread():
 
 @pytest.fixture(scope="module")
 def encoder(tmp_path_factory):
-    """A RoBERTa of random weights, as CodeBERT but small, with the tokenizer of `builtin:small`."""
-    folder = tmp_path_factory.mktemp("encoder")
-    torch.manual_seed(0)
-    sizes = {"hidden_size": 32, "intermediate_size": 48, "num_hidden_layers": 1, "num_attention_heads": 2}
-    config = RobertaConfig(vocab_size=4352, max_position_embeddings=66, pad_token_id=2, **sizes)
-    RobertaForSequenceClassification(config).save_pretrained(folder)
-    PreTrainedTokenizerFast.from_pretrained(located("builtin:small"), local_files_only=True).save_pretrained(folder)
-    return str(folder)
+    return save_small_roberta(tmp_path_factory.mktemp("encoder"))
 
 
 @pytest.fixture(scope="module")
@@ -57,6 +57,76 @@ def test_a_small_encoder_learns_the_classes_and_leaves_a_folder(encoder, data, t
     assert "no proof of misconduct" in (out / "MODEL_CARD.md").read_text()
     with pytest.raises(DataError, match="exists already"):
         fine_tune(data, encoder, QUICK, out=out)
+
+
+@pytest.fixture(scope="module")
+def folders(encoder, data, tmp_path_factory):
+    """Fine-tuned folders by task."""
+    parent = tmp_path_factory.mktemp("folders")
+    for task in ("binary", "multi"):
+        protocol = replace(QUICK, task=task, comments=task == "binary", epochs=4 if task == "binary" else 1)
+        fine_tune(data, encoder, protocol, out=parent / task)
+    return parent
+
+
+def test_a_fine_tuned_folder_detects_with_the_digest_calibration_and_abstention_of_a_classifier(folders, data):
+    classifier = FineTunedClassifier.load(folders / "binary", "cpu")
+    texts = [sample.text for sample in data.samples]
+    prediction = classifier.predict(texts, data.codes)
+    assert auroc(prediction.margins, ~data.human) > 0.9
+    assert prediction.attribution is None
+    assert prediction.outside.mean() < 0.1
+    foreign = "SELECT a FROM b WHERE c ORDER BY d; " * 20
+    assert classifier.predict([foreign], [code_of(foreign, "python")]).outside.all()
+    units = [CodeUnit("a.py", text, "python") for text in texts[:6]] + [CodeUnit("long.py", "x = 1\n" * 99, "python")]
+    scored = by_fine_tuned(units, [code_of(unit.text, "python") for unit in units], classifier)
+    assert scored.detector == f"classifier {FineTunedClassifier.load(folders / 'binary', 'cpu').digest}"
+    assert scored.detector != f"classifier {FineTunedClassifier.load(folders / 'multi', 'cpu').digest}"
+    (words,) = scored.counts
+    assert "longer than 32 tokens" in words[1]
+    assert 1 <= scored.counts[words] <= len(units)
+    transfer = measure_collections(data, lambda part: classifier.predict([s.text for s in part.samples], part.codes))
+    assert transfer.mean_auroc > 0.9
+
+
+def test_log_odds_against_people_are_those_of_the_calibrated_probabilities(folders, data):
+    classifier = FineTunedClassifier.load(folders / "multi", "cpu")
+    prediction = classifier.predict([sample.text for sample in data.samples[:8]], data.codes[:8])
+    attribution = prediction.attribution
+    assert attribution is not None
+    assert set(attribution.classes) == {"human", "model-0", "model-1"}
+    human = attribution.probabilities[:, attribution.classes.index("human")]
+    np.testing.assert_allclose(prediction.probabilities, 1 - human, atol=1e-9)
+
+
+def test_comments_are_removed_where_the_classifier_was_trained_without_them(folders):
+    classifier = FineTunedClassifier.load(folders / "multi", "cpu")
+    texts = ["x = 1\ny = 2\n", "# a remark\nx = 1\ny = 2  # another\n"]
+    margins = classifier.predict(texts, [code_of(text, "python") for text in texts]).margins
+    assert margins[0] == pytest.approx(margins[1], abs=1e-5)
+
+
+@pytest.mark.parametrize(
+    ("file", "content", "message"),
+    [
+        ("calibration.json", "{}", "expected a folder of `assay authorship fine-tune`"),
+        ("calibration.json", '{"classes": ["a", "b"], "temperature": 0, "conformity": [[], []]}', "temperature"),
+        ("calibration.json", '{"classes": ["a", "b"], "temperature": 1, "conformity": [[], []]}', "'human' among"),
+        ("domain.safetensors", "x", "expected a folder of `assay authorship fine-tune`"),
+        ("result.json", "[]", "expected a folder of `assay authorship fine-tune`"),
+    ],
+)
+def test_a_damaged_folder_is_one_line(folders, tmp_path, file, content, message):
+    shutil.copytree(folders / "binary", tmp_path / "c")
+    (tmp_path / "c" / file).write_text(content)
+    with pytest.raises(DataError, match=message) as ended:
+        FineTunedClassifier.load(tmp_path / "c")
+    assert "\n" not in str(ended.value)
+
+
+def test_a_head_that_is_not_trained_is_refused(encoder):
+    with pytest.raises(ModelError, match="no trained head for 3 classes"):
+        load_sequence_classifier(encoder, ("a", "b", "c"), ClassifierSettings(device="cpu"), seed=None)
 
 
 def test_the_grid_is_searched_with_the_first_seed_and_every_seed_runs(encoder, data):

@@ -6,6 +6,7 @@ import subprocess
 import pytest
 
 from support.authorship_texts import labelled, spelled, terse
+from support.small_roberta import save_small_roberta
 
 
 @pytest.fixture
@@ -82,6 +83,34 @@ def test_from_labelled_code_and_older_code_to_an_answer(assay, table, repository
     assert "no proof of misconduct" in (tmp_path / "report.html").read_text()
     rules = {entry["ruleId"] for entry in json.loads((tmp_path / "signals.sarif").read_text())["runs"][0]["results"]}
     assert rules == {"declared-generator", "share-of-unusual-code"}
+
+
+def test_a_fine_tuned_folder_is_a_classifier_everywhere(assay, table, repository, tmp_path):
+    tuned = assay(
+        "authorship", "fine-tune", save_small_roberta(tmp_path / "encoder"), table, *COLUMNS, "-o", "tuned",
+        "--rates", "5e-3", "--batches", "8", "--seeds", "1", "--epochs", "2", "--context", "24", "--device", "cpu",
+    )  # fmt: skip
+    assert tuned.code == 0, tuned.err
+    past = assay(
+        "authorship", "calibrate", repository, "--before", "2021-01-01", "--classifier", "tuned", "-o", "past.json",
+        "--json",
+    )  # fmt: skip
+    assert past.code == 0, past.err
+    found = assay("detect", repository, "--classifier", "tuned", "--reference", "past.json", "--json")
+    assert found.code == 0, found.err
+    result = json.loads(found.out)
+    assert result["detector"] == json.loads(past.out)["detector"]
+    (new,) = [piece for piece in result["pieces"] if piece["path"].endswith("new.py")]
+    assert set(new["most_like"]["probabilities"]) == {"human", "model-0", "model-1"}
+    assert new["p_value"] is not None or new["abstained"]
+    assert "Most like" in assay("detect", repository / "new.py", "--classifier", "tuned").out
+    measured = assay("authorship", "evaluate", table, *COLUMNS, "--classifier", "tuned", "--json")
+    assert measured.code == 0, measured.err
+    assert len(json.loads(measured.out)["parts"]) == 2
+    inner = assay("detect", repository / "new.py", "--classifier", "tuned/model")
+    assert inner.code == 2
+    assert "a model without its calibration" in inner.err
+    assert "(evidence" not in assay("authorship", "evaluate", table, *COLUMNS, "--classifier", "tuned").out
 
 
 def test_without_a_reference_there_is_no_verdict(assay, table, tmp_path):

@@ -10,7 +10,7 @@ from .authorship import calibrate_authorship as calibrate_authorship
 from .authorship import detect_code as detect_code
 from .authorship import evaluate_classifier as evaluate_classifier
 from .authorship import train_classifier as train_classifier
-from .authorship import vectors_named as vectors_named
+from .classifiers import vectors_named as vectors_named
 from .detector_models import DetectorModels as DetectorModels
 from .indexing import build_index as build_index
 from .indexing import fill_index as fill_index

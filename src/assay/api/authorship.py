@@ -7,6 +7,7 @@ from pathlib import Path
 
 import numpy as np
 
+from assay.api.classifiers import measured_folder, scored_by_folder, vectors_named
 from assay.api.declared import declared_around
 from assay.api.detector_models import DetectorModels
 from assay.api.opening import Opener
@@ -26,9 +27,7 @@ from assay.authorship import (
     Signal,
     Transfer,
     UnitKind,
-    Vectors,
     added_units,
-    by_classifier,
     by_scores,
     codes_of,
     detect,
@@ -39,14 +38,13 @@ from assay.authorship import (
     judged_rows,
     leave_out,
     line_range,
-    measure_collections,
     model_card,
     saturated_kinds,
     units_of,
 )
 from assay.datasets import DataSelection, read_dataset
-from assay.errors import DataError, MissingCapability, ModelError
-from assay.models import builtin_folder, open_model
+from assay.errors import DataError, ModelError
+from assay.models import builtin_folder
 from assay.provenance import (
     Filters,
     SourceText,
@@ -55,16 +53,14 @@ from assay.provenance import (
     source_texts,
     texts_before,
 )
-from assay.retrieval import BUILTIN_PREFIX, open_encoder
 from assay.scores import requests
 from assay.scoring import Progress
-from assay.types import Embedder, Sample
+from assay.types import Sample
 
 STDIN = "-"
 COLLECTION = "collection"
 """Column that names the collection of a row; without it the file's name does."""
 
-ENCODERS = (f"{BUILTIN_PREFIX}fragments",)
 WITHOUT_MESSAGE = (
     "The patch has no commit message, so nothing is known of trailers and accounts; `git format-patch` and `git show` "
     "keep it."
@@ -81,7 +77,7 @@ class DetectorChoice:
     """The detector that scores code.
 
     Attributes:
-        classifier: folder of a fitted classifier; None for scores of a language model.
+        classifier: folder of a fitted or fine-tuned classifier; None for scores of a language model.
         model: the language model (surrogate); None for the built-in model that knows most languages.
         scores: names with commas between them; the first one is what an answer rests on.
         models: those that some scores need beside it.
@@ -105,9 +101,7 @@ class DetectorChoice:
             AssayError: the detector cannot be opened, or cannot give what is requested.
         """
         if self.classifier is not None:
-            fitted = Classifier.load(self.classifier)
-            vectors = vectors_named(fitted.hidden_model, self.opener) if fitted.hidden_model else None
-            return by_classifier(units, codes_of(units), fitted, vectors)
+            return scored_by_folder(units, self.classifier, self.opener)
         plan = self.models.plan(requests(self.scores), self.model or default_surrogate(), self.opener)
         return in_context(units, plan, by_scores(units, plan, progress))
 
@@ -119,22 +113,6 @@ def default_surrogate() -> str:
     except ModelError:
         return "builtin:small"
     return "builtin:control"
-
-
-def vectors_named(name: str, opener: Opener | None = None) -> Vectors:
-    """Return the model whose hidden states are evidence: a built-in encoder, or any model with weights.
-
-    Raises:
-        MissingCapability: the model does not show its hidden states.
-    """
-    if name in ENCODERS:
-        return open_encoder(name)
-    model = open_model(name, (opener or Opener()).settings)
-    if not isinstance(model, Embedder):
-        raise MissingCapability(
-            f"{name} does not show its hidden states, expected a model with weights or {ENCODERS[0]}"
-        )
-    return model
 
 
 @dataclass(frozen=True, slots=True)
@@ -237,9 +215,7 @@ def evaluate_classifier(
     if classifier is None:
         settings = fit_settings(evidence, hidden, per_class, seed)
         return leave_out(labelled, settings, by=by, vectors=vectors_named(hidden) if hidden else None)
-    fitted = Classifier.load(classifier)
-    vectors = vectors_named(fitted.hidden_model) if fitted.hidden_model else None
-    return measure_collections(labelled, fitted, vectors=vectors, seed=seed)
+    return measured_folder(labelled, classifier, Opener(), seed=seed)
 
 
 def fit_settings(evidence: Sequence[str], hidden: str | None, per_class: int | None, seed: int) -> FitSettings:

@@ -3,6 +3,8 @@ from .attribution import fit_generators as fit_generators
 from .auditing import ShortcutAudit as ShortcutAudit
 from .auditing import audit_shortcuts as audit_shortcuts
 from .classifier import Classifier as Classifier
+from .classifier import Prediction as Prediction
+from .classifier import is_fine_tuned as is_fine_tuned
 from .comments import without_comments as without_comments
 from .context import in_context as in_context
 from .declared import Commit as Commit
@@ -20,6 +22,7 @@ from .describing import part_data as part_data
 from .detecting import Detection as Detection
 from .detecting import Scored as Scored
 from .detecting import by_classifier as by_classifier
+from .detecting import by_fine_tuned as by_fine_tuned
 from .detecting import by_scores as by_scores
 from .detecting import codes_of as codes_of
 from .detecting import detect as detect
@@ -33,6 +36,7 @@ from .evidence import Vectors as Vectors
 from .filling import CausalFiller as CausalFiller
 from .filling import SentinelFiller as SentinelFiller
 from .filling import SpanPerturbation as SpanPerturbation
+from .fine_tuned import FineTunedClassifier as FineTunedClassifier
 from .fine_tuning import FineTunedRuns as FineTunedRuns
 from .fine_tuning import Protocol as Protocol
 from .fine_tuning import ProtocolSplit as ProtocolSplit

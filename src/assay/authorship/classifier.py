@@ -16,6 +16,7 @@ from assay.authorship.domain import Domain
 from assay.authorship.evidence import HEADS, HIDDEN, EvidenceMatrices, Vectors, evidence_of
 from assay.authorship.heads import EvidenceHead, restore
 from assay.authorship.normalising import Code
+from assay.authorship.open_set import CALIBRATION, Attribution
 from assay.errors import DataError, ModelError, plain_reason
 from assay.files import atomic_folder, write_json, write_text
 from assay.types import BooleanArray, Float64Array
@@ -55,11 +56,13 @@ class Prediction:
         margins: float64 [n], log-odds of "machine-written"; higher = machine-written.
         parts: kind of evidence → float64 [n], its share of the margin.
         outside: bool [n], True where the text is unlike every training text.
+        attribution: the generator that a text is most like; None from a classifier that knows no generators.
     """
 
     margins: Float64Array
     parts: Mapping[str, Float64Array]
     outside: BooleanArray
+    attribution: Attribution | None = None
 
     @property
     def probabilities(self) -> Float64Array:
@@ -148,8 +151,8 @@ class Classifier:
         """
         if (folder / "config.json").exists():
             raise DataError(
-                f"{folder}: a model of transformers, as `assay authorship fine-tune` writes it; expected a classifier "
-                "of `assay authorship train`"
+                f"{folder}: a model without its calibration; expected a folder of `assay authorship train` or "
+                "`assay authorship fine-tune`"
             )
         try:
             content = json.loads((folder / DESCRIPTION).read_text("utf-8"))
@@ -163,8 +166,14 @@ class Classifier:
             return cls(heads, content["bias"], Domain(**_below(arrays, "domain")), content["record"])
         except (OSError, ValueError, KeyError, TypeError, SafetensorError) as error:
             raise DataError(
-                f"{folder}: expected a classifier of `assay authorship train` ({plain_reason(error)})"
+                f"{folder}: expected a classifier of `assay authorship train` or `assay authorship fine-tune` "
+                f"({plain_reason(error)})"
             ) from error
+
+
+def is_fine_tuned(folder: Path) -> bool:
+    """Return True for a folder of `fine_tune`, which `FineTunedClassifier` reads."""
+    return (folder / CALIBRATION).is_file()
 
 
 def standardised(margins: Float64Array, centre: float, spread: float) -> Float64Array:

@@ -115,9 +115,10 @@ def describe_transfer(transfer: Transfer) -> Report:
         Column("out of distribution"),
     )
     ranked = sum(part.ranking is not None for part in transfer.parts)
+    evidence = f" (evidence: {', '.join(transfer.evidence)})" if transfer.evidence else ""
     statement = (
         f"Mean AUROC {transfer.mean_auroc:.3f} over {number_of(ranked, 'part')} that the classifier was not "
-        f"fitted on (evidence: {', '.join(transfer.evidence)})."
+        f"fitted on{evidence}."
     )
     if not ranked:
         statement = (
@@ -294,6 +295,9 @@ def _signals(detection: Detection) -> Table:
 def _pieces(detection: Detection) -> Table:
     names = tuple(detection.scored.scores)
     columns = [Column("code", "name"), Column("tokens", "count"), *(Column(name, "number") for name in names)]
+    attribution = detection.scored.attribution
+    if attribution is not None:
+        columns.append(Column("most like"))
     if detection.reference is not None:
         columns += [Column("p-value", "p_value"), Column("at most", "share"), Column("answer")]
     order = sorted(range(len(detection.results)), key=lambda row: -_finite(detection.results[row].value))
@@ -304,10 +308,13 @@ def _pieces(detection: Detection) -> Table:
             Missing(detection.scored.reasons[name][at] or "no score") if math.isnan(values[at]) else float(values[at])
             for name, values in detection.scored.scores.items()
         ]
-        rows.append(Row((result.unit.place, result.tokens, *scores, *_answer(result))))
+        nearest = (attribution.answers[at],) if attribution is not None else ()
+        rows.append(Row((result.unit.place, result.tokens, *scores, *nearest, *_answer(result))))
     caption = ["Higher = more like generated code."]
     if len(detection.results) > SHOWN:
         caption.append(f"The highest {SHOWN} of {len(detection.results):,}.")
+    if attribution is not None:
+        caption.append(f"Most like: the nearest of {', '.join(attribution.classes)}; no statement of who wrote it.")
     return Table("pieces", "Scores", tuple(columns), tuple(rows), tuple(caption))
 
 
@@ -394,6 +401,7 @@ def _detection_data(detection: Detection) -> dict[str, Any]:
                     name: reasons[at] for name, reasons in detection.scored.reasons.items() if reasons[at] is not None
                 },
                 "evidence": dict(row.parts),
+                "most_like": _nearest(detection, at),
                 "p_value": row.judgement and row.judgement.p_value,
                 "bound": row.judgement and row.judgement.bound,
                 "unusual": None if row.judgement is None or row.judgement.bound is None else row.unusual,
@@ -402,6 +410,17 @@ def _detection_data(detection: Detection) -> dict[str, Any]:
             }
             for at, row in enumerate(detection.results)
         ],
+    }
+
+
+def _nearest(detection: Detection, at: int) -> dict[str, Any] | None:
+    attribution = detection.scored.attribution
+    if attribution is None:
+        return None
+    return {
+        "answer": attribution.answers[at],
+        "p_value": float(attribution.p_values[at]),
+        "probabilities": dict(zip(attribution.classes, attribution.probabilities[at].tolist(), strict=True)),
     }
 
 

@@ -2,19 +2,21 @@
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
+from typing import TYPE_CHECKING
 
 import numpy as np
 
-from assay.authorship.classifier import Classifier
+from assay.authorship.classifier import Classifier, Prediction
 from assay.authorship.declared import Signal
 from assay.authorship.domain import domain_notes
 from assay.authorship.evidence import WORDING, Vectors
 from assay.authorship.heads import SparseHead
 from assay.authorship.normalising import Code
+from assay.authorship.open_set import Attribution
 from assay.authorship.reference import SHORTEST, Reference, ReferenceAnswer
-from assay.authorship.units import CodeUnit, code_in_context
+from assay.authorship.units import LONGEST_TEXT, CodeUnit, code_in_context
 from assay.authorship.wording import ngram_matrix
 from assay.errors import DataError
 from assay.evaluation import FlagRate, flag_rate
@@ -22,16 +24,16 @@ from assay.models import combined
 from assay.scoring import Plan, Progress, score_samples
 from assay.types import BooleanArray, Float64Array, Sample
 
-NOMINAL = 0.05
-LONGEST_TEXT = 200_000
-"""Characters of a piece that a language model reads; far more than the longest piece that is judged."""
+if TYPE_CHECKING:  # needs torch
+    from assay.authorship.fine_tuned import FineTunedClassifier
 
+NOMINAL = 0.05
 TOO_LONG = f"longer than {LONGEST_TEXT:,} characters"
 LONGEST_LINES = 60
 """Mean tokens per line above which the layout is that of minified or generated text."""
 
 SHOWN_LINES = 5
-CLASSIFIER = "classifier"
+CLASSIFIER, LOG_ODDS = "classifier", "log-odds"
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -48,6 +50,7 @@ class Scored:
         outside: bool [n], pieces unlike every training text.
         lines: per piece, (line of the file, evidence) of the lines that count most.
         counts: (score, words) → number over all pieces, such as failed fills.
+        attribution: the generator that each piece is most like; None from a detector that knows no generators.
     """
 
     detector: str
@@ -59,6 +62,7 @@ class Scored:
     outside: BooleanArray
     lines: tuple[tuple[tuple[int, float], ...], ...]
     counts: Mapping[tuple[str, str], int] = field(default_factory=dict)
+    attribution: Attribution | None = None
 
     def without(self, kinds: Sequence[str]) -> Float64Array:
         """Return the values without the parts of some kinds of evidence."""
@@ -76,15 +80,28 @@ def by_classifier(
         _line_evidence(unit, code, head) if isinstance(head, SparseHead) else ()
         for unit, code in zip(units, codes, strict=True)
     ]
+    return _by_prediction(classifier.digest, prediction, tuple(lines))
+
+
+def by_fine_tuned(units: Sequence[CodeUnit], codes: Sequence[Code], classifier: "FineTunedClassifier") -> Scored:
+    """Return the log-odds of a fine-tuned sequence classifier for pieces of code."""
+    texts = [unit.text for unit in units]
+    scored = _by_prediction(classifier.digest, classifier.predict(texts, codes), ((),) * len(units))
+    words = f"texts longer than {classifier.network.context:,} tokens of the classifier, which reads no further"
+    return replace(scored, counts={(LOG_ODDS, words): int(classifier.truncates(texts, codes).sum())})
+
+
+def _by_prediction(digest: str, prediction: Prediction, lines: tuple[tuple[tuple[int, float], ...], ...]) -> Scored:
     return Scored(
-        f"{CLASSIFIER} {classifier.digest}",
+        f"{CLASSIFIER} {digest}",
         prediction.margins,
-        {"log-odds": prediction.margins},
-        {"log-odds": (None,) * len(codes)},
+        {LOG_ODDS: prediction.margins},
+        {LOG_ODDS: (None,) * len(lines)},
         prediction.parts,
         domain_notes(prediction.parts, prediction.outside),
         prediction.outside,
-        tuple(lines),
+        lines,
+        attribution=prediction.attribution,
     )
 
 

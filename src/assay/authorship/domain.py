@@ -7,8 +7,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from assay.authorship.evidence import EvidenceMatrices
+from assay.authorship.evidence import EvidenceMatrices, evidence_of
 from assay.authorship.heads import column_moments
+from assay.authorship.normalising import Code
 from assay.types import BooleanArray, Float64Array
 
 OUTLINE = "structure"
@@ -101,6 +102,11 @@ class Domain:
     def arrays(self) -> dict[str, NDArray[Any]]:
         """Return the three arrays."""
         return {"centres": self.centres, "scales": self.scales, "radius": self.radius}
+
+
+def outline_of(codes: Sequence[Code]) -> EvidenceMatrices:
+    """Return the evidence that a domain is taken of."""
+    return evidence_of(codes, (OUTLINE,))
 
 
 def _distances(table: Float64Array, centre: Float64Array, scales: Float64Array) -> Float64Array:

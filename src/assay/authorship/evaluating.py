@@ -1,11 +1,11 @@
 """Quality of a classifier on collections, languages or generators that it was not fitted on."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
 
-from assay.authorship.classifier import Classifier, Prediction
+from assay.authorship.classifier import Prediction
 from assay.authorship.domain import domain_notes
 from assay.authorship.evidence import Vectors, evidence_of
 from assay.authorship.fitting import FitSettings, fit_classifier, subsample
@@ -124,18 +124,25 @@ def leave_out(
 
 
 def measure_collections(
-    labelled: LabelledCode, classifier: Classifier, *, vectors: Vectors | None = None, seed: int = 0
+    labelled: LabelledCode,
+    predict: Callable[[LabelledCode], Prediction],
+    evidence: Sequence[str] = (),
+    *,
+    seed: int = 0,
 ) -> Transfer:
     """Return the quality of a fitted classifier on each collection; it should have seen none of them.
 
-    Raises:
-        ModelError: `vectors` is not the model that the classifier was fitted with.
+    Args:
+        labelled: texts of people and of generators.
+        predict: the classifier.
+        evidence: kinds that it uses; empty where it reads the text itself.
+        seed: of the choice of the texts that calibrate.
     """
     parts = []
     for name, rows in labelled.rows_of("collection").items():
         part = labelled.take(rows)
-        parts.append(measure_part(name, part, classifier.predict(part.codes, vectors), seed=seed))
-    return Transfer("collection", classifier.kinds, tuple(parts))
+        parts.append(measure_part(name, part, predict(part), seed=seed))
+    return Transfer("collection", tuple(evidence), tuple(parts))
 
 
 def measure_part(name: str, labelled: LabelledCode, prediction: Prediction, *, seed: int = 0) -> LeftOut:

@@ -13,11 +13,13 @@ from pathlib import Path
 from typing import Literal
 
 import numpy as np
+from safetensors.numpy import save_file
 from sklearn.metrics import accuracy_score, confusion_matrix, f1_score
 
 from assay.authorship.comments import without_comments
+from assay.authorship.domain import Domain, outline_of
 from assay.authorship.labelled import HUMAN, LabelledCode
-from assay.authorship.open_set import UNKNOWN, OpenSet
+from assay.authorship.open_set import CALIBRATION, UNKNOWN, OpenSet
 from assay.errors import DataError
 from assay.files import atomic_folder, write_json, write_text
 from assay.training import (
@@ -31,7 +33,7 @@ from assay.types import Float64Array, Int64Array
 
 GENERATED = "generated"
 PARTS: Mapping[str, float] = {"train": 0.8, "validation": 0.1, "test": 0.1}
-MODEL, RESULT, CALIBRATION, CARD = "model", "result.json", "calibration.json", "MODEL_CARD.md"
+MODEL, RESULT, DOMAIN, CARD = "model", "result.json", "domain.safetensors", "MODEL_CARD.md"
 
 TaskKind = Literal["binary", "multi"]
 ProtocolSplit = Literal["group", "paper"]
@@ -172,8 +174,8 @@ def fine_tune(
         labelled: texts of people and of generators.
         model: `builtin:NAME`, a model folder or a hub id that transformers can give a classification head.
         protocol: see there; None for that of the paper.
-        out: new folder for the classifier of the seed with the best validation accuracy, its calibration, the results
-            and the model card.
+        out: new folder for the classifier of the seed with the best validation accuracy, its calibration, the outline
+            of its training texts, the results and the model card.
         card: text of the model card.
         progress: called after each step of each run.
 
@@ -212,9 +214,15 @@ def fine_tune(
         with atomic_folder(out) as unfinished:
             everything[kept].network.save(unfinished / MODEL)
             write_json(unfinished / CALIBRATION, calibrations[kept].content())
+            save_file(_domain(labelled.take(texts.rows["train"])).arrays(), unfinished / DOMAIN)
             write_json(unfinished / RESULT, fine_tuning_data(result))
             write_text(unfinished / CARD, card(result) if card else "")
     return result
+
+
+def _domain(trained: LabelledCode) -> Domain:
+    """Return the outline of the training texts, for abstention on texts unlike all of them."""
+    return Domain.of(outline_of(trained.codes), trained.environments)
 
 
 def fine_tuning_data(result: FineTunedRuns) -> dict[str, object]:

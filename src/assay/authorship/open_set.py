@@ -11,12 +11,14 @@ from typing import Any, Self
 
 import numpy as np
 from scipy.optimize import minimize_scalar
-from scipy.special import log_softmax, softmax
+from scipy.special import log_softmax, logsumexp, softmax
 
 from assay.types import Float64Array, Int64Array
 
 UNKNOWN = "unknown generator"
 ALPHA = 0.05
+CALIBRATION = "calibration.json"
+"""Name of the file of a fine-tuned folder that holds its calibration."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -77,6 +79,16 @@ class OpenSet:
         answers = tuple(UNKNOWN if p <= alpha else self.classes[place] for place, p in zip(best, p_values, strict=True))
         return Attribution(self.classes, probabilities, p_values, answers)
 
+    def log_odds_against(self, name: str, logits: Float64Array) -> Float64Array:
+        """Return the calibrated log-odds that a text is of any other class, float64 [n].
+
+        Args:
+            name: the class.
+            logits: float64 [n, classes].
+        """
+        scaled, place = logits / self.temperature, self.classes.index(name)
+        return np.asarray(logsumexp(np.delete(scaled, place, axis=1), axis=1) - scaled[:, place], np.float64)
+
     def content(self) -> dict[str, Any]:
         """Return all that `restored` needs, for JSON."""
         return {
@@ -87,9 +99,18 @@ class OpenSet:
 
     @classmethod
     def restored(cls, content: Mapping[str, Any]) -> Self:
-        """Return the calibration of `content`."""
+        """Return the calibration of `content`.
+
+        Raises:
+            KeyError: a field is missing.
+            TypeError: a field is of another type.
+            ValueError: the temperature is not positive, or the fields do not fit each other.
+        """
+        classes, temperature = tuple(content["classes"]), float(content["temperature"])
         conformity = tuple(np.array(values, np.float64) for values in content["conformity"])
-        return cls(tuple(content["classes"]), float(content["temperature"]), conformity)
+        if len(conformity) != len(classes) or not 0 < temperature < np.inf:
+            raise ValueError(f"{len(classes)} classes, {len(conformity)} of them calibrated, temperature {temperature}")
+        return cls(classes, temperature, conformity)
 
 
 def _temperature(logits: Float64Array, truth: Int64Array) -> float:

@@ -14,6 +14,9 @@ from assay.errors import DataError
 from assay.languages import language_of, languages_with
 
 UnitKind = Literal["file", "function"]
+LONGEST_TEXT = 200_000
+"""Characters of a piece that a language model reads; far more than the longest piece that is judged."""
+
 LARGEST_FILE = 1_000_000
 """Bytes of a file that is read for the text around added lines."""
 

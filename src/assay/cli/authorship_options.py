@@ -26,7 +26,9 @@ class AuthorshipDetectorOptions:
     classifier: Annotated[
         Path | None,
         typer.Option(
-            metavar="DIR", help="Classifier of `assay authorship train`, instead of scores.", rich_help_panel=DETECTOR
+            metavar="DIR",
+            help="Classifier of `assay authorship train` or `fine-tune`, instead of scores.",
+            rich_help_panel=DETECTOR,
         ),
     ] = None
     model: Annotated[
@@ -148,7 +150,7 @@ class FitOptions:
         typer.Option(
             metavar="MODEL",
             autocompletion=complete_models,
-            help="Adds a head on hidden states of builtin:fragments or of any model.",
+            help="Adds a head on hidden states of builtin:fragments, of an encoder or of a language model.",
             rich_help_panel=SCORES,
         ),
     ] = None

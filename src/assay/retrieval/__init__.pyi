@@ -4,6 +4,7 @@ from .canonical import Form as Form
 from .canonical import characters as characters
 from .encoding import EncoderSettings as EncoderSettings
 from .encoding import for_queries as for_queries
+from .encoding import holds_encoder as holds_encoder
 from .encoding import open_encoder as open_encoder
 from .encoding.open import BUILTIN_PREFIX as BUILTIN_PREFIX
 from .fingerprints import Fingerprints as Fingerprints

@@ -8,12 +8,13 @@ import numpy as np
 import torch
 from transformers import AutoModelForSequenceClassification, AutoTokenizer, PreTrainedModel, PreTrainedTokenizerBase
 
+from assay.errors import ModelError
 from assay.models import check_folder, check_vocabulary, located, one_line, quiet, resolve_device
 from assay.training.loop import Batches, Training, accumulate, train, trapezoid
 from assay.training.processes import Processes
 from assay.training.resuming import TrainingProgress
 from assay.training.rows import Ids
-from assay.types import Float64Array, Int64Array
+from assay.types import BooleanArray, Float64Array, Int64Array
 
 ROWS_PER_PASS = 8
 
@@ -60,6 +61,11 @@ class SequenceClassifier:
         encoded = self.tokenizer(list(texts), truncation=True, max_length=self.context)["input_ids"]
         return [np.array(ids or [self.tokenizer.pad_token_id], np.int64) for ids in encoded]
 
+    def truncates(self, texts: Sequence[str]) -> BooleanArray:
+        """Return True for each text that has more tokens than are read, bool [n]."""
+        encoded = self.tokenizer(list(texts), truncation=True, max_length=self.context + 1)["input_ids"]
+        return np.array([len(ids) > self.context for ids in encoded], np.bool_)
+
     def logits(self, rows: Sequence[Ids]) -> Float64Array:
         """Return one row of logits per text, float64 [n, classes]."""
         result = np.zeros((len(rows), len(self.classes)))
@@ -105,7 +111,7 @@ class FineTuned:
 
 
 def load_sequence_classifier(
-    name: str, classes: Sequence[str], settings: ClassifierSettings, *, seed: int
+    name: str, classes: Sequence[str], settings: ClassifierSettings, *, seed: int | None
 ) -> SequenceClassifier:
     """Return a model with a classification head for these classes.
 
@@ -115,10 +121,10 @@ def load_sequence_classifier(
         name: `builtin:NAME`, a model folder or a hub id.
         classes: names, in the order of the logits.
         settings: context and device.
-        seed: of the new weights.
+        seed: of the new weights; None for a model that has all its weights, the head's among them.
 
     Raises:
-        ModelError: the model cannot be loaded.
+        ModelError: the model cannot be loaded, or has no head for these classes and there is no seed.
     """
     source = located(name)
     check_folder(source)
@@ -126,16 +132,19 @@ def load_sequence_classifier(
     local = Path(source).is_dir()
     device = resolve_device(settings.device)
     with torch.random.fork_rng(devices=[device] if device.type == "cuda" else []), quiet(), one_line(name):
-        torch.manual_seed(seed)
+        torch.manual_seed(seed or 0)
         tokenizer = AutoTokenizer.from_pretrained(source, local_files_only=local)
-        model = AutoModelForSequenceClassification.from_pretrained(
+        model, loading = AutoModelForSequenceClassification.from_pretrained(
             source,
             local_files_only=local,
             ignore_mismatched_sizes=True,
+            output_loading_info=True,
             id2label=dict(enumerate(classes)),
             label2id={name: place for place, name in enumerate(classes)},
             dtype=torch.float32,
         )
+    if seed is None and (loading["missing_keys"] or loading["mismatched_keys"]):
+        raise ModelError(f"{name}: no trained head for {len(classes)} classes; expected a fine-tuned model")
     if tokenizer.pad_token_id is None:
         tokenizer.pad_token = tokenizer.eos_token or tokenizer.convert_ids_to_tokens(0)
     model.config.pad_token_id = tokenizer.pad_token_id  # the head of a causal model reads the last token before it

@@ -1,0 +1,91 @@
+"""Classifiers from their folders, light and fine-tuned, and the models whose hidden states they need."""
+
+from collections.abc import Sequence
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from assay.api.opening import Opener
+from assay.authorship import (
+    Classifier,
+    CodeUnit,
+    LabelledCode,
+    Prediction,
+    Scored,
+    Transfer,
+    Vectors,
+    by_classifier,
+    by_fine_tuned,
+    codes_of,
+    is_fine_tuned,
+    measure_collections,
+)
+from assay.errors import MissingCapability
+from assay.models import open_model
+from assay.retrieval import BUILTIN_PREFIX, holds_encoder, open_encoder
+from assay.types import Embedder
+
+if TYPE_CHECKING:
+    from assay.authorship import FineTunedClassifier
+
+BUILTIN_ENCODER = f"{BUILTIN_PREFIX}fragments"
+
+
+def scored_by_folder(units: Sequence[CodeUnit], folder: Path, opener: Opener) -> Scored:
+    """Return the log-odds of the classifier in a folder for pieces of code.
+
+    Raises:
+        AssayError: the folder holds no classifier, or its model cannot be opened.
+    """
+    if is_fine_tuned(folder):
+        return by_fine_tuned(units, codes_of(units), _fine_tuned(folder, opener))
+    light = Classifier.load(folder)
+    return by_classifier(units, codes_of(units), light, _vectors(light, opener))
+
+
+def measured_folder(labelled: LabelledCode, folder: Path, opener: Opener, *, seed: int = 0) -> Transfer:
+    """Return the quality of the classifier in a folder on each collection.
+
+    Raises:
+        AssayError: the folder holds no classifier, or its model cannot be opened.
+    """
+    if is_fine_tuned(folder):
+        predict = partial(_predicted, _fine_tuned(folder, opener))
+        return measure_collections(labelled, predict, seed=seed)
+    light = Classifier.load(folder)
+    vectors = _vectors(light, opener)
+    return measure_collections(labelled, lambda part: light.predict(part.codes, vectors), light.kinds, seed=seed)
+
+
+def vectors_named(name: str, opener: Opener | None = None) -> Vectors:
+    """Return the model whose hidden states are evidence: an encoder, or a language model with weights.
+
+    A folder of sentence-transformers, of an exported encoder, or of an architecture that generates no text is opened as
+    an encoder.
+
+    Raises:
+        ModelError: the model cannot be opened.
+        MissingCapability: the model does not show its hidden states.
+    """
+    if name == BUILTIN_ENCODER or holds_encoder(Path(name)):
+        return open_encoder(name)
+    model = open_model(name, (opener or Opener()).settings)
+    if not isinstance(model, Embedder):
+        raise MissingCapability(
+            f"{name} does not show its hidden states, expected a model with weights or {BUILTIN_ENCODER}"
+        )
+    return model
+
+
+def _vectors(light: Classifier, opener: Opener) -> Vectors | None:
+    return vectors_named(light.hidden_model, opener) if light.hidden_model else None
+
+
+def _fine_tuned(folder: Path, opener: Opener) -> "FineTunedClassifier":
+    from assay.authorship import FineTunedClassifier  # noqa: PLC0415  needs torch
+
+    return FineTunedClassifier.load(folder, opener.settings.device)
+
+
+def _predicted(classifier: "FineTunedClassifier", labelled: LabelledCode) -> Prediction:
+    return classifier.predict([sample.text for sample in labelled.samples], labelled.codes)

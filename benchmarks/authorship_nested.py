@@ -1,6 +1,6 @@
 """Authorship: evidence and its weights, chosen without the collection that is tested (nested), and parts of texts.
 
-python benchmarks/authorship_nested.py --data DIR [--kinds a,b,…] [--per-class N] [--out FILE]
+python benchmarks/authorship_nested.py --data DIR [--kinds a,b,…] [--per-class N] [--hidden MODEL …] [--out FILE]
 
 Outer loop: each collection is left out in turn. Inner loop: each of the others is left out as well, heads are fitted on
 the rest, and weights are chosen by the mean AUROC of the inner collections, one kind after the other. The outer
@@ -9,20 +9,25 @@ collection is scored once, by the weights that were chosen without it. Groups th
 Beside it: every kind alone, all kinds with weight 1 (nothing is chosen), code without style, single lines and runs of
 ten lines cut from the texts of the left-out collection, and its texts as a formatter writes them (Python that parses,
 by `ast.unparse`).
+
+With `--hidden`, heads on the hidden states of these models stand beside the other kinds, alone and with style, and
+nothing else is measured: neither choices nor parts of texts.
 """
 
 import argparse
 import ast
 import json
 import sys
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from itertools import combinations
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from authorship_collections import NEEDED, collections
 
-from assay.authorship import LabelledCode
+from assay.api import vectors_named
+from assay.authorship import HIDDEN, LabelledCode
 from assay.authorship.classifier import standardised
 from assay.authorship.evidence import evidence_of, fitted_head
 from assay.authorship.fitting import balanced_weights
@@ -48,6 +53,7 @@ def main() -> int:
     parser.add_argument("--data", type=Path)
     parser.add_argument("--kinds", default=KINDS)
     parser.add_argument("--per-class", type=int, default=300)
+    parser.add_argument("--hidden", action="append", default=[], metavar="MODEL")
     parser.add_argument("--out", type=Path, default=Path(__file__).parent / "results" / "authorship" / "nested.json")
     options = parser.parse_args()
     missing = [name for name in NEEDED if options.data is None or not (options.data / name).is_dir()]
@@ -58,18 +64,22 @@ def main() -> int:
     labelled = collections(options.data, options.per_class)
     names = tuple(labelled.rows_of("collection"))
     pieces = {"line": cut(labelled, 1), "ten lines": cut(labelled, RUN), "formatted": formatted(labelled)}
-    margins, parts = fitted(labelled, kinds, pieces)
+    evidence = evidence_of(labelled.codes, kinds)
+    states = hidden(labelled, options.hidden)
+    margins, parts = fitted(labelled, evidence.matrices | states, {} if states else pieces)
     style = tuple(kind for kind in kinds if kind not in {"documentation", "bare"})
     weightings = {
         **{f"{kind} alone": {kind: 1.0} for kind in kinds},
+        **{f"{kind} alone": {kind: 1.0} for kind in states},
         "style, weights 1": dict.fromkeys(style, 1.0),
+        **{f"style and {kind}, weights 1": dict.fromkeys((*style, kind), 1.0) for kind in states},
         "style and documentation, weights 1": dict.fromkeys((*style, *_present("documentation", kinds)), 1.0),
     }
     figures: dict[str, object] = {"per_class": options.per_class, "texts": len(labelled), "kinds": list(kinds)}
     for title, weights in weightings.items():
         figures[title] = measured(labelled, margins, dict.fromkeys(names, weights))
         print(title, json.dumps(figures[title]), flush=True)
-    for title, chosen in (("nested, style", style), ("nested, all", kinds)):
+    for title, chosen in () if states else (("nested, style", style), ("nested, all", kinds)):
         figures[title] = measured(labelled, margins, {name: choose(labelled, margins, name, chosen) for name in names})
         print(title, json.dumps(figures[title]), flush=True)
     for title, scores in parts.items():
@@ -82,31 +92,42 @@ def main() -> int:
     return 0
 
 
+def hidden(labelled: LabelledCode, models: Sequence[str]) -> dict[str, Float64Array]:
+    """Return the hidden states of all texts by model, under a name that begins with that of the evidence."""
+    return {
+        f"{HIDDEN} {Path(name).name}": evidence_of(labelled.codes, (HIDDEN,), vectors_named(name)).matrices[HIDDEN]
+        for name in models
+    }
+
+
 def fitted(
-    labelled: LabelledCode, kinds: tuple[str, ...], pieces: Mapping[str, list[Code]]
+    labelled: LabelledCode, matrices: Mapping[str, Any], pieces: Mapping[str, list[Code]]
 ) -> tuple[Margins, dict[str, dict[str, Float64Array]]]:
-    """Return the margins of texts that were left out alone or in pairs, and those of the pieces of single ones."""
-    evidence = evidence_of(labelled.codes, kinds)
+    """Return the margins of texts that were left out alone or in pairs, and those of the pieces of single ones.
+
+    Pairs serve the choices and are left out without pieces.
+    """
+    kinds = tuple(matrices)
     cut_evidence = {title: evidence_of(codes, kinds) for title, codes in pieces.items()}
     groups = np.array(labelled.groups, object)
     by_name = labelled.rows_of("collection")
     margins: dict[tuple[str, ...], dict[str, Float64Array]] = {}
     parts = {title: {kind: np.full(len(labelled), np.nan) for kind in kinds} for title in pieces}
-    for left_out in [*((name,) for name in by_name), *combinations(by_name, 2)]:
+    for left_out in [*((name,) for name in by_name), *(combinations(by_name, 2) if pieces else ())]:
         tested = np.sort(np.concatenate([by_name[name] for name in left_out]))
         rest = np.setdiff1d(np.flatnonzero(~np.isin(groups, groups[tested])), tested)
         weights, machine = balanced_weights(labelled, rest), ~labelled.human[rest]
         margins[left_out] = {}
         for kind in kinds:
-            head = fitted_head(kind, evidence.matrices[kind][rest], machine, weights)
-            own = head.margins(evidence.matrices[kind][rest])
+            head = fitted_head(kind.partition(" ")[0], matrices[kind][rest], machine, weights)
+            own = head.margins(matrices[kind][rest])
             centre, spread = float(np.median(own)), max(float(own.std()), 1e-6)
-            margins[left_out][kind] = _spread_out(head.margins(evidence.matrices[kind][tested]), tested, len(labelled))
+            margins[left_out][kind] = _spread_out(head.margins(matrices[kind][tested]), tested, len(labelled))
             margins[left_out][kind] = standardised(margins[left_out][kind], centre, spread)
             if len(left_out) > 1:
                 continue
-            for title, matrices in cut_evidence.items():
-                values = head.margins(matrices.matrices[kind][tested])
+            for title, part in cut_evidence.items():
+                values = head.margins(part.matrices[kind][tested])
                 parts[title][kind][tested] = standardised(values, centre, spread)
     return margins, parts
 

@@ -1,9 +1,19 @@
 """Classifiers separate two manners of writing in collections that they were not fitted on."""
 
+import json
+
 import numpy as np
 import pytest
 
-from assay.authorship import Classifier, FitSettings, LabelledCode, fit_classifier, fit_generators, leave_out
+from assay.authorship import (
+    Classifier,
+    FitSettings,
+    GeneratorModel,
+    LabelledCode,
+    fit_classifier,
+    fit_generators,
+    leave_out,
+)
 from assay.authorship.fitting import balanced_weights, subsample
 from assay.authorship.heads import LinearHead, TreeHead
 from assay.authorship.labelled import related_groups, solution_method
@@ -144,6 +154,9 @@ def test_generators_are_told_apart_and_unknown_ones_refused():
     result = model.attribute(marked.codes)
     truth = marked.generators
     assert np.mean([a == b for a, b in zip(result.answers, truth, strict=True)]) > 0.85
+    assert model.accuracy > 0.85
+    restored = GeneratorModel.restored(json.loads(json.dumps(model.content())), model.arrays())
+    assert restored.attribute(marked.codes[:9]).answers == result.answers[:9]
     foreign = [code_of("SELECT a FROM b WHERE c ORDER BY d; " * 5, "python") for _ in range(5)]
     assert UNKNOWN in model.attribute(foreign, alpha=0.2).answers
     np.testing.assert_allclose(result.probabilities.sum(1), 1)

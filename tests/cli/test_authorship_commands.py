@@ -56,9 +56,11 @@ COLUMNS = ("--text", "code", "--label", "origin", "--group", "task")
 
 
 def test_from_labelled_code_and_older_code_to_an_answer(assay, table, repository, tmp_path):
-    trained = assay("authorship", "train", table, *COLUMNS, "--no-evaluate", "-o", "classifier")
+    trained = assay("authorship", "train", table, *COLUMNS, "--no-evaluate", "--generators", "-o", "classifier")
     assert trained.code == 0, trained.err
-    assert "no proof of misconduct" in (tmp_path / "classifier" / "MODEL_CARD.md").read_text()
+    card = (tmp_path / "classifier" / "MODEL_CARD.md").read_text()
+    assert "no proof of misconduct" in card
+    assert "Classes: human, model-0, model-1." in card
 
     calibrated = assay(
         "authorship", "calibrate", repository, "--before", "2021-01-01", "--classifier", "classifier",
@@ -79,6 +81,7 @@ def test_from_labelled_code_and_older_code_to_an_answer(assay, table, repository
     kinds = {signal["kind"] for signal in result["signals"]}
     assert kinds == {"commit trailer", "agent configuration", "generator comment"}
     pieces = {piece["path"].rpartition("/")[2]: piece for piece in result["pieces"]}
+    assert set(pieces["new.py"]["most_like"]["probabilities"]) == {"human", "model-0", "model-1"}
     assert pieces["new.py"]["p_value"] == min(piece["p_value"] for piece in pieces.values() if piece["p_value"])
     assert "no proof of misconduct" in (tmp_path / "report.html").read_text()
     rules = {entry["ruleId"] for entry in json.loads((tmp_path / "signals.sarif").read_text())["runs"][0]["results"]}

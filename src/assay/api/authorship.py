@@ -1,7 +1,7 @@
 """Who wrote code: detection, calibration on older code, training, evaluation and shortcut audits."""
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import date
 from pathlib import Path
 
@@ -32,6 +32,7 @@ from assay.authorship import (
     codes_of,
     detect,
     fit_classifier,
+    fit_generators,
     in_context,
     in_patch,
     in_text,
@@ -40,6 +41,7 @@ from assay.authorship import (
     line_range,
     model_card,
     saturated_kinds,
+    subsample,
     units_of,
 )
 from assay.datasets import DataSelection, read_dataset
@@ -162,6 +164,7 @@ def train_classifier(
     hidden: str | None = None,
     per_class: int | None = 400,
     evaluate: bool = True,
+    generators: bool = False,
     seed: int = 0,
 ) -> tuple[Classifier, Transfer | None]:
     """Fit a classifier and write it with its model card.
@@ -173,6 +176,7 @@ def train_classifier(
         hidden: that model.
         per_class: most texts of one class, collection and language.
         evaluate: measure the quality on left-out collections for the card.
+        generators: also fit a model that names the generator that a text is most like.
         seed: of the choice of texts.
 
     Raises:
@@ -184,7 +188,10 @@ def train_classifier(
     vectors = vectors_named(hidden) if hidden else None
     transfer = leave_out(labelled, settings, vectors=vectors) if evaluate else None
     classifier = fit_classifier(labelled, settings, vectors=vectors)
-    classifier.save(out, model_card(classifier.record, transfer))
+    if generators:
+        drawn = labelled.take(subsample(labelled, per_class, seed))
+        classifier = replace(classifier, generators=fit_generators(drawn, seed=seed))
+    classifier.save(out, model_card(classifier, transfer))
     return classifier, transfer
 
 

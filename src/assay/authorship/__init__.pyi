@@ -46,6 +46,7 @@ from .fine_tuning_report import describe_fine_tuning as describe_fine_tuning
 from .fine_tuning_report import fine_tuning_card as fine_tuning_card
 from .fitting import FitSettings as FitSettings
 from .fitting import fit_classifier as fit_classifier
+from .fitting import subsample as subsample
 from .labelled import HUMAN as HUMAN
 from .labelled import LabelledCode as LabelledCode
 from .linguistics import Linguistics as Linguistics

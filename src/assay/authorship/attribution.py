@@ -1,14 +1,15 @@
 """The generator of a text: a linear model of several classes that may answer "unknown generator"."""
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any, Self
 
 import numpy as np
 from scipy import sparse
 from sklearn.linear_model import LogisticRegression
 
-from assay.authorship.heads import column_moments
+from assay.authorship.heads import Arrays, column_moments
 from assay.authorship.labelled import LabelledCode
 from assay.authorship.normalising import Code
 from assay.authorship.open_set import ALPHA, Attribution, OpenSet
@@ -35,6 +36,7 @@ class GeneratorModel:
         scales: float64 [style columns], their standard deviations.
         calibration: by held-out texts.
         left_out: classes that were too small.
+        accuracy: share of the held-out texts whose most probable class is the right one.
     """
 
     weights: Float64Array
@@ -43,6 +45,7 @@ class GeneratorModel:
     scales: Float64Array
     calibration: OpenSet
     left_out: tuple[str, ...]
+    accuracy: float
 
     @property
     def classes(self) -> tuple[str, ...]:
@@ -52,6 +55,35 @@ class GeneratorModel:
     def attribute(self, codes: Sequence[Code], *, alpha: float = ALPHA) -> Attribution:
         """Return the class of each text, or "unknown generator" at level alpha."""
         return self.calibration.attribute(self._logits(_features(codes, self.centres, self.scales)), alpha=alpha)
+
+    def arrays(self) -> Arrays:
+        """Return the four arrays that `restored` needs beside `content`."""
+        return {name: getattr(self, name) for name in ("weights", "biases", "centres", "scales")}
+
+    def content(self) -> dict[str, Any]:
+        """Return all other fields, for JSON."""
+        return {
+            "calibration": self.calibration.content(),
+            "left_out": list(self.left_out),
+            "accuracy": self.accuracy,
+        }
+
+    @classmethod
+    def restored(cls, content: Mapping[str, Any], arrays: Arrays) -> Self:
+        """Return the model of `content` and `arrays`.
+
+        Raises:
+            KeyError: a field is missing.
+            TypeError: a field is of another type, or an array is missing.
+            ValueError: a field cannot be read.
+        """
+        calibration = OpenSet.restored(content["calibration"])
+        return cls(
+            **arrays,
+            calibration=calibration,
+            left_out=tuple(content["left_out"]),
+            accuracy=float(content["accuracy"]),
+        )
 
     def _logits(self, matrix: sparse.csr_matrix) -> Float64Array:
         return np.asarray(matrix @ self.weights.T, np.float64) + self.biases
@@ -94,7 +126,8 @@ def fit_generators(labelled: LabelledCode, *, seed: int = 0) -> GeneratorModel:
     held_truth = truth[[position[row] for row in left_rows]]
     calibration = OpenSet.of(classes, logits, held_truth)
     left_out = tuple(sorted(set(counts) - set(classes)))
-    return GeneratorModel(weights, biases, centres, scales, calibration, left_out)
+    accuracy = float((logits.argmax(1) == held_truth).mean())
+    return GeneratorModel(weights, biases, centres, scales, calibration, left_out, accuracy)
 
 
 def _count(names: Sequence[str], name: str, rows: Int64Array) -> int:

@@ -3,7 +3,7 @@
 import hashlib
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Self
 
@@ -12,6 +12,7 @@ from safetensors import SafetensorError
 from safetensors.numpy import load_file, save_file
 from scipy.special import expit
 
+from assay.authorship.attribution import GeneratorModel
 from assay.authorship.domain import Domain
 from assay.authorship.evidence import HEADS, HIDDEN, EvidenceMatrices, Vectors, evidence_of
 from assay.authorship.heads import EvidenceHead, restore
@@ -79,16 +80,18 @@ class Classifier:
         bias: of the sum.
         domain: the texts that it was fitted on, in outline.
         record: how it was fitted: collections, counts, settings, measured quality.
+        generators: names the generator that a text is most like; None where there is none.
     """
 
     heads: Mapping[str, WeightedHead]
     bias: float
     domain: Domain
     record: Mapping[str, Any]
+    generators: GeneratorModel | None = None
 
     @property
     def digest(self) -> str:
-        """Hexadecimal digest of all that can change an answer."""
+        """Hexadecimal digest of all that can change a log-odds."""
         digest = hashlib.sha256(repr((self.bias, sorted(self.heads))).encode())
         for kind, head in sorted(self.heads.items()):
             digest.update(repr((kind, head.centre, head.spread, head.weight)).encode())
@@ -114,7 +117,8 @@ class Classifier:
         """
         if HIDDEN in self.heads and vectors is not None and vectors.digest != self.record.get("hidden_digest"):
             raise ModelError(f"{vectors.name}: another model than {self.hidden_model}, which the classifier needs")
-        return self.judge(evidence_of(codes, self.kinds, vectors))
+        prediction = self.judge(evidence_of(codes, self.kinds, vectors))
+        return replace(prediction, attribution=self.generators.attribute(codes)) if self.generators else prediction
 
     def judge(self, evidence: EvidenceMatrices) -> Prediction:
         """Return the answers for texts whose evidence is at hand."""
@@ -132,13 +136,17 @@ class Classifier:
             f"{kind}/{name}": array for kind, head in self.heads.items() for name, array in head.head.arrays().items()
         }
         arrays |= {f"domain/{name}": array for name, array in self.domain.arrays().items()}
+        if self.generators:
+            arrays |= {f"generators/{name}": array for name, array in self.generators.arrays().items()}
         heads = {
             kind: {"centre": head.centre, "spread": head.spread, "weight": head.weight}
             for kind, head in self.heads.items()
         }
         with atomic_folder(folder) as unfinished:
+            generators = self.generators.content() if self.generators else None
             save_file({name: np.ascontiguousarray(array) for name, array in arrays.items()}, unfinished / ARRAYS)
             content = {"format": FORMAT, "bias": self.bias, "heads": heads, "record": dict(self.record)}
+            content |= {"generators": generators}
             write_json(unfinished / DESCRIPTION, content)
             write_text(unfinished / CARD, card)
 
@@ -163,7 +171,10 @@ class Classifier:
                 kind: WeightedHead(restore(HEADS[kind], _below(arrays, kind)), **entry)
                 for kind, entry in content["heads"].items()
             }
-            return cls(heads, content["bias"], Domain(**_below(arrays, "domain")), content["record"])
+            generators = None
+            if content.get("generators"):
+                generators = GeneratorModel.restored(content["generators"], _below(arrays, "generators"))
+            return cls(heads, content["bias"], Domain(**_below(arrays, "domain")), content["record"], generators)
         except (OSError, ValueError, KeyError, TypeError, SafetensorError) as error:
             raise DataError(
                 f"{folder}: expected a classifier of `assay authorship train` or `assay authorship fine-tune` "

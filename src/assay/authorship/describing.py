@@ -1,13 +1,14 @@
 """Results about authorship as reports."""
 
 import math
-from collections.abc import Mapping
 from dataclasses import asdict
 from typing import Any
 
 from assay.authorship.auditing import ShortcutAudit
+from assay.authorship.classifier import Classifier
 from assay.authorship.detecting import NOMINAL, Detection, UnitResult
 from assay.authorship.evaluating import LeftOut, Transfer
+from assay.authorship.open_set import UNKNOWN
 from assay.authorship.reference import CONFIDENCE, Reference
 from assay.evaluation import FlagRate
 from assay.reports import Cell, Column, Fact, Missing, Report, Row, SampleColumn, SampleList, Table, number_of, percent
@@ -218,8 +219,9 @@ def part_data(part: LeftOut) -> dict[str, Any]:
     }
 
 
-def model_card(record: Mapping[str, Any], transfer: Transfer | None) -> str:
+def model_card(classifier: Classifier, transfer: Transfer | None) -> str:
     """Return the model card of a classifier, in Markdown."""
+    record = classifier.record
     lines = [
         "# Classifier of machine-written code",
         "",
@@ -243,6 +245,7 @@ def model_card(record: Mapping[str, Any], transfer: Transfer | None) -> str:
         f"Languages: {', '.join(record['languages'])}. Comments, indentation and blank lines are not seen.",
         f"Evidence: {', '.join(record['evidence'])}.",
         f"At most {record['per_class']} texts of a class, collection and language.",
+        *_generators(classifier),
         "",
         "## Quality on collections that were left out",
         "",
@@ -256,6 +259,22 @@ def model_card(record: Mapping[str, Any], transfer: Transfer | None) -> str:
             flags = "; ".join(part.notes) or "no"
             lines.append(f"| {part.name} | {area.value:.3f} | {area.low:.3f} to {area.high:.3f} | {flags} |")
     return "\n".join([*lines, "", f"Mean AUROC: {transfer.mean_auroc:.3f}.", ""])
+
+
+def _generators(classifier: Classifier) -> list[str]:
+    model = classifier.generators
+    if model is None:
+        return []
+    left_out = f" Too few texts: {', '.join(model.left_out)}." if model.left_out else ""
+    return [
+        "",
+        "## Naming the generator",
+        "",
+        f"Classes: {', '.join(model.classes)}.{left_out}",
+        f"Right class on held-out tasks of these collections: {model.accuracy:.0%} of the texts.",
+        f"Guessing: {1 / len(model.classes):.0%}. Expect less elsewhere.",
+        f'A text that is unusual for its class gets the answer "{UNKNOWN}".',
+    ]
 
 
 def _part_row(part: LeftOut) -> Row:

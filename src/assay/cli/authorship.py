@@ -80,6 +80,9 @@ def train_classifier_command(
     evaluate: Annotated[
         bool, typer.Option("--evaluate/--no-evaluate", help="Measure left-out collections for the model card.")
     ] = True,
+    generators: Annotated[
+        bool, typer.Option("--generators", help="Also name the generator that code is most like, or none.")
+    ] = False,
     labelled: LabelledOptions,
     fit: FitOptions,
 ) -> None:
@@ -99,6 +102,7 @@ def train_classifier_command(
         hidden=fit.hidden,
         per_class=fit.per_class,
         evaluate=evaluate,
+        generators=generators,
         seed=fit.seed,
     )
     mean = "" if transfer is None else f", mean AUROC {transfer.mean_auroc:.3f} on left-out collections"

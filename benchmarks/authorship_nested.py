@@ -66,7 +66,7 @@ def main() -> int:
     pieces = {"line": cut(labelled, 1), "ten lines": cut(labelled, RUN), "formatted": formatted(labelled)}
     evidence = evidence_of(labelled.codes, kinds)
     states = hidden(labelled, options.hidden)
-    margins, parts = fitted(labelled, evidence.matrices | states, {} if states else pieces)
+    margins, parts = fitted(labelled, {**evidence.matrices, **states}, {} if states else pieces)
     style = tuple(kind for kind in kinds if kind not in {"documentation", "bare"})
     weightings = {
         **{f"{kind} alone": {kind: 1.0} for kind in kinds},

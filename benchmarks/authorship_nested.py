@@ -15,7 +15,6 @@ nothing else is measured: neither choices nor parts of texts.
 """
 
 import argparse
-import ast
 import json
 import sys
 from collections.abc import Mapping, Sequence
@@ -31,7 +30,8 @@ from assay.authorship import HIDDEN, LabelledCode
 from assay.authorship.classifier import standardised
 from assay.authorship.evidence import evidence_of, fitted_head
 from assay.authorship.fitting import balanced_weights
-from assay.authorship.normalising import PYTHON, Code, code_of
+from assay.authorship.formatting import as_formatted
+from assay.authorship.normalising import Code
 from assay.evaluation import auroc, rank_score
 from assay.files import write_json
 from assay.types import Float64Array, Int64Array
@@ -63,7 +63,11 @@ def main() -> int:
     kinds = tuple(options.kinds.split(","))
     labelled = collections(options.data, options.per_class)
     names = tuple(labelled.rows_of("collection"))
-    pieces = {"line": cut(labelled, 1), "ten lines": cut(labelled, RUN), "formatted": formatted(labelled)}
+    pieces = {
+        "line": cut(labelled, 1),
+        "ten lines": cut(labelled, RUN),
+        "formatted": list(as_formatted(labelled).codes),
+    }
     evidence = evidence_of(labelled.codes, kinds)
     states = hidden(labelled, options.hidden)
     margins, parts = fitted(labelled, {**evidence.matrices, **states}, {} if states else pieces)
@@ -101,7 +105,7 @@ def hidden(labelled: LabelledCode, models: Sequence[str]) -> dict[str, Float64Ar
 
 
 def fitted(
-    labelled: LabelledCode, matrices: Mapping[str, Any], pieces: Mapping[str, list[Code]]
+    labelled: LabelledCode, matrices: Mapping[str, Any], pieces: Mapping[str, Sequence[Code]]
 ) -> tuple[Margins, dict[str, dict[str, Float64Array]]]:
     """Return the margins of texts that were left out alone or in pairs, and those of the pieces of single ones.
 
@@ -179,18 +183,6 @@ def cut(labelled: LabelledCode, lines: int) -> list[Code]:
         tokens = tuple(token for line in code.lines[start : start + lines] for token in line)
         pieces.append(Code(tokens, code.language))
     return pieces
-
-
-def formatted(labelled: LabelledCode) -> list[Code]:
-    """Return every text of Python as the standard library writes its tree; texts that do not parse stay."""
-    codes = []
-    for sample, code in zip(labelled.samples, labelled.codes, strict=True):
-        try:
-            text = ast.unparse(ast.parse(sample.text)) if sample.language == PYTHON else None
-        except (SyntaxError, ValueError, RecursionError):
-            text = None
-        codes.append(code if text is None else code_of(text, PYTHON))
-    return codes
 
 
 def _area(labelled: LabelledCode, scores: Float64Array, rows: Int64Array) -> dict[str, float]:

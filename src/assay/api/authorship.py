@@ -203,6 +203,7 @@ def evaluate_classifier(
     evidence: Sequence[str] = DEFAULT_EVIDENCE,
     hidden: str | None = None,
     per_class: int | None = 400,
+    formatted: bool = False,
     seed: int = 0,
 ) -> Transfer:
     """Measure classifiers on what they were not fitted on.
@@ -214,6 +215,7 @@ def evaluate_classifier(
         evidence: kinds of evidence of a fit.
         hidden: model of the evidence `hidden`.
         per_class: most texts of one class, collection and language of a fit.
+        formatted: test the texts as a formatter writes them, too.
         seed: of every choice of texts.
 
     Raises:
@@ -221,8 +223,9 @@ def evaluate_classifier(
     """
     if classifier is None:
         settings = fit_settings(evidence, hidden, per_class, seed)
-        return leave_out(labelled, settings, by=by, vectors=vectors_named(hidden) if hidden else None)
-    return measured_folder(labelled, classifier, Opener(), seed=seed)
+        vectors = vectors_named(hidden) if hidden else None
+        return leave_out(labelled, settings, by=by, vectors=vectors, formatted=formatted)
+    return measured_folder(labelled, classifier, Opener(), formatted=formatted, seed=seed)
 
 
 def fit_settings(evidence: Sequence[str], hidden: str | None, per_class: int | None, seed: int) -> FitSettings:

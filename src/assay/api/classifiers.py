@@ -43,18 +43,22 @@ def scored_by_folder(units: Sequence[CodeUnit], folder: Path, opener: Opener) ->
     return by_classifier(units, codes_of(units), light, _vectors(light, opener))
 
 
-def measured_folder(labelled: LabelledCode, folder: Path, opener: Opener, *, seed: int = 0) -> Transfer:
-    """Return the quality of the classifier in a folder on each collection.
+def measured_folder(
+    labelled: LabelledCode, folder: Path, opener: Opener, *, formatted: bool = False, seed: int = 0
+) -> Transfer:
+    """Return the quality of the classifier in a folder on each collection, and on its texts as a formatter writes them.
 
     Raises:
         AssayError: the folder holds no classifier, or its model cannot be opened.
     """
     if is_fine_tuned(folder):
         predict = partial(_predicted, _fine_tuned(folder, opener))
-        return measure_collections(labelled, predict, seed=seed)
+        return measure_collections(labelled, predict, formatted=formatted, seed=seed)
     light = Classifier.load(folder)
     vectors = _vectors(light, opener)
-    return measure_collections(labelled, lambda part: light.predict(part.codes, vectors), light.kinds, seed=seed)
+    return measure_collections(
+        labelled, lambda part: light.predict(part.codes, vectors), light.kinds, formatted=formatted, seed=seed
+    )
 
 
 def vectors_named(name: str, opener: Opener | None = None) -> Vectors:

@@ -10,7 +10,7 @@ from assay.authorship.detecting import NOMINAL, Detection, UnitResult
 from assay.authorship.evaluating import LeftOut, Transfer
 from assay.authorship.open_set import UNKNOWN
 from assay.authorship.reference import CONFIDENCE, Reference
-from assay.evaluation import FlagRate
+from assay.evaluation import FlagRate, Ranking
 from assay.reports import Cell, Column, Fact, Missing, Report, Row, SampleColumn, SampleList, Table, number_of, percent
 from assay.types import Sample
 
@@ -105,11 +105,14 @@ def describe_reference(reference: Reference, abstained: int, realised: FlagRate 
 
 def describe_transfer(transfer: Transfer) -> Report:
     """Return the report on classifiers tested on parts that they were not fitted on."""
+    formatted = any(part.formatted for part in transfer.parts)
+    rows = tuple(_part_row(part, with_formatted=formatted) for part in transfer.parts)
     columns = (
         Column(transfer.by, "name"),
         Column("people", "count"),
         Column("generated", "count"),
         Column("AUROC", "area", plot=(0, 1, 0.5)),
+        *((Column("AUROC, formatted", "area"),) if formatted else ()),
         Column("false positives", "share", note=f"nominal {NOMINAL:.0%}"),
         Column("detected", "share", note="after calibration"),
         Column("abstained", "share"),
@@ -132,11 +135,7 @@ def describe_transfer(transfer: Transfer) -> Report:
         kind="authorship",
         statement=statement,
         warning=f"AUROC below .7 without a flag: {', '.join(low)}." if low else "",
-        tables=(
-            Table(
-                "transfer", f"Each {transfer.by} in turn", columns, tuple(_part_row(part) for part in transfer.parts)
-            ),
-        ),
+        tables=(Table("transfer", f"Each {transfer.by} in turn", columns, rows),),
         notes=(NO_PROOF, *(f"{part.name}: {note}." for part in transfer.parts for note in part.notes)),
         data={
             "by": transfer.by,
@@ -200,12 +199,12 @@ def describe_shortcuts(audit: ShortcutAudit) -> Report:
 def part_data(part: LeftOut) -> dict[str, Any]:
     """Return everything that was measured on one part, for JSON."""
     rates_after = part.calibrated
-    auroc = None if part.ranking is None else part.ranking.auroc
     return {
         "name": part.name,
         "people": part.people,
         "generated": part.generated,
-        "auroc": auroc and {"value": auroc.value, "low": _number(auroc.low), "high": _number(auroc.high)},
+        "auroc": _area_data(part.ranking),
+        "auroc_formatted": _area_data(part.formatted),
         "out_of_distribution": list(part.notes),
         "calibrated": rates_after
         and {
@@ -217,6 +216,12 @@ def part_data(part: LeftOut) -> dict[str, Any]:
         },
         "without": dict(part.without),
     }
+
+
+def _area_data(ranking: Ranking | None) -> dict[str, Any] | None:
+    if ranking is None:
+        return None
+    return {"value": ranking.auroc.value, "low": _number(ranking.auroc.low), "high": _number(ranking.auroc.high)}
 
 
 def model_card(classifier: Classifier, transfer: Transfer | None) -> str:
@@ -277,7 +282,7 @@ def _generators(classifier: Classifier) -> list[str]:
     ]
 
 
-def _part_row(part: LeftOut) -> Row:
+def _part_row(part: LeftOut, *, with_formatted: bool) -> Row:
     rates_after = part.calibrated
     few = Missing("too few texts of people")
     rates: tuple[Cell, ...] = (few, few, few)
@@ -288,7 +293,10 @@ def _part_row(part: LeftOut) -> Row:
             rates_after.abstained,
         )
     area: Cell = part.ranking.auroc if part.ranking else Missing("one class only")
-    return Row((part.name, part.people, part.generated, area, *rates, "; ".join(part.notes) or "no"))
+    formatted: tuple[Cell, ...] = ()
+    if with_formatted:
+        formatted = (part.formatted.auroc if part.formatted else Missing("one class only"),)
+    return Row((part.name, part.people, part.generated, area, *formatted, *rates, "; ".join(part.notes) or "no"))
 
 
 def _facts(detection: Detection) -> tuple[Fact, ...]:

@@ -9,6 +9,7 @@ from assay.authorship.classifier import Prediction
 from assay.authorship.domain import domain_notes
 from assay.authorship.evidence import Vectors, evidence_of
 from assay.authorship.fitting import FitSettings, fit_classifier, subsample
+from assay.authorship.formatting import as_formatted
 from assay.authorship.labelled import LabelledCode
 from assay.authorship.reference import ADVISED, FEWEST, Reference
 from assay.authorship.saturation import saturated_kinds
@@ -50,6 +51,7 @@ class LeftOut:
         notes: why the part is out of distribution; empty where it is not.
         calibrated: decisions after calibration; None with fewer than twice `FEWEST` texts of people.
         without: kind of evidence → AUROC of the sum without it; empty where a class is missing.
+        formatted: AUROC and other metrics of the texts as a formatter writes them; None where that was not measured.
     """
 
     name: str
@@ -59,6 +61,7 @@ class LeftOut:
     notes: tuple[str, ...]
     calibrated: Calibrated | None
     without: Mapping[str, float]
+    formatted: Ranking | None = None
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -88,12 +91,21 @@ def leave_out(
     *,
     by: str = "collection",
     vectors: Vectors | None = None,
+    formatted: bool = False,
     progress: Callable[[str], None] | None = None,
 ) -> Transfer:
     """Return the quality on each part in turn, by classifiers fitted on all others.
 
     No group is both fitted and tested. A generator is tested against the texts of people that share no group with
     what was fitted.
+
+    Args:
+        labelled: texts of people and of generators.
+        settings: of the fits; None for the defaults.
+        by: "collection", "language" or "generator".
+        vectors: model of the evidence `hidden`.
+        formatted: test every part as a formatter writes it, too.
+        progress: called with the name of each part.
 
     Raises:
         DataError: too few texts are left to fit on.
@@ -119,7 +131,12 @@ def leave_out(
             evidence=evidence.take(fitted),
         )
         prediction = classifier.judge(evidence.take(tested))
-        parts.append(measure_part(name, labelled.take(tested), prediction, seed=settings.seed))
+        part = measure_part(name, labelled.take(tested), prediction, seed=settings.seed)
+        if formatted and part.ranking is not None:
+            rewritten = as_formatted(labelled.take(tested))
+            margins = classifier.predict(rewritten.codes, vectors).margins
+            part = replace(part, formatted=_ranked(rewritten, margins, settings.seed))
+        parts.append(part)
     return Transfer(by, settings.evidence, tuple(parts))
 
 
@@ -128,6 +145,7 @@ def measure_collections(
     predict: Callable[[LabelledCode], Prediction],
     evidence: Sequence[str] = (),
     *,
+    formatted: bool = False,
     seed: int = 0,
 ) -> Transfer:
     """Return the quality of a fitted classifier on each collection; it should have seen none of them.
@@ -136,12 +154,17 @@ def measure_collections(
         labelled: texts of people and of generators.
         predict: the classifier.
         evidence: kinds that it uses; empty where it reads the text itself.
+        formatted: test every collection as a formatter writes it, too.
         seed: of the choice of the texts that calibrate.
     """
     parts = []
     for name, rows in labelled.rows_of("collection").items():
-        part = labelled.take(rows)
-        parts.append(measure_part(name, part, predict(part), seed=seed))
+        texts = labelled.take(rows)
+        part = measure_part(name, texts, predict(texts), seed=seed)
+        if formatted and part.ranking is not None:
+            rewritten = as_formatted(texts)
+            part = replace(part, formatted=_ranked(rewritten, predict(rewritten).margins, seed))
+        parts.append(part)
     return Transfer("collection", tuple(evidence), tuple(parts))
 
 
@@ -152,7 +175,7 @@ def measure_part(name: str, labelled: LabelledCode, prediction: Prediction, *, s
     ranking, without = None, {}
     if people and generated:
         without = {kind: auroc(prediction.margins - part, ~labelled.human) for kind, part in prediction.parts.items()}
-        ranking = rank_score("margin", prediction.margins, ~labelled.human, labelled.groups, seed=seed)
+        ranking = _ranked(labelled, prediction.margins, seed)
     return LeftOut(
         name,
         people,
@@ -162,6 +185,10 @@ def measure_part(name: str, labelled: LabelledCode, prediction: Prediction, *, s
         calibrated(labelled, prediction, seed=seed) if people >= 2 * FEWEST else None,
         without,
     )
+
+
+def _ranked(labelled: LabelledCode, margins: Float64Array, seed: int) -> Ranking:
+    return rank_score("margin", margins, ~labelled.human, labelled.groups, seed=seed)
 
 
 def calibrated(labelled: LabelledCode, prediction: Prediction, *, seed: int = 0) -> Calibrated:

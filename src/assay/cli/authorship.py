@@ -121,6 +121,9 @@ def evaluate_classifier_command(
         Path | None,
         typer.Option(metavar="DIR", help="Measure this classifier on every collection instead of fitting any."),
     ] = None,
+    formatted: Annotated[
+        bool, typer.Option("--formatted", help="Also test Python as a formatter writes it; other texts stay.")
+    ] = False,
     page: Annotated[
         Path | None,
         typer.Option("-o", "--output", metavar="FILE", help="Write the HTML report.", rich_help_panel=OUTPUT),
@@ -147,6 +150,7 @@ def evaluate_classifier_command(
         evidence=fit.kinds,
         hidden=fit.hidden,
         per_class=fit.per_class,
+        formatted=formatted,
         seed=fit.seed,
     )
     report = describe_transfer(transfer)

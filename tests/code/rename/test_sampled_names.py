@@ -1,6 +1,8 @@
 """Names that a model writes in place."""
 
-from assay.code import SampledNames, analysis, variants
+import pytest
+
+from assay.code import WORD_LISTS, SampledNames, analysis, variants
 from assay.types import Rejected
 
 TEXT = "def total(prices):\n    result = 0\n    for price in prices:\n        result += price\n    return result\n"
@@ -62,3 +64,45 @@ def test_names_of_a_model_make_verified_variants():
 def test_no_name_to_replace_asks_nothing():
     _, model = pool_of(lambda _: "x", text="print(1)\n")
     assert model.prompts == []
+
+
+BRACES = {
+    "java": """\
+static int totalPrice(int[] prices) {
+  int total = 0;
+  for (int price : prices) {
+    total += price;
+  }
+  return total;
+}
+""",
+    "javascript": """\
+function totalPrice(prices) {
+  let total = 0;
+  for (const price of prices) {
+    total += price;
+  }
+  return total;
+}
+""",
+}
+
+
+@pytest.mark.parametrize("language", BRACES)
+@pytest.mark.parametrize("source", [SampledNames(Continues(lambda _: " amount = ")), WORD_LISTS["synonyms"]])
+def test_other_languages_change_one_name_at_a_time_in_verified_variants(language, source):
+    text = BRACES[language]
+    (pool,) = source.pools([text], language, KINDS)
+    result = variants(text, 8, language=language, pool=pool, rename="one")
+    changed = [variant.functions | variant.variables for variant in result.variants]
+    assert (len(changed), result.rejected) == (8, 0)
+    assert all(len(names) == 1 for names in changed)
+    assert {name for names in changed for name in names} == {"totalPrice", "prices", "total", "price"}
+
+
+@pytest.mark.parametrize("language", BRACES)
+def test_a_model_is_asked_for_the_names_of_other_languages_in_place(language):
+    model = Continues(lambda prompt: " cost :" if prompt.endswith(("(int", "(const")) else "(")
+    (pool,) = SampledNames(model, 2, fallback=None).pools([BRACES[language]], language, KINDS)
+    assert pool.proposals["price"] == ("cost",)
+    assert pool.proposals["prices"] == ()

@@ -5,7 +5,16 @@ import json
 import pytest
 
 from assay.errors import DataError
-from assay.files import atomic_file, atomic_folder, atomic_path, durable_file, write_json, write_text
+from assay.files import (
+    atomic_file,
+    atomic_folder,
+    atomic_path,
+    check_target,
+    durable_file,
+    parse_json,
+    write_json,
+    write_text,
+)
 
 
 def names(folder):
@@ -71,3 +80,20 @@ def test_json_refuses_what_json_does_not_know(tmp_path):
     assert not list(tmp_path.iterdir())
     write_json(tmp_path / "a.json", {"b": [1]})
     assert json.loads((tmp_path / "a.json").read_text()) == {"b": [1]}
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [("{", "Expecting"), ("[" * 100_000, "nested too deeply"), ("9" * 5_000, "digits"), (b"\xff", "utf-8")],
+)
+def test_json_that_cannot_be_read_is_a_value_error(text, words):
+    with pytest.raises(ValueError, match=words):
+        parse_json(text)
+
+
+def test_a_target_is_checked_before_the_work(tmp_path):
+    check_target(tmp_path / "new.json", None)
+    with pytest.raises(DataError, match="is a folder"):
+        check_target(tmp_path)
+    with pytest.raises(DataError, match="does not exist"):
+        check_target(tmp_path / "absent" / "new.json")

@@ -23,6 +23,9 @@ from json import JSONDecodeError
 DISTRIBUTION = "assay-code"
 """The name of this project on the package index; import and command are `assay`."""
 
+LONGEST_NAME = 200
+"""Characters of a name that is compared with others; comparing takes the square of them."""
+
 EXTRAS = {
     "torch": "hf",
     "transformers": "hf",
@@ -120,7 +123,9 @@ def require(*packages: str, purpose: str) -> None:
 def did_you_mean(name: str, names: Iterable[str]) -> str:
     """Return `; did you mean A or B?` for the names that are most like a misspelt one; "" where none is."""
     by_folded = {known.casefold(): known for known in names}
-    close = [by_folded[known] for known in get_close_matches(name.casefold(), by_folded, n=3)]
+    if len(name) > LONGEST_NAME:
+        return ""
+    close = [by_folded[folded] for folded in get_close_matches(name.casefold(), by_folded, n=3)]
     return f"; did you mean {' or '.join(close)}?" if close else ""
 
 

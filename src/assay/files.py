@@ -1,4 +1,7 @@
-"""Atomic writing: a reader sees the old file or folder, or the whole new one, whenever the writer is killed."""
+"""JSON of others, and atomic writing: a reader sees the old file or folder, or the whole new one.
+
+That holds whenever the writer is killed.
+"""
 
 import json
 import os
@@ -7,7 +10,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from errno import ENOSPC
 from pathlib import Path
-from typing import IO
+from typing import IO, Any
 
 from assay.errors import DataError
 
@@ -102,6 +105,31 @@ def write_json(path: Path, content: object, *, sort_keys: bool = False) -> None:
         ValueError: the value contains NaN or an infinity, which JSON does not know.
     """
     write_text(path, json.dumps(content, indent=1, sort_keys=sort_keys, allow_nan=False, ensure_ascii=False) + "\n")
+
+
+def parse_json(text: str | bytes) -> Any:  # noqa: ANN401  whatever JSON can hold
+    """Return the value of a JSON text from outside.
+
+    Raises:
+        ValueError: it is not JSON or not UTF-8, has a number of thousands of digits, or is nested too deeply.
+    """
+    try:
+        return json.loads(text)
+    except RecursionError:
+        raise ValueError("JSON that is nested too deeply") from None
+
+
+def check_target(*paths: Path | None) -> None:
+    """Check that files can lie at these paths, before the work whose result they take; None is passed over.
+
+    Raises:
+        DataError: a path is a folder, or the folder around it is missing.
+    """
+    for path in filter(None, paths):
+        if path.is_dir():
+            raise DataError(f"{path} is a folder, expected the path of a file")
+        if not path.parent.is_dir():
+            raise DataError(f"{path}: the folder {path.parent} does not exist, expected one that does")
 
 
 def cannot_write(path: Path, error: OSError) -> str:

@@ -122,6 +122,74 @@ def test_a_wrong_wish_of_an_audit_is_refused(assay, texts, golden, tmp_path, arg
     refused(assay("audit", golden / "model", texts, "--scores", "loss", *arguments), *words)
 
 
+@pytest.fixture
+def broken(tmp_path):
+    """Files and folders that no command can read."""
+    for name in ("folder/manifest.json", "folder/summary.json", "folder/index.json"):
+        (tmp_path / name).mkdir(parents=True)
+    (tmp_path / "deep").mkdir()
+    for name in ("manifest.json", "summary.json", "judgement.json", "index.json"):
+        (tmp_path / "deep" / name).write_text("[" * 100_000)
+    (tmp_path / "a.py").write_text("x = 1\n")
+    (tmp_path / "circle").symlink_to("circle")
+    (tmp_path / "links").mkdir()
+    for name in ("manifest.json", "summary.json", "index.json"):
+        (tmp_path / "links" / name).symlink_to(name)
+
+
+NINES, NAME = "9" * 5_000, "n" * 5_000
+
+
+@pytest.mark.parametrize("place", ["folder", "deep", "circle", "links"])
+@pytest.mark.parametrize(
+    "arguments",
+    [["report"], ["compare"], ["statement"], ["index", "info", "--index"], ["detect", "a.py", "--reference"]],
+)
+def test_what_lies_in_the_place_of_a_file_of_ours_is_refused(assay, broken, arguments, place):
+    refused(assay(*arguments, place), place)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (["audit", "builtin:small", "t", "--limit", NINES], "--limit: expected a whole number"),
+        (["dataset", "builtin:small", "t", "--seed", NINES], "--seed: expected a whole number"),
+        (["detect", "a.py", "--lines", f"1-{NINES}"], "expected FIRST-LAST within 1-1"),
+        (["authorship", "build", "a.py", "--generator", "g", "--tokens", f"1-{NINES}", "-o", "d"], "FEWEST-MOST"),
+        (["index", "build", "a.py", "--index", "i", "--max-file-size", NINES], "expected a number of bytes"),
+        (["detect", NAME], "File name too long"),
+        (["audit", NAME, "t"], "File name too long"),
+        (["index", "build", "a.py", "--index", NAME], "File name too long"),
+    ],
+    ids=lambda value: "" if isinstance(value, str) else " ".join(value)[:40],
+)
+def test_numbers_and_names_of_thousands_of_characters_are_one_short_line(assay, broken, arguments, words):
+    assert len(refused(assay(*arguments), words)) < 500
+
+
+@pytest.mark.parametrize("content", [f'model = "{NAME}"', f"{NAME} = 1", f'reference = "./{NAME}"'])
+def test_a_name_of_thousands_of_characters_in_the_configuration_is_refused(assay, broken, tmp_path, content):
+    (tmp_path / "assay.toml").write_text(content)
+    done = assay("detect", "a.py")
+    assert (done.code, len(done.err) < 500, "Traceback" in done.err) == (2, True, False)
+
+
+@pytest.mark.parametrize("command", ["score", "audit", "calibrate"])
+@pytest.mark.parametrize("option", ["--rename one", "--names-from synonyms", "--variant-kinds tests"])
+def test_options_of_rewritings_without_any_are_refused(assay, texts, command, option):
+    end = ["-o", "c.json"] if command == "calibrate" else []
+    words = f"{option.split()[0]} has no effect: no requested score compares rewritings"
+    refused(assay(command, "builtin:small", texts, *option.split(), *end), words)
+
+
+def test_runs_of_two_commands_are_not_compared(assay, tmp_path):
+    for name, content in (("audited", "summary.json"), ("judged", "judgement.json")):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / content).write_text("{}")
+    refused(assay("compare", "audited", "judged"), "judged is a run of `assay dataset` and audited is not")
+    refused(assay("compare", "judged", "--score", "loss"), "--score has no effect")
+
+
 def test_a_text_longer_than_the_context_is_scored_whole(assay, golden, tmp_path):
     (tmp_path / "long.jsonl").write_text(json.dumps({"text": "x = 1\n" * 3000}) + "\n")
     done = assay("score", golden / "model", "long.jsonl", "--scores", "loss")

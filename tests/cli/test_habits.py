@@ -6,6 +6,7 @@ import json
 import re
 import subprocess
 import sys
+from queue import SimpleQueue
 
 import pytest
 from rich.cells import cell_len
@@ -171,6 +172,22 @@ class TestProgress:
         printed = capsys.readouterr().err.splitlines()
         assert len(printed) == 90 // PERIOD
         assert printed[0] == "assay: auditing mbpp: 30 of 100 texts, 30 s, about 70 s left"
+
+    def test_the_time_before_the_first_share_does_not_count(self, capsys):
+        now = [0.0]
+        lines = ProgressLines("scoring", clock=lambda: now[0])
+        for seconds, share in ((100, 0.1), (110, 0.2), (140, 0.5), (180, 0.2), (220, 0.6)):
+            now[0] = float(seconds)
+            lines.report(f"{share:.0%}", share)
+        printed = [line.partition("min")[2] for line in capsys.readouterr().err.splitlines()]
+        assert printed == ["", ", about 50 s left", "", ", about 40 s left"]  # of other work from 180 s on
+
+    def test_the_last_state_is_repeated_while_nothing_is_reported(self, monkeypatch):
+        monkeypatch.setattr("assay.api.progress.PERIOD", 0.0)
+        printed = SimpleQueue()
+        monkeypatch.setattr("assay.api.progress._print_line", printed.put)
+        with ProgressLines("opening the model").repeated():
+            assert printed.get(timeout=30) == "assay: opening the model: 0 s"
 
     @pytest.mark.parametrize(("seconds", "words"), [(45, "45 s"), (180, "3 min"), (7500, "2 h 5 min")])
     def test_durations_in_words(self, seconds, words):

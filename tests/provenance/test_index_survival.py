@@ -2,6 +2,7 @@
 
 import json
 import os
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -167,6 +168,21 @@ def test_what_is_damaged_is_named_and_made_anew_from_the_stored_texts(tmp_path, 
         assert_whole(index, set(range(30)))
         assert index.info().vectors == 30
         assert index.candidates_by_vector(document(15).text, 1)[1][0] > 0.99
+
+
+@pytest.mark.parametrize("name", ["postings", "vectors"])
+def test_a_file_in_the_place_of_a_part_is_damage_and_is_repaired(tmp_path, name, letter_encoder):
+    folder = tmp_path / "index"
+    with CodeIndex.create(folder, encoder=letter_encoder) as index:
+        index.add(map(document, range(10)))
+        index.commit()
+    shutil.rmtree(folder / name)
+    (folder / name).write_text("no folder")
+    with pytest.raises(CorpusIndexError, match=f"{name}: no "):
+        CodeIndex.open(folder, encoder=letter_encoder)
+    assert CodeIndex.repair(folder, encoder=letter_encoder).computed == 10
+    with CodeIndex.open(folder, encoder=letter_encoder) as index:
+        assert_whole(index, set(range(10)))
 
 
 def test_a_half_written_segment_is_named(tmp_path):

@@ -5,6 +5,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
+from threading import Event, Lock, Thread
 from typing import TYPE_CHECKING
 
 from rich.console import Console
@@ -58,7 +59,8 @@ def progress_bar(description: str, *, shown: bool = True) -> "Iterator[Report | 
         return
     if not _is_live():
         lines = ProgressLines(description)
-        yield lambda done, total: lines.report(f"{done:,} of {total:,} texts", done / total if total else 0.0)
+        with lines.repeated():
+            yield lambda done, total: lines.report(f"{done:,} of {total:,} texts", done / total if total else 0.0)
         return
     columns = (
         TextColumn("{task.description}"),
@@ -125,21 +127,57 @@ class ProgressLines:
         self._description = description
         self._clock = clock
         self._began = self._last = clock()
+        self._reached, self._share = "", 0.0
+        self._first = self._began, 0.0
+        self._lock = Lock()
 
     def report(self, reached: str, share: float = 0.0) -> None:
-        """Print a line if the last one is old enough.
+        """Take the state of the work, and print a line if the last one is old enough.
+
+        The time that is left is estimated from the work after the first report of a share, which also waited for a
+        model to be loaded.
 
         Args:
             reached: the amount of work that is done, in words.
             share: the same as a share of the whole; 0 where the whole is not known.
         """
-        now = self._clock()
-        if now - self._last < PERIOD:
-            return
-        self._last = now
-        elapsed = now - self._began
-        left = f", about {time_in_words(elapsed * (1 - share) / share)} left" if 0 < share < 1 else ""
-        _print_line(f"assay: {self._description}: {reached}, {time_in_words(elapsed)}{left}")
+        if not 0 < self._share <= share:  # the first share, or that of other work
+            self._first = self._clock(), share
+        self._reached, self._share = reached, share
+        self.repeat()
+
+    def repeat(self) -> None:
+        """Print the last state if the last line is old enough."""
+        with self._lock:
+            now = self._clock()
+            if now - self._last < PERIOD:
+                return
+            self._last = now
+            state = ", ".join(filter(None, (self._reached, time_in_words(now - self._began))))
+            _print_line(f"assay: {self._description}: {state}{self._left(now)}")
+
+    @contextmanager
+    def repeated(self) -> "Iterator[None]":
+        """Print the last state each `PERIOD` seconds until the block ends, even if nothing is reported."""
+        ended = Event()
+
+        def repeat() -> None:
+            while not ended.wait(max(0.1, self._last + PERIOD - self._clock())):
+                self.repeat()
+
+        thread = Thread(target=repeat, daemon=True)
+        thread.start()
+        try:
+            yield
+        finally:
+            ended.set()
+            thread.join()
+
+    def _left(self, now: float) -> str:
+        first, before = self._first
+        if not before < self._share < 1 or now <= first:
+            return ""
+        return f", about {time_in_words((now - first) * (1 - self._share) / (self._share - before))} left"
 
 
 def time_in_words(seconds: float) -> str:

@@ -30,6 +30,20 @@ MOST_VARIANTS = 1000
 """Rewritings of one sample: each costs a forward pass, and a function has only so many names."""
 
 
+def check_variants(count: int, place: str = "") -> None:
+    """Check the number of rewritings of one sample.
+
+    Args:
+        count: of rewritings.
+        place: begins the line of the error.
+
+    Raises:
+        ScoreError: negative, or more than `MOST_VARIANTS`.
+    """
+    if not 0 <= count <= MOST_VARIANTS:
+        raise ScoreError(f"{place}received {count:,} variants, expected 0 to {MOST_VARIANTS:,}")
+
+
 @dataclass(frozen=True, slots=True)
 class ScoreSelection:
     """The scores that are requested, and what they compare with.
@@ -75,10 +89,7 @@ class ScoreSelection:
         names = [listed, *(f"{s.name}:n={n}" if s.defaults["n"] != n else s.name for s in compared)]
         explicit = {spec.strip() for spec in listed.split(",")}
         for request in requests(",".join(names)):
-            if request.variants > MOST_VARIANTS:
-                raise ScoreError(
-                    f"score {request.name}: received {request.variants:,} variants, expected at most {MOST_VARIANTS:,}"
-                )
+            check_variants(request.variants, f"score {request.name}: ")
             needed = tier(request.definition)
             if request.name in explicit and needed != self.access:
                 raise ScoreError(f"score {request.name} needs --access {needed}, received --access {self.access}")

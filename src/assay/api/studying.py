@@ -7,7 +7,7 @@ from pathlib import Path
 
 from assay.api.opening import Opener
 from assay.api.progress import progress_bar
-from assay.api.selection import ScoreSelection
+from assay.api.selection import ScoreSelection, check_variants
 from assay.api.tracing import open_index
 from assay.datasets import DataSelection, read_dataset, read_pairs
 from assay.errors import DataError
@@ -76,53 +76,65 @@ def study_bugs(
         raise DataError("later commits need a cutoff, from which on they count; expected a day such as 2024-03-01")
     if later_commits_in is not None and source_root is not None:
         raise DataError("later commits are hunks, which do not compare with whole files; expected only one of both")
-    if variants < 0:
-        raise DataError(f"received {variants} variants, expected 0 or more")
+    check_variants(variants)
+    later = None if later_commits_in is None or day is None else (Path(later_commits_in), day)
     listed = None if repositories is None else read_repositories(Path(repositories))
     paths = _paths(data, benchmarks)
     if unused := sorted(set(paths) - set(map(str, benchmarks))):
         raise DataError(f"data for {unused[0]!r}, which is not among the benchmarks {', '.join(map(str, benchmarks))}")
     opener = Opener(settings or ModelSettings(), cache)
     opener.check(model, reference)
-    sets: list[BugSet | ControlSet] = []
-    notes: list[str] = []
-    for name in benchmarks:
-        both = read_pairs(name, DataSelection(data=paths.get(str(name)), limit=limit))
-        pairs, more = without_empty(both.pairs, benchmark=both.fixed.name)
-        notes += more
-        if source_root is not None:
-            pairs, more = with_whole_files(pairs, Path(source_root), benchmark=both.fixed.name)
-            notes += more
-        sets.append(BugSet(both.fixed.name, pairs))
-        if later_commits_in is not None and day is not None:
-            later, more = later_commits(
-                pairs, Path(later_commits_in), after=day, most=len(pairs), benchmark=both.fixed.name
-            )
-            sets.append(BugSet(f"{both.fixed.name}, later commits", later, is_control=True))
-            notes += more
-        notes += dict.fromkeys((*both.fixed.notes, *both.buggy.notes))
-    for name, path in (controls or {}).items():
-        dataset = read_dataset(path)
-        sets.append(ControlSet(name, dataset.samples))
-        notes += dataset.notes
+    with progress_bar("reading", shown=progress):
+        sets: list[BugSet | ControlSet] = []
+        notes: list[str] = []
+        for name in benchmarks:
+            where = DataSelection(data=paths.get(str(name)), limit=limit)
+            notes += _add_bugs(sets, str(name), where, source_root, later)
+        for label, path in (controls or {}).items():
+            dataset = read_dataset(path)
+            sets.append(ControlSet(label, dataset.samples))
+            notes += dataset.notes
     check_sets(sets)
     names = [score for score, _ in MEASURES.values()] + ([REFERENCE] if reference else [])
     selection = ScoreSelection(",".join(names), reference=reference)
     with ExitStack() as stack:
         # models take the longest to open, so they come last
         opened = None if index is None else stack.enter_context(open_index(index))
-        plan, remarks = selection.plan(model, opener)
-        generator = opener.generator(model) if probes else None
-        scored = stack.enter_context(progress_bar("scoring", shown=progress))
-        searched = stack.enter_context(progress_bar("searching the index", shown=progress and opened is not None))
+        with progress_bar("opening the model", shown=progress):
+            plan, remarks = selection.plan(model, opener)
+            generator = opener.generator(model) if probes else None
+        report = stack.enter_context(progress_bar("studying", shown=progress))
         return run_bug_study(
             sets,
             plan,
             StudySettings(index=opened, repositories=listed, cutoff=day, generator=generator, variants=variants),
             notes=(*notes, *remarks),
-            progress=scored,
-            searched=searched,
+            progress=report,
+            searched=report,
         )
+
+
+def _add_bugs(
+    sets: list[BugSet | ControlSet],
+    name: str,
+    selection: DataSelection,
+    source_root: Path | str | None,
+    later: tuple[Path, date] | None,
+) -> list[str]:
+    """Add the bugs of a benchmark and, with checkouts and a day, later commits to their files; return the notes."""
+    both = read_pairs(name, selection)
+    benchmark = both.fixed.name
+    pairs, left_out = without_empty(both.pairs, benchmark=benchmark)
+    notes = list(left_out)
+    if source_root is not None:
+        pairs, more = with_whole_files(pairs, Path(source_root), benchmark=benchmark)
+        notes += more
+    sets.append(BugSet(benchmark, pairs))
+    if later is not None:
+        commits, more = later_commits(pairs, later[0], after=later[1], most=len(pairs), benchmark=benchmark)
+        sets.append(BugSet(f"{benchmark}, later commits", commits, is_control=True))
+        notes += more
+    return [*notes, *dict.fromkeys((*both.fixed.notes, *both.buggy.notes))]
 
 
 def _paths(

@@ -26,7 +26,7 @@ from assay.cli.detect import detect_command
 from assay.cli.frequencies import frequencies_app
 from assay.cli.index import index_app
 from assay.cli.options import DATA, MODEL, OUTPUT, SPENDING
-from assay.cli.refusals import choices, refusal
+from assay.cli.refusals import as_refusals, choices, in_one_line, refusal
 from assay.cli.report import report_command
 from assay.cli.score import score_command
 from assay.cli.serve import serve_command
@@ -36,7 +36,7 @@ from assay.cli.terminal import echo
 from assay.cli.testbed import testbed_app
 from assay.cli.trace import trace_command
 from assay.cli.unseen import unseen_app
-from assay.errors import EXTRAS, AssayError, MissingExtra
+from assay.errors import AssayError
 from assay.escaping import visible
 
 BAD_INPUT = 2
@@ -159,26 +159,20 @@ def main() -> None:
     (Ctrl-C).
     """
     try:
-        forget_options()
-        command = command_line()
-        configuration = read_configuration(command)
-        if configuration.path is not None and not {"-q", "--quiet"} & set(sys.argv):
-            echo(f"assay: note: options from {configuration.path}", err=True)
-        code = command(prog_name="assay", standalone_mode=False, default_map=configuration.defaults)
-        sys.stdout.flush()
-    except ModuleNotFoundError as error:
-        package = (error.name or "").partition(".")[0]
-        if package not in EXTRAS:
-            raise
-        sys.stderr.write(f"assay: error: {MissingExtra(package, purpose='this command')}\n")
-        sys.exit(BAD_INPUT)
+        with as_refusals():
+            forget_options()
+            command = command_line()
+            configuration = read_configuration(command)
+            if configuration.path is not None and not {"-q", "--quiet"} & set(sys.argv):
+                echo(f"assay: note: options from {configuration.path}", err=True)
+            code = command(prog_name="assay", standalone_mode=False, default_map=configuration.defaults)
+            sys.stdout.flush()
     except (AssayError, typer.TyperException) as error:
         message = refusal(error) if isinstance(error, typer.TyperException) else str(error)
         if type(error).__name__ == "NoArgsIsHelpError":
             sys.stdout.write(message)
-            sys.exit(BAD_INPUT)
-        if message:
-            sys.stderr.write(f"assay: error: {visible(' '.join(message.split()))}\n")
+        elif message:
+            sys.stderr.write(f"assay: error: {visible(in_one_line(message))}\n")
         sys.exit(BAD_INPUT)
     except (KeyboardInterrupt, typer.Abort):
         code = INTERRUPTED

@@ -23,9 +23,13 @@ from assay.cli.options import (
     UnseenOptions,
 )
 from assay.cli.terminal import echo
+from assay.cli.unused import refuse_unused_rewriting
 
 if TYPE_CHECKING:  # these import numpy and more; --help does not wait for them
     from assay.leakage import Obstacle, Rule
+
+LONGEST_SLUG = 80
+"""Characters; the name of a folder has two such parts, and 255 bytes at most."""
 
 UNDECIDED = 3
 """Exit code where a rule of --fail-on cannot be decided."""
@@ -33,6 +37,7 @@ UNDECIDED = 3
 
 @grouped
 def audit_command(
+    context: typer.Context,
     model: ModelName,
     benchmark: Annotated[
         str,
@@ -138,6 +143,7 @@ def audit_command(
     from assay.leakage import next_run_folder, rule
     from assay.scores import DETECTORS, requests
 
+    refuse_unused_rewriting(context, chosen.selection())
     rules = [rule(text) for text in fail_on or []]
     names = [request.name for request in requests(chosen.selection().specification())]
     for read_rule in rules:
@@ -194,5 +200,5 @@ def _print_undecided(obstacles: "Mapping[Rule, Obstacle | None]", addition: str 
 
 
 def slug(name: str) -> str:
-    """Return a name as a part of a folder's name."""
-    return re.sub(r"[^A-Za-z0-9.]+", "-", name).strip("-.") or "run"
+    """Return a name as a part of a folder's name: of a long one its end."""
+    return re.sub(r"[^A-Za-z0-9.]+", "-", name)[-LONGEST_SLUG:].strip("-.") or "run"

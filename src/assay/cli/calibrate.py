@@ -8,10 +8,13 @@ import typer
 
 from assay.cli.groups import grouped
 from assay.cli.options import DataOptions, ModelName, ModelOptions, ScoreOptions
+from assay.cli.unused import refuse_unused_rewriting
+from assay.files import check_target
 
 
 @grouped
 def calibrate_command(
+    context: typer.Context,
     model: ModelName,
     unseen: Annotated[
         str, typer.Argument(metavar="DATA", help="Text that the model has certainly not seen, of the kind to audit.")
@@ -29,10 +32,13 @@ def calibrate_command(
     from assay import calibrate
     from assay.cli.terminal import echo
 
+    selection = chosen.selection()
+    refuse_unused_rewriting(context, selection)
+    check_target(output)
     result = calibrate(
         model,
         partial(data.load, unseen, repeated="number"),
-        selection=chosen.selection(),
+        selection=selection,
         settings=model_options.settings(),
         cache=not model_options.no_cache,
         out=output,

@@ -7,9 +7,12 @@ import typer
 
 from assay.cli.completing import complete_score
 from assay.cli.options import AsJson
+from assay.cli.unused import refuse_unused
+from assay.errors import DataError
 
 
 def compare_command(
+    context: typer.Context,
     runs: Annotated[list[Path], typer.Argument(metavar="RUN …", help="Run folders that audit, demo or dataset wrote.")],
     *,
     figure: Annotated[
@@ -41,7 +44,16 @@ def compare_command(
     )
 
     form = chosen_format(as_json=as_json)
-    if all(map(is_judgement, runs)):
+    judged = [run for run in runs if is_judgement(run)]
+    if judged and len(judged) < len(runs):
+        other = next(run for run in runs if run not in judged)
+        raise DataError(
+            f"{judged[0]} is a run of `assay dataset` and {other} is not: expected runs of one command, because the "
+            "first has a verdict on the whole benchmark and the second has figures of single samples"
+        )
+    if judged:
+        reason = "runs of `assay dataset` are compared by their verdicts"
+        refuse_unused(context, {"figure": reason, "score": reason})
         show(describe_judgements({str(run): read_judgement(run)[0] for run in runs}), form)
         return
     compared = compare({str(run): read_run(run)[0] for run in runs}, figure, score)

@@ -107,7 +107,8 @@ class ReadingOptions:
         list[str] | None,
         typer.Option(
             metavar="WHAT=NAME",
-            help="Tables: the column of text, path, language, licence, repository, commit, author or url.",
+            help="Tables: the column of text, path, language, licence, repository, commit, author, url, digest or "
+            "encoding.",
             rich_help_panel=READING,
         ),
     ] = None

@@ -1,14 +1,51 @@
-"""The one line that a wrong command line is refused with: what was received, what is expected, the nearest name."""
+"""The single line that wrong input is refused with: what was received, what is expected, the nearest name."""
 
+import errno
 import re
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any, get_args
 
 import typer
 
-from assay.errors import did_you_mean
+from assay.errors import EXTRAS, DataError, MissingExtra, did_you_mean, plain_reason
 
-VALUE_ERROR = re.compile(r"^Value error, |^Input should be ", re.IGNORECASE)
+NO_PATH = frozenset({errno.ENAMETOOLONG, errno.ELOOP})
+"""Errors of the system for a text that is the path of no file, whatever a command wanted to do with it."""
+
+LONGEST_WORD, SHOWN_OF_WORD = 1000, 60
+"""Characters of a word that an error line shows whole, and those that it shows of a longer one."""
+
+VALUE_ERROR = re.compile(r"^Value error, |^Input should be |^Unable to parse input string as ", re.IGNORECASE)
+NUMBER_ERROR = re.compile(r"an? (?:valid )?(integer|number),.*")
 NUMBERS = {"integer": "a whole number", "number": "a number"}
+
+
+@contextmanager
+def as_refusals() -> Iterator[None]:
+    """Turn errors of Python that bad input causes in any command into errors of this project.
+
+    Raises:
+        MissingExtra: an optional dependency is not installed.
+        DataError: a text that was given as a path can be the path of no file.
+    """
+    try:
+        yield
+    except ModuleNotFoundError as error:
+        package = (error.name or "").partition(".")[0]
+        if package not in EXTRAS:
+            raise
+        raise MissingExtra(package, purpose="this command") from error
+    except OSError as error:
+        if error.errno not in NO_PATH:
+            raise
+        raise DataError(f"{error.filename}: {plain_reason(error)}, expected the path of a file or folder") from error
+
+
+def in_one_line(message: str) -> str:
+    """Return a message without line breaks, and with the first characters of words of thousands of characters."""
+    words = message.split()
+    return " ".join(word if len(word) <= LONGEST_WORD else f"{word[:SHOWN_OF_WORD]}…" for word in words)
 
 
 def refusal(error: "typer.TyperException") -> str:
@@ -41,7 +78,7 @@ def _wrong_value(parameter: Any, error: Any) -> str:  # noqa: ANN401
         shown = f"received {received}; " if received else ""
         return f"{_name(parameter)}: {shown}expected {', '.join(values)}{did_you_mean(received.strip(chr(39)), values)}"
     message = VALUE_ERROR.sub("expected ", error.message)
-    message = re.sub(r"a valid (integer|number),.*", lambda match: NUMBERS[match[1]], message)
+    message = NUMBER_ERROR.sub(lambda match: NUMBERS[match[1]], message)
     return f"{_name(parameter)}: {message}"
 
 

@@ -9,6 +9,7 @@ import typer
 from assay.cli.completing import complete_benchmarks, complete_models
 from assay.cli.groups import grouped
 from assay.cli.options import MODEL_HELP, OUTPUT, DataOptions, ModelOptions, ScoreOptions
+from assay.cli.unused import refuse_unused_rewriting
 from assay.errors import DataError
 
 if TYPE_CHECKING:
@@ -20,6 +21,7 @@ RARELY = ("needs", "parameters", "reference")
 
 @grouped
 def score_command(
+    context: typer.Context,
     model: Annotated[
         str | None, typer.Argument(metavar="MODEL", autocompletion=complete_models, help=MODEL_HELP)
     ] = None,
@@ -63,11 +65,9 @@ def score_command(
     if model is None or texts is None:
         raise DataError("assay score takes MODEL and DATA, for example: assay score builtin:small texts.jsonl")
     output, printed = checked_output(output, OUTPUT_SETTINGS.get().form)
-    with scored(model, partial(data.load, texts), chosen.selection(), model_options.opener()) as (
-        dataset,
-        plan,
-        samples,
-    ):
+    selection = chosen.selection()
+    refuse_unused_rewriting(context, selection)
+    with scored(model, partial(data.load, texts), selection, model_options.opener()) as (dataset, plan, samples):
         rows = (ScoreRow.of(dataset.samples[sample.index].id, sample.scores) for sample in samples)
         write_scores(rows, output, [request.name for request in plan.requests], printed)
 

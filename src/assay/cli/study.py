@@ -112,7 +112,11 @@ def study_bugs_command(
     """
     from assay.api import study_bugs
     from assay.cli.present import chosen_format, show
+    from assay.reports import check_report_path
 
+    form = chosen_format(as_json=json)
+    if out is not None:
+        check_report_path(out)
     study = study_bugs(
         model,
         benchmarks,
@@ -131,7 +135,7 @@ def study_bugs_command(
         cache=not model_options.no_cache,
     )
     path = None if out is None else study.report(out)
-    show(study.describe(), chosen_format(as_json=json), path)
+    show(study.describe(), form, path)
 
 
 def _data_paths(texts: list[str] | None, benchmarks: list[str]) -> dict[str, Path | str]:

@@ -13,6 +13,7 @@ from assay.cli.completing import complete_benchmarks
 from assay.cli.groups import grouped
 from assay.cli.options import AsJson, DataOptions
 from assay.cli.trace_options import GateOptions, IndexToTrace, ModeOptions, Sarif, SearchOptions
+from assay.cli.unused import options_of_command_line
 from assay.errors import DataError
 from assay.files import write_json
 
@@ -111,14 +112,9 @@ def _check(code: Sequence[Path], at: str | None, benchmark: str | None, modes: M
 
 def _refuse_unused(context: typer.Context, question: str) -> None:
     """Refuse options of the command line that the question does not use; a configuration file may set any of them."""
-    for option in context.command.params:
-        if (
-            not option.expose_value or option.name in USED[question]
-        ):  # those of every command, as -q, have no value here
-            continue
-        source = context.get_parameter_source(str(option.name))
-        if source is not None and source.name == "COMMANDLINE":
-            raise DataError(f"{max(option.opts, key=len)} cannot be used with {question}: it has no effect there")
+    for name, option in options_of_command_line(context).items():
+        if name not in USED[question]:
+            raise DataError(f"{option} cannot be used with {question}: it has no effect there")
 
 
 def _language(which: DataOptions) -> str | None:

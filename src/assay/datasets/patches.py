@@ -7,7 +7,7 @@ from typing import Literal
 
 Side = Literal["old", "new"]
 
-_HUNK = re.compile(r"@@ -\d+(?:,(\d+))? \+(\d+)(?:,(\d+))? @@")
+_HUNK = re.compile(r"@@ -\d+(?:,(\d{1,9}))? \+(\d{1,9})(?:,(\d{1,9}))? @@")
 _HEADER = re.compile(r"(?:---|\+\+\+) (?:[ab]/)?([^\t\r\n]+)")
 
 

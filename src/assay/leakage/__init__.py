@@ -1,4 +1,4 @@
-"""Was this sample, this benchmark in the training data? Scores become calibrated answers here."""
+"""Calibrated answers from scores: was this sample, or this benchmark, in the training data?"""
 
 import lazy_loader
 

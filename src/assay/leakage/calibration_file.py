@@ -4,7 +4,6 @@ The file also holds what a blind baseline may see of the texts (`BlindFeatures`)
 they are like the benchmark.
 """
 
-import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -15,7 +14,7 @@ from numpy.typing import NDArray
 
 from assay.errors import DataError
 from assay.evaluation import BlindFeatures, group_codes
-from assay.files import write_json
+from assay.files import parse_json, write_json
 from assay.reports import decode, encode
 from assay.scoring import Plan, Progress, score_samples
 from assay.types import Sample
@@ -107,7 +106,7 @@ class UnseenScores:
             DataError: it is not such a file, or of another format.
         """
         try:
-            content = json.loads(path.read_text("utf-8"))
+            content = parse_json(path.read_text("utf-8"))
             if content["format"] not in (FORMAT, OLD_FORMAT):
                 raise DataError(f"{path}: format {content['format']!r}, expected {FORMAT!r}")
             values = {name: np.array(column, np.float64) for name, column in content["values"].items()}

@@ -1,11 +1,10 @@
 """The run that a folder holds: a finished one is never overwritten by accident, an unfinished one is continued."""
 
-import json
 from collections.abc import Mapping
 from pathlib import Path
 
 from assay.errors import DataError
-from assay.files import write_json
+from assay.files import parse_json, write_json
 from assay.leakage.run_folder import MANIFEST
 from assay.reports import encode, listed
 
@@ -72,7 +71,7 @@ def next_run_folder(folder: Path) -> Path:
 def _settings_of(path: Path) -> Mapping[str, object] | None:
     """Return the settings of an unfinished run; None without one, or where its file is damaged."""
     try:
-        settings = json.loads(path.read_text("utf-8"))
+        settings = parse_json(path.read_text("utf-8"))
     except (OSError, ValueError):
         return None
     return settings if isinstance(settings, dict) else None

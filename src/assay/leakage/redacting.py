@@ -15,8 +15,9 @@ REDACTED = (
 
 def redacted(audit: Audit) -> Audit:
     """Return the audit with digests instead of texts, and without metadata and token statistics."""
-    samples = tuple(
-        replace(sample, text=f"sha256:{hashlib.sha256(sample.text.encode()).hexdigest()}", metadata={})
-        for sample in audit.samples
-    )
+    samples = tuple(replace(sample, text=_digest(sample.text), metadata={}) for sample in audit.samples)
     return replace(audit, samples=samples, tokens=(), notes=(REDACTED, *audit.notes))
+
+
+def _digest(text: str) -> str:
+    return f"sha256:{hashlib.sha256(text.encode('utf-8', 'surrogatepass')).hexdigest()}"

@@ -23,7 +23,7 @@ import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
 from assay.errors import DataError, plain_reason
-from assay.files import atomic_path, write_json
+from assay.files import atomic_path, parse_json, write_json
 from assay.leakage.deciding import decision_of
 from assay.leakage.naming import compares_variants, named_samples
 from assay.leakage.results import Audit, SampleTokens, ScoreSummary
@@ -251,7 +251,7 @@ def _samples(table: pa.Table) -> tuple[Sample, ...]:
             language=row["language"],
             label=row["label"],
             group=row["group"],
-            metadata=json.loads(row["metadata"]),
+            metadata=parse_json(row["metadata"]),
         )
         for row in table.to_pylist()
     )
@@ -311,7 +311,7 @@ def _read_table(path: Path, schema: pa.Schema) -> pa.Table:
 
 def _read_json(path: Path) -> dict[str, Any]:
     try:
-        data = json.loads(path.read_text("utf-8"))
+        data = parse_json(path.read_text("utf-8"))
     except (OSError, ValueError) as error:
         raise DataError(f"{path} cannot be read as JSON of a run: {plain_reason(error)}") from error
     if not isinstance(data, dict):

@@ -1,9 +1,9 @@
 """Checks of a model folder that need no torch: configuration, tokenizer, weights."""
 
-import json
 from pathlib import Path
 
 from assay.errors import ModelError, plain_reason
+from assay.files import parse_json
 
 WEIGHTS = ("*.safetensors", "pytorch_model*.bin")
 VOCABULARIES = (
@@ -54,7 +54,7 @@ def check_folder(name: str) -> None:
     if not config.is_file():
         raise ModelError(f"{name}: no config.json: expected a model folder as save_pretrained writes it")
     try:
-        json.loads(config.read_text("utf-8"))
+        parse_json(config.read_text("utf-8"))
     except ValueError as error:
         raise ModelError(f"{config} is not a JSON file: {plain_reason(error)}") from error
     if has_none(folder, WEIGHTS):

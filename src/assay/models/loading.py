@@ -1,7 +1,6 @@
 """A name → a causal language model and its tokenizer, or one line that says what is wrong with the name."""
 
 import importlib.util
-import json
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager, nullcontext, redirect_stderr
@@ -25,6 +24,7 @@ from transformers.utils import logging as transformers_logging
 from transformers.utils.hub import cached_file
 
 from assay.errors import MissingExtra, ModelError, plain_reason, require
+from assay.files import parse_json
 from assay.models.folders import VOCABULARIES, check_folder, check_vocabulary, has_none
 from assay.models.gguf_file import GgufFile, is_gguf, locate_gguf, read_gguf
 from assay.models.gguf_splits import set_splits, splits_note
@@ -244,7 +244,7 @@ def _load_tokenizer(name: str, adapter: str | None, common: dict[str, Any]) -> P
 
 def _base_of_adapter(folder: Path) -> str:
     try:
-        base = json.loads((folder / "adapter_config.json").read_text("utf-8")).get("base_model_name_or_path")
+        base = parse_json((folder / "adapter_config.json").read_text("utf-8")).get("base_model_name_or_path")
     except (ValueError, AttributeError) as error:
         raise ModelError(f"{folder / 'adapter_config.json'} is not a JSON object: {plain_reason(error)}") from error
     if not isinstance(base, str) or not base:

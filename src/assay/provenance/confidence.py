@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from assay.errors import DataError, plain_reason
-from assay.files import write_json
+from assay.files import parse_json, write_json
 from assay.retrieval import Profile, profile_named
 
 MatchChannel = Literal["characters", "tokens", "vector"]
@@ -211,7 +211,7 @@ class IndexCalibration:
             DataError: the file is not a calibration, or one of another profile or format version.
         """
         try:
-            content = json.loads(path.read_bytes())
+            content = parse_json(path.read_bytes())
         except (OSError, ValueError) as error:
             raise DataError(
                 f"{path}: expected a calibration of profile {profile.name!r}: {plain_reason(error)}"
@@ -283,7 +283,7 @@ def shipped_calibration(profile: Profile) -> IndexCalibration | None:
     shipped = files("assay.provenance") / "calibrations" / f"{profile.name}.json"
     if not shipped.is_file() or profile_named(profile.name) != profile:
         return None
-    return _read(json.loads(shipped.read_bytes()), profile)
+    return _read(parse_json(shipped.read_bytes()), profile)
 
 
 def _read(content: Any, profile: Profile) -> IndexCalibration:  # noqa: ANN401  JSON, checked here

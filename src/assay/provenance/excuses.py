@@ -1,14 +1,13 @@
 """Findings that a user has accepted: by a comment in the code, with a reason, or by a baseline file."""
 
 import hashlib
-import json
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
 from assay.errors import DataError
-from assay.files import write_json
+from assay.files import parse_json, write_json
 from assay.provenance.findings import SourceFinding
 from assay.provenance.licence_gate import Denial, Judgement
 from assay.provenance.texts import lines_of
@@ -57,7 +56,7 @@ def read_baseline(path: Path) -> frozenset[str]:
         DataError: the file is not a baseline.
     """
     try:
-        content = json.loads(path.read_bytes())
+        content = parse_json(path.read_bytes())
         version, keys = content["format"], frozenset(str(entry["key"]) for entry in content["findings"])
     except (OSError, ValueError, KeyError, TypeError) as error:
         reason = getattr(error, "strerror", None) or error

@@ -1,6 +1,7 @@
 """Selection of files: by name and size before they are opened, by content afterwards."""
 
 import codecs
+import math
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -160,10 +161,10 @@ def size_named(text: str) -> int:
     """
     match = _SIZE.match(text)
     base = 1024 if match and match[3] else 1000
-    size = int(float(match[1]) * base ** " kmg".index(match[2].casefold() or " ")) if match else 0
-    if size < 1:
+    size = float(match[1]) * base ** " kmg".index(match[2].casefold() or " ") if match else 0.0
+    if not 1 <= size < math.inf:
         raise DataError(f"size {text!r}: expected a number of bytes, as 500000, 500kB, 1MB or 2MiB")
-    return size
+    return int(size)
 
 
 @cache

@@ -17,7 +17,7 @@ from typing import Any
 from filelock import FileLock, Timeout
 
 from assay.errors import AssayError, CorpusIndexError, plain_reason
-from assay.files import sync_folder
+from assay.files import parse_json, sync_folder
 from assay.provenance.catalogue import Catalogue
 from assay.provenance.catalogue_damage import reset_state
 from assay.retrieval import Postings, Profile, VectorIndex, durable_writer, published
@@ -101,7 +101,7 @@ def read_description(folder: Path) -> Description:
     if not path.is_file():
         raise CorpusIndexError(f"{folder}: no index here: expected a folder made by `assay index build`")
     try:
-        content = json.loads(path.read_bytes())
+        content = parse_json(path.read_bytes())
     except (OSError, ValueError) as error:
         raise CorpusIndexError(f"{path}: damaged: {plain_reason(error)}") from error
     return description_of(content, path)
@@ -160,7 +160,7 @@ def restore_state(folder: Path) -> Description:
             generation = max(published(folder / POSTINGS), default=0)
             reset_state(catalogue, generation, json.dumps(described.content))
             return described
-        content = json.loads(catalogue.description)
+        content = parse_json(catalogue.description)
         write_description(folder, content)
         return description_of(content, folder)
 

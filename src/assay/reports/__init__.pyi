@@ -29,6 +29,7 @@ from .report import Report as Report
 from .report import Row as Row
 from .report import Table as Table
 from .results import TabularResult as TabularResult
+from .results import check_report_path as check_report_path
 from .samples import Excerpt as Excerpt
 from .samples import SampleColumn as SampleColumn
 from .samples import SampleList as SampleList

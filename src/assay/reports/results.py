@@ -1,13 +1,14 @@
 """Results of the Python API as tables, reports and notebook pages."""
 
 import io
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from rich.console import Console
 
 from assay.errors import DataError, require
-from assay.files import write_text
+from assay.files import check_target, write_text
 from assay.reports.codec import render_json
 from assay.reports.latex import render_latex
 from assay.reports.markdown import render_markdown
@@ -18,6 +19,26 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 NOTEBOOK_WIDTH = 110
+
+
+PAGE_SUFFIX = ".html"
+RENDERERS: Mapping[str, Callable[[Report], str]] = {
+    ".md": render_markdown,
+    ".tex": render_latex,
+    ".json": render_json,
+}
+"""Suffix → what renders a report, beside pages."""
+
+
+def check_report_path(path: Path) -> None:
+    """Check that a report can be written to this path, before the work that it reports.
+
+    Raises:
+        DataError: the suffix is no format of a report, the path is a folder, or the folder around it is missing.
+    """
+    if path.suffix not in (PAGE_SUFFIX, *RENDERERS):
+        raise DataError(f"{path}: expected a name that ends in {', '.join((PAGE_SUFFIX, *RENDERERS))}")
+    check_target(path)
 
 
 class TabularResult:
@@ -53,12 +74,12 @@ class TabularResult:
             DataError: another suffix, or the file cannot be written.
         """
         path = Path(path)
-        from assay.reports.html import render_html  # noqa: PLC0415  slow to import, and needed for pages only
+        check_report_path(path)
+        if path.suffix == PAGE_SUFFIX:
+            from assay.reports.html import write_html  # noqa: PLC0415  slow to import, and needed for pages only
 
-        renderers = {".html": render_html, ".md": render_markdown, ".tex": render_latex, ".json": render_json}
-        if path.suffix not in renderers:
-            raise DataError(f"{path}: expected a name that ends in {', '.join(renderers)}")
-        write_text(path, renderers[path.suffix](self.describe()))
+            return write_html(self.describe(), path)
+        write_text(path, RENDERERS[path.suffix](self.describe()))
         return path
 
     def _repr_html_(self) -> str:

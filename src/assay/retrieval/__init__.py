@@ -1,4 +1,4 @@
-"""Finding where code comes from: fingerprints of source text."""
+"""Search for similar code: fingerprints of its text, vectors of an encoder, and the files that hold both."""
 
 import lazy_loader
 

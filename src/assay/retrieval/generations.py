@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from assay.errors import AssayError, CorpusIndexError, plain_reason
-from assay.files import cannot_write, durable_file
+from assay.files import cannot_write, durable_file, parse_json
 
 MANIFEST_NAME = re.compile(r"manifest-(\d{10})\.json")
 
@@ -25,6 +25,20 @@ def published(folder: Path) -> list[int]:
     if not folder.is_dir():
         return []
     return sorted(int(match[1]) for path in folder.iterdir() if (match := MANIFEST_NAME.fullmatch(path.name)))
+
+
+def begin_again(folder: Path) -> None:
+    """Make the folder of a part that is computed again; a file in its place is damage, and is removed.
+
+    Raises:
+        CorpusIndexError: it cannot be written.
+    """
+    try:
+        if not folder.is_dir():
+            folder.unlink(missing_ok=True)
+        folder.mkdir(exist_ok=True)
+    except OSError as error:
+        raise CorpusIndexError(cannot_write(folder, error)) from error
 
 
 def read_generation(folder: Path, generation: int) -> dict[str, Any]:
@@ -39,7 +53,7 @@ def read_generation(folder: Path, generation: int) -> dict[str, Any]:
     if checksum != f"{zlib.crc32(content):08x}".encode():
         raise CorpusIndexError(f"{path}: damaged: its checksum is not that of its content")
     with as_damage(path):
-        manifest = json.loads(content)
+        manifest = parse_json(content)
         if not isinstance(manifest, dict):
             raise TypeError(f"received {type(manifest).__name__}, expected an object")
     return manifest

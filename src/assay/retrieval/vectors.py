@@ -12,6 +12,7 @@ import numpy as np
 from assay.errors import CorpusIndexError, plain_reason
 from assay.retrieval.generations import (
     as_damage,
+    begin_again,
     durable_writer,
     next_number,
     publish,
@@ -126,7 +127,7 @@ class VectorIndex:
     @classmethod
     def empty(cls, folder: Path, dimensions: int, generation: int) -> Self:
         """Begin again without any document, beside damaged files; `commit` deletes these."""
-        folder.mkdir(exist_ok=True)
+        begin_again(folder)
         return cls(folder, dimensions, generation, ())
 
     def __len__(self) -> int:

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from assay.errors import DataError, plain_reason
-from assay.files import atomic_file
+from assay.files import atomic_file, parse_json
 
 
 @dataclass(frozen=True, eq=False)
@@ -77,7 +77,7 @@ class FrequencyTable:
         """
         try:
             with path.open("rb") as file, np.load(file, allow_pickle=False) as stored:
-                about = json.loads(str(stored["about"]))
+                about = parse_json(str(stored["about"]))
                 return cls(stored["counts"].astype(np.int64), about["tokenizer_digest"], about["source"])
         except (OSError, EOFError, KeyError, ValueError, zipfile.BadZipFile) as error:
             raise DataError(

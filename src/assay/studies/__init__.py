@@ -1,4 +1,4 @@
-"""Studies that need several questions: which samples of a benchmark occur in a corpus."""
+"""Studies of several questions: benchmarks in a corpus, evaluation logs, bug benchmarks, unseen text, rewritings."""
 
 import lazy_loader
 

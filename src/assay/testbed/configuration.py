@@ -11,6 +11,7 @@ from importlib.resources import files
 from pathlib import Path
 
 from assay.errors import DataError, plain_reason
+from assay.files import parse_json
 from assay.training import TrainingSettings
 
 NEVER_SEEN = "never-seen"
@@ -124,7 +125,7 @@ def read_configuration(path: Path) -> Configuration:
     """
     try:
         text = path.read_text("utf-8")
-        values = json.loads(text) if path.suffix == ".json" else tomllib.loads(text)
+        values = parse_json(text) if path.suffix == ".json" else tomllib.loads(text)
     except OSError as error:
         raise DataError(f"{path}: cannot be read ({error.strerror}); expected a configuration file") from error
     except ValueError as error:

@@ -1,10 +1,9 @@
 """`evaluation.json`: the numbers of a controlled experiment, read back exactly as they were written."""
 
-import json
 from pathlib import Path
 
 from assay.errors import DataError, plain_reason
-from assay.files import write_json
+from assay.files import parse_json, write_json
 from assay.reports import decode, encode
 from assay.testbed.evaluation_result import Evaluation
 
@@ -35,7 +34,7 @@ def read_evaluation(folder: Path) -> Evaluation:
     """
     path = folder / EVALUATION
     try:
-        content = json.loads(path.read_text("utf-8"))
+        content = parse_json(path.read_text("utf-8"))
         if content.pop("schema") != SCHEMA:
             raise DataError(f"{path}: expected schema {SCHEMA}")
         return decode(Evaluation, content)

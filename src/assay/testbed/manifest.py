@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Final, Literal
 
 from assay.errors import DataError
-from assay.files import atomic_file
+from assay.files import atomic_file, parse_json
 
 PACKAGE_FILE: Final = "package file"
 LIBRARY_FUNCTION: Final = "library function"
@@ -91,7 +91,7 @@ def read_manifest(path: Path) -> Manifest:
     # str.splitlines would also cut at the line separators of Unicode, which JSON leaves as they are in strings
     lines = _uncompressed(path).removesuffix(b"\n").split(b"\n")
     try:
-        header, *entries = map(json.loads, lines)
+        header, *entries = map(parse_json, lines)
         return Manifest({**header}, tuple(ManifestEntry(**entry) for entry in entries))
     except (ValueError, TypeError) as error:
         raise DataError(f"{path}: expected a training manifest (gzip, JSON lines), got {error!r}") from error

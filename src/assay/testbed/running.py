@@ -9,7 +9,6 @@ scores/epoch-N.parquet  every detector's values on a checkpoint, each column wit
 evaluation.json         AUROC, decisions and rates of the detectors
 """
 
-import json
 import platform
 import subprocess
 import sys
@@ -22,7 +21,7 @@ from typing import Any
 
 from assay import __version__
 from assay.errors import AssayError, DataError, MissingExtra
-from assay.files import write_json, write_text
+from assay.files import parse_json, write_json, write_text
 from assay.models import Checkpoint, ModelSettings, combined, files_digest, load_checkpoint
 from assay.scoring import Progress
 from assay.testbed.configuration import Configuration, as_json, read_configuration
@@ -290,7 +289,7 @@ def reconfigure(out: Path, **parts: Any) -> Configuration:  # noqa: ANN401  part
 def manifest_of(out: Path) -> dict[str, Any]:
     """Return the record of a run: versions, digests and seconds."""
     path = out / MANIFEST
-    result: dict[str, Any] = json.loads(path.read_text("utf-8")) if path.exists() else {}
+    result: dict[str, Any] = parse_json(path.read_text("utf-8")) if path.exists() else {}
     return result
 
 

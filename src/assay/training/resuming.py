@@ -10,7 +10,7 @@ from typing import Any
 import torch
 
 from assay.errors import DataError
-from assay.files import atomic_folder, durable_file, write_json, write_text
+from assay.files import atomic_folder, durable_file, parse_json, write_json, write_text
 
 LOG = "loss.jsonl"
 STATE = "state.pt"
@@ -61,7 +61,7 @@ def check_recipe(path: Path, recipe: Recipe, content: str) -> None:
         DataError: it differs; the message names the keys that do.
     """
     try:
-        stored, expected = json.loads(path.read_text("utf-8")), json.loads(json.dumps(recipe))  # JSON knows no tuples
+        stored, expected = parse_json(path.read_text("utf-8")), json.loads(json.dumps(recipe))  # JSON knows no tuples
     except (OSError, ValueError) as error:
         raise DataError(f"{path}: expected the recipe of {content}; remove {path.parent} to begin again") from error
     different = sorted(key for key in {*stored, *expected} if stored.get(key) != expected.get(key))

@@ -277,6 +277,9 @@ def test_the_command_prints_json_and_refuses_bad_input_in_one_line(table):
         (["--index", "nowhere"], "nowhere"),
         (["--cutoff", "March"], "expected a day such as"),
         (["--data", "quixbugs=x"], "not among the benchmarks"),
+        (["--variants", "100000"], "received 100,000 variants, expected 0 to 1,000"),
+        (["--out", "study.xls"], "expected a name that ends in .html, .md, .tex, .json"),
+        (["--out", "nowhere/study.md"], "the folder nowhere does not exist"),
     ):
         with pytest.raises(AssayError, match=message):
             runner.invoke(app, ["study", "bugs", "builtin:small", str(table), *arguments], catch_exceptions=False)

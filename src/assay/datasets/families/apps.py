@@ -3,13 +3,13 @@
 Source: Hendrycks et al. 2021, "Measuring Coding Challenge Competence With APPS".
 """
 
-import json
 from collections.abc import Iterator
 from pathlib import Path
 
 from assay.datasets.families.selection import Selection, rest, words
 from assay.datasets.sources import Note, SourceRow, decoded, opened, walk
 from assay.errors import DataError, plain_reason
+from assay.files import parse_json
 from assay.types import Sample
 
 
@@ -64,7 +64,7 @@ def apps_folders(path: Path, note: Note) -> Iterator[SourceRow]:
 def _solutions(value: object) -> list[str]:
     """The solutions: the hub and the files hold JSON text of a list; an empty text means none."""
     try:
-        parsed = json.loads(value) if isinstance(value, str) and value.strip() else value or []
+        parsed = parse_json(value) if isinstance(value, str) and value.strip() else value or []
     except ValueError as fault:
         raise DataError(f"'solutions' is not JSON ({plain_reason(fault)}), expected a list of programs") from fault
     if not isinstance(parsed, list) or not all(isinstance(item, str) for item in parsed):
@@ -84,6 +84,6 @@ def _json(path: Path) -> object:
         return {}
     with opened(path) as stream:
         try:
-            return json.load(stream)
+            return parse_json(stream.read())
         except ValueError as fault:
             raise DataError(f"{path}: broken JSON ({plain_reason(fault)})") from fault

@@ -11,7 +11,6 @@ Sources: Just et al. 2014 (Defects4J), Widyasari et al. 2020 (BugsInPy), Silva e
 """
 
 import csv
-import json
 import re
 from collections.abc import Iterator
 from pathlib import Path
@@ -21,6 +20,7 @@ from assay.datasets.families.selection import Selection, rest, words
 from assay.datasets.patches import Side, patch_side, patched_files
 from assay.datasets.sources import Note, SourceRow, decoded, opened, walk
 from assay.errors import DataError, plain_reason
+from assay.files import parse_json
 from assay.languages import language_of
 from assay.types import Sample
 
@@ -152,7 +152,7 @@ def _record(path: Path, bug: str, note: Note) -> SourceRow:
 
 def _meta(path: Path, note: Note) -> dict[str, Any]:
     try:
-        meta = json.loads(_read(path, note) or "{}")
+        meta = parse_json(_read(path, note) or "{}")
     except ValueError as fault:
         raise DataError(f"{path}: broken JSON ({plain_reason(fault)})") from fault
     if not isinstance(meta, dict):

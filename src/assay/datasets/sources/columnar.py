@@ -1,7 +1,6 @@
 """Rows from Parquet and Arrow, through pyarrow alone."""
 
 import io
-import json
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -11,6 +10,7 @@ import pyarrow as pa
 from assay.datasets.sources.json_text import SourceRow
 from assay.datasets.sources.stream import file_error, opened
 from assay.errors import DataError
+from assay.files import parse_json
 
 PARQUET, ARROW_FILE, ARROW_STREAM = b"PAR1", b"ARROW1", b"\xff\xff\xff\xff"
 _BATCH = 1024  # rows turned into Python objects at a time
@@ -63,7 +63,7 @@ def saved_rows(folder: Path) -> Iterator[SourceRow]:
 def _contents(path: Path, key: str) -> list[Any]:
     with opened(path) as stream:
         try:
-            return list(json.load(stream)[key])
+            return list(parse_json(stream.read())[key])
         except (ValueError, KeyError, TypeError) as fault:
             raise DataError(f"{path}: broken, expected the JSON that save_to_disk writes, with {key!r}") from fault
 

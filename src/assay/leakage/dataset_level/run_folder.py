@@ -1,12 +1,11 @@
 """A judgement on disk: manifest.json (how it was made) and judgement.json (all values, schema 1)."""
 
-import json
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 from assay.errors import DataError, plain_reason
-from assay.files import write_json
+from assay.files import parse_json, write_json
 from assay.leakage.dataset_level.results import DatasetJudgement
 from assay.leakage.run_folder import SUMMARY
 from assay.reports import decode, encode
@@ -56,7 +55,7 @@ def read_judgement(folder: Path) -> tuple[DatasetJudgement, dict[str, Any]]:
 
 def _read(path: Path) -> dict[str, Any]:
     try:
-        content = json.loads(path.read_text("utf-8"))
+        content = parse_json(path.read_text("utf-8"))
     except (OSError, ValueError) as error:
         reason = error.strerror if isinstance(error, OSError) else "not a JSON file"
         raise DataError(f"{path} cannot be read: {reason}; expected a run of `assay dataset`") from error

@@ -37,6 +37,8 @@ BUSY = {408, 429, 500, 502, 503, 504}
 
 T = TypeVar("T")
 
+_COUNT = re.compile(r"0*[1-9]\d{0,5}", re.ASCII)
+
 
 @dataclass(frozen=True, slots=True)
 class Address:
@@ -75,9 +77,7 @@ def address_of(text: str) -> Address:
     if parts.username or parts.password:
         raise CorpusIndexError(f"--index: the address contains a user name or password; expected the API key in {KEY}")
     *before, name = [part for part in parts.path.split("/") if part] or [COLLECTION]
-    valid = set(options) <= {"shards", "replicas"} and all(
-        value.isdecimal() and int(value) for value in options.values()
-    )
+    valid = set(options) <= {"shards", "replicas"} and all(map(_COUNT.fullmatch, options.values()))
     if not _is_server(parts) or not re.fullmatch(r"[\w.-]+", name) or not valid:
         raise CorpusIndexError(f"--index {text}: {expected}")
     host = f"[{parts.hostname}]" if ":" in (parts.hostname or "") else parts.hostname

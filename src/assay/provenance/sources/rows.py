@@ -2,7 +2,6 @@
 
 import hashlib
 import io
-import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -12,6 +11,7 @@ import pyarrow as pa
 
 from assay.datasets import file_error
 from assay.errors import DataError, plain_reason
+from assay.files import parse_json
 from assay.languages import language_named
 from assay.provenance.filters import decode_source
 from assay.provenance.licences import all_of, spelt_licence
@@ -243,7 +243,7 @@ def _licence(value: object) -> str | None:
     """Return one SPDX expression from a cell: a word, a list of words, or a list written as JSON."""
     if isinstance(value, str) and value.startswith("["):
         try:
-            value = json.loads(value)
+            value = parse_json(value)
         except ValueError:
             return None
     names: Sequence[object] = value if isinstance(value, list) else [value]
@@ -253,7 +253,7 @@ def _licence(value: object) -> str | None:
 
 def _parsed(line: bytes) -> dict[str, Any] | None:
     try:
-        value = json.loads(line)
+        value = parse_json(line)
     except (ValueError, RecursionError):  # UnicodeDecodeError is a ValueError
         return None
     return value if isinstance(value, dict) else None

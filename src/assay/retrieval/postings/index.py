@@ -12,6 +12,7 @@ from assay.errors import CorpusIndexError
 from assay.retrieval.canonical import Form
 from assay.retrieval.generations import (
     as_damage,
+    begin_again,
     durable_writer,
     next_number,
     publish,
@@ -114,7 +115,7 @@ class Postings:
     @classmethod
     def empty(cls, folder: Path, profile: Profile, generation: int) -> Self:
         """Begin again without any document, beside damaged files; `commit` deletes these."""
-        folder.mkdir(exist_ok=True)
+        begin_again(folder)
         return cls(folder, profile, generation, ())
 
     @property

@@ -12,7 +12,6 @@
 Little endian; sections begin at multiples of 64. A half-written file has no tail.
 """
 
-import json
 import mmap
 import struct
 import zlib
@@ -25,6 +24,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from assay.errors import CorpusIndexError, plain_reason
+from assay.files import parse_json
 from assay.retrieval.canonical import Form
 from assay.retrieval.postings.kernels import Bounds, Documents, count_living, find_lists, places_in
 from assay.retrieval.postings.keys import KEY_BITS, Keys
@@ -236,5 +236,5 @@ def _contents(data: mmap.mmap | bytes) -> dict[str, tuple[int, int, int]]:
     encoded = data[-TAIL.size - length : -TAIL.size]
     if zlib.crc32(encoded) != checksum:
         raise CorpusIndexError("segment is damaged: its list of contents is not what was written")
-    contents: dict[str, tuple[int, int, int]] = json.loads(encoded)
+    contents: dict[str, tuple[int, int, int]] = parse_json(encoded)
     return contents

@@ -8,7 +8,6 @@ SWE-bench    predictions (`instance_id`, `model_patch`), and the report of a run
 Predictions have no outcome: name the file with the outcomes beside them.
 """
 
-import json
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -18,6 +17,7 @@ from typing import Any
 
 from assay.datasets import ID_COLUMNS, TEXT_COLUMNS, check_nested, nested_value, read_rows, usual_column
 from assay.errors import DataError, plain_reason, require
+from assay.files import parse_json
 
 PROMPT_COLUMNS = ("prompt", "question", "problem", "problem_statement", *TEXT_COLUMNS)
 """Columns of a task that hold its text, in the order in which they are tried."""
@@ -103,7 +103,7 @@ def _results(path: Path, columns: LogColumns, note: Callable[[str], None]) -> It
 
 def _content(path: Path) -> Any:  # noqa: ANN401  JSON
     try:
-        return json.loads(path.read_text("utf-8"))
+        return parse_json(path.read_text("utf-8"))
     except OSError as error:
         raise DataError(f"{path}: {error.strerror}, expected {FORMS}") from error
     except ValueError as error:

@@ -1,0 +1,53 @@
+"""Options of the command line that have no effect are refused; a configuration file may set any option."""
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
+
+import typer
+
+from assay.errors import DataError
+
+if TYPE_CHECKING:  # imports numpy and more; --help does not wait for it
+    from assay.api import ScoreSelection
+
+
+def options_of_command_line(context: typer.Context) -> dict[str, str]:
+    """Return parameter → its longest option, for those that the command line has itself.
+
+    The options of every command, such as -q, are left out: they have no value here.
+    """
+    names = {}
+    for option in context.command.params:
+        source = context.get_parameter_source(str(option.name)) if option.expose_value else None
+        if source is not None and source.name == "COMMANDLINE":
+            names[str(option.name)] = max(option.opts, key=len)
+    return names
+
+
+def refuse_unused(context: typer.Context, unused: Mapping[str, str]) -> None:
+    """Refuse options of the command line that have no effect.
+
+    Args:
+        context: of the command.
+        unused: parameter → why it has none.
+
+    Raises:
+        DataError: the command line has such an option.
+    """
+    for name, option in options_of_command_line(context).items():
+        if name in unused:
+            raise DataError(f"{option} has no effect: {unused[name]}")
+
+
+def refuse_unused_rewriting(context: typer.Context, selection: "ScoreSelection") -> None:
+    """Refuse options about rewritings where no requested score compares any.
+
+    Raises:
+        DataError: the command line has such an option.
+        ScoreError: a score does not exist.
+    """
+    from assay.scores import requests
+
+    if not any(request.variants for request in requests(selection.specification())):
+        reason = "no requested score compares rewritings; expected --variants N with it"
+        refuse_unused(context, dict.fromkeys(("variant_engine", "variant_kinds", "names_from", "rename"), reason))

@@ -5,9 +5,11 @@ from dataclasses import dataclass, field
 
 import numpy as np
 import pytest
+from scipy.stats import ttest_1samp, ttest_ind
 
 from assay.errors import ScoreError
 from assay.leakage.detectors.codec import change
+from assay.leakage.detectors.mean import welch
 from assay.leakage.detectors.srct import orders_of, t_test
 from assay.models import TableModel
 from assay.scores import DatasetDetector, DatasetInputs, FineTuning, dataset_requests, detectors_of
@@ -195,3 +197,12 @@ def test_every_method_states_its_work(name):
     (request,) = dataset_requests(name)
     assert all(work.passes > 0 for work in request.work)
     assert request.work
+
+
+def test_welchs_test_of_values_that_hardly_vary_needs_no_warning():
+    random = np.random.default_rng(0)
+    values, others = random.normal(size=20), random.normal(size=30)
+    assert welch(values, others) == pytest.approx(ttest_ind(values, others, equal_var=False, alternative="greater")[1])
+    assert welch(np.full(20, 0.1), others) == pytest.approx(float(ttest_1samp(others, 0.1, alternative="less")[1]))
+    assert np.isnan(welch(np.full(5, 0.1), np.full(4, 0.1 + 1e-16)))
+    assert np.isnan(welch(values[:1], others))

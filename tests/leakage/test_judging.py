@@ -71,6 +71,18 @@ def test_a_benchmark_that_it_never_saw_is_not(clean):
     assert clean.p_value > 0.05
 
 
+def test_the_test_behind_the_verdict_and_the_method_of_that_name_have_one_p_value(clean):
+    single = [tuple(replace(sample, group=None) for sample in side) for side in (BENCHMARK, UNSEEN)]
+    model = MeasuredModel(TableModel.trained(OTHER, order=4, smoothing=0.5), *single)
+    for result in (clean, judge_benchmark(model, SETTINGS, benchmark="words")):
+        (method,) = (each for each in result.methods if each.name == "permutation_test")
+        assert method.score.p_value == result.p_value
+        rows = describe_judgement(result).tables[1].rows
+        assert [row.cells[2] for row in rows if row.cells[0] == "permutation test by group"] == [
+            "mid_pit; the same test as permutation_test above"
+        ]
+
+
 def test_before_the_run_cost_and_power_are_stated():
     model = MeasuredModel(TableModel.trained(OTHER), BENCHMARK, UNSEEN)
     expected = judging_preview(model, SETTINGS)

@@ -34,8 +34,8 @@ from .deciding import unfit_score as unfit_score
 from .description.describing import describe as describe
 from .detectors.codec import context_changes as context_changes
 from .detectors.di import half_of as half_of
-from .detectors.di import one_sided_test as one_sided_test
 from .detectors.di import projected as projected
+from .detectors.mean import welch as welch
 from .fail_on import FIGURES as FIGURES
 from .fail_on import Rule as Rule
 from .fail_on import rule as rule
@@ -56,5 +56,6 @@ from .results import ScoreSummary as ScoreSummary
 from .run_folder import read_run as read_run
 from .run_folder import write_run as write_run
 from .summarising import groups_of as groups_of
+from .summarising import groups_of_both as groups_of_both
 from .supervised import fit_all as fit_all
 from .weighting import Weights as Weights

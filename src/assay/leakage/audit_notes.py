@@ -104,7 +104,7 @@ def rule_notes(
         parts = parts or {"samples": (column, groups)}
         if unseen:
             scores = unseen[request.name]
-            parts["unseen texts"] = (scores, groups_of(fresh) if fresh else [None] * len(scores))
+            parts["unseen texts"] = (scores, groups_of(fresh, "unseen") if fresh else [None] * len(scores))
         shares = ", ".join(f"{share_above(rule, *part, ties)} {words}" for words, part in parts.items())
         chance = (
             f"; if names meant nothing it would be {100 / (request.variants + 1):.0f} %" if request.variants else ""

@@ -144,7 +144,7 @@ def audit(
     control = None
     if comparison.control is not None and fresh:
         control = control_scores(comparison.control, audited, fresh, progress=progress)
-    both = [*groups_of(audited), *groups_of(fresh)]
+    both = [*groups_of(audited), *groups_of(fresh, "unseen")]
     ratio = weights_of(decision.weights, audited, fresh, control, both, alpha=decision.alpha, seed=decision.seed)
     calibrated = {
         name: calibration_of(values[name], references[name], audited, side, decision.alpha, ratio=ratio)
@@ -171,7 +171,7 @@ def audit(
         blind_compares=compares,
         tokens=keeper.shown(values[primary]),
         parts=(
-            by_part(parts.values, PartGroups(groups_of(audited), groups_of(fresh)), decision.alpha)
+            by_part(parts.values, PartGroups(groups_of(audited), groups_of(fresh, "unseen")), decision.alpha)
             if parts and ratio is None
             else ()
         ),
@@ -237,5 +237,5 @@ def without(unseen: Sequence[Sample], audited: Sequence[Sample]) -> tuple[tuple[
 def unseen_side(comparison: ComparisonData, fresh: Sequence[Sample]) -> UnseenSide:
     """Return the unseen texts that calibrate: those of the comparison that are left, or those of its file."""
     if comparison.calibration is None:
-        return UnseenSide(comparison.unseen_source, groups_of(fresh))
+        return UnseenSide(comparison.unseen_source, groups_of(fresh, "unseen"))
     return UnseenSide(comparison.calibration.source, file_groups(comparison.calibration))

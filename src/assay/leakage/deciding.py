@@ -198,7 +198,8 @@ def _blind_obstacle(blind: BlindBaseline | None, compares: str) -> Obstacle | No
         return Obstacle(
             Undecided.NOT_MEASURED,
             f"A baseline that never sees the model separates {compares} ({reached}), and no negative control shows "
-            "whether the score reacts to that difference.",
+            "whether the score reacts to that difference: expected --control MODEL, a model that saw neither, or "
+            "unseen text that is more alike.",
             is_confound=True,
         )
     if not area.has_interval or area.value >= SEPARATING_AUROC:

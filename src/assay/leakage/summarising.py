@@ -56,9 +56,19 @@ class UnseenSide:
     groups: Sequence[Hashable]
 
 
-def groups_of(samples: Sequence[Sample]) -> list[Hashable]:
-    """Return the key of what must not be split: a sample's group, or the sample itself."""
-    return [("group", s.group) if s.group is not None else ("sample", i) for i, s in enumerate(samples)]
+def groups_of(samples: Sequence[Sample], side: str = "benchmark") -> list[Hashable]:
+    """Return the key of what must not be split: a sample's group, or the sample itself.
+
+    Args:
+        samples: of one set.
+        side: name of the set, so that samples without a group differ from those of another set.
+    """
+    return [("group", s.group) if s.group is not None else (side, i) for i, s in enumerate(samples)]
+
+
+def groups_of_both(samples: Sequence[Sample], unseen: Sequence[Sample]) -> tuple[list[Hashable], list[Hashable]]:
+    """Return the keys of a benchmark and of unseen text; a group may be on both sides, a single sample is not."""
+    return groups_of(samples), groups_of(unseen, "unseen")
 
 
 def doses_of(samples: Sequence[Sample]) -> NDArray[np.float64] | None:

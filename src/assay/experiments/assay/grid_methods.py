@@ -25,9 +25,9 @@ from assay.leakage import (
     NegativeControl,
     VerdictEvidence,
     half_of,
-    one_sided_test,
     projected,
     verdict_on,
+    welch,
 )
 from assay.scores import SCORES, headline_score, one_pass
 from assay.types import Float64Array, Verdict
@@ -155,7 +155,7 @@ def dataset_inference(draw: GridDraw) -> Verdict:
     suspect = np.arange(len(features)) < len(draw.groups)
     fitted = half_of(suspect, draw.seed)
     values, rest = projected(features, suspect, fitted), ~fitted
-    return called(one_sided_test(values[suspect & rest], values[~suspect & rest]) < 0.1)  # noqa: PLR2004
+    return called(welch(values[suspect & rest], values[~suspect & rest]) < 0.1)  # noqa: PLR2004
 
 
 def mean_difference(name: str) -> Callable[[GridDraw], float]:

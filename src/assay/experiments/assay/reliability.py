@@ -19,7 +19,7 @@ from assay.experiments.assay.planted_pools import BASE, CONVERGED, PlantedPool, 
 from assay.experiments.bench import Bench
 from assay.experiments.declaration import Experiment
 from assay.experiments.finding import Finding, ValueRow, ValueTable
-from assay.leakage import groups_of
+from assay.leakage import groups_of, groups_of_both
 from assay.types import Sample, Verdict
 
 SIZES = (50, 164, 500)
@@ -172,8 +172,7 @@ def drawn(cell: GridCell, sources: Sources, seed: int) -> GridDraw:
     return GridDraw(
         {name: np.concatenate([pool.scores[name][first], source.scores[name][second]]) for name in names},
         {name: pool.scores[name][unseen] for name in names},
-        groups_of(samples),
-        groups_of([pool.samples[at] for at in unseen]),
+        *groups_of_both(samples, [pool.samples[at] for at in unseen]),
         compared,
         sources.blind,
         seed,

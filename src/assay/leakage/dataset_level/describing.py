@@ -33,6 +33,9 @@ FAMILIAR_FORM = (
     "Where a part of a benchmark was trained on, its other part looks more familiar too, because the model learns the "
     "form of the benchmark. The share is therefore too high rather than too low, and says nothing of single texts."
 )
+TEST = "permutation_test"
+"""Method that is the test behind the verdict, where score and parameters are the same."""
+
 COMPARES = "Scores of one method compare between benchmarks only at equal numbers of samples and for one model."
 
 
@@ -193,7 +196,9 @@ def condition_tables(judgement: DatasetJudgement) -> tuple[Table, ...]:
             Row((f"control {judgement.control.model}", value, "flat" if judgement.control.is_flat else "not flat"))
         )
     if not math.isnan(judgement.p_value):
-        rows.append(Row(("permutation test by group", f"p = {four_digits(judgement.p_value)}", judgement.score)))
+        rows.append(
+            Row(("permutation test by group", f"p = {four_digits(judgement.p_value)}", _test_in_words(judgement)))
+        )
     if judgement.gate is not None:
         gate = judgement.gate
         value = f"{four_digits(gate.own.norm)} against {four_digits(gate.unseen.norm)} for unseen text"
@@ -202,6 +207,15 @@ def condition_tables(judgement: DatasetJudgement) -> tuple[Table, ...]:
         return ()
     columns = (Column("condition", "text"), Column("value", "text"), Column("meaning", "text"))
     return (Table("conditions", "What the verdict rests on", columns, tuple(rows)),)
+
+
+def _test_in_words(judgement: DatasetJudgement) -> str:
+    """Return the score of the test behind the verdict, and how it relates to the method of that name."""
+    methods = [result for result in judgement.methods if result.name.partition(":")[0] == TEST]
+    if not methods:
+        return judgement.score
+    same = any(result.score.p_value == judgement.p_value for result in methods)
+    return f"{judgement.score}; {'the same test as' if same else 'another score or another part than in'} {TEST} above"
 
 
 def gate_notes(judgement: DatasetJudgement) -> list[str]:

@@ -38,7 +38,7 @@ from assay.leakage.dataset_level.results import (
 from assay.leakage.deciding import LEVEL, Obstacle, comparability, decide, unfit_score
 from assay.leakage.measured_model import MeasuredModel
 from assay.leakage.results import NegativeControl
-from assay.leakage.summarising import groups_of
+from assay.leakage.summarising import groups_of, groups_of_both
 from assay.reports import in_cases, percent
 from assay.scores import EMBEDDINGS, SCORES_OF_BENCHMARK, SCORES_OF_UNSEEN, DatasetInputs, DatasetRequest, Work
 from assay.types import Decision, Float64Array, Undecided
@@ -115,7 +115,7 @@ def judging_preview(model: MeasuredModel, settings: JudgingSettings) -> JudgingP
     )
     if not model.unseen:
         return JudgingPreview(cost)
-    groups, unseen_groups = groups_of(model.samples), groups_of(model.unseen)
+    groups, unseen_groups = groups_of_both(model.samples, model.unseen)
     values = model.scores(settings.score, model.unseen)
     return JudgingPreview(
         cost,
@@ -158,9 +158,8 @@ def judge_benchmark(
     texts = Compared(values, np.empty(0), groups_of(model.samples), [])
     share, flagged, blind, p_value = None, None, None, math.nan
     if model.unseen:
-        texts = Compared(
-            values, model.scores(settings.score, model.unseen), groups_of(model.samples), groups_of(model.unseen)
-        )
+        both = groups_of_both(model.samples, model.unseen)
+        texts = Compared(values, model.scores(settings.score, model.unseen), *both)
         share = contaminated_share(*texts, seed=settings.seed)
         p_value = set_test(*texts, top=TOP, seed=settings.seed).p_value
         flagged, blind = flag_rate_of(texts), blind_of(model, settings.seed)

@@ -2,8 +2,8 @@
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.stats import ttest_ind
 
+from assay.leakage.detectors.mean import welch
 from assay.scores import SCORES_OF_BENCHMARK, SCORES_OF_UNSEEN, DatasetInputs, DatasetScore, Work, dataset_level
 from assay.types import Float64Array
 
@@ -44,14 +44,10 @@ def dataset_inference(inputs: DatasetInputs) -> DatasetScore:
     fitted = half_of(suspect, inputs.seed)
     values = projected(features, suspect, fitted)
     rest = ~fitted
-    p_value = one_sided_test(values[suspect & rest], values[~suspect & rest])
+    p_value = welch(values[suspect & rest], values[~suspect & rest])
     difference = float(values[suspect & rest].mean() - values[~suspect & rest].mean())
-    return DatasetScore(value=difference, p_value=p_value, called=p_value < RULE, samples=int((suspect & rest).sum()))
-
-
-def one_sided_test(values: Float64Array, others: Float64Array) -> float:
-    """Return the p-value of Welch's t-test that the first mean is higher."""
-    return float(ttest_ind(values, others, equal_var=False, alternative="greater").pvalue)
+    called = None if np.isnan(p_value) else p_value < RULE
+    return DatasetScore(value=difference, p_value=p_value, called=called, samples=int((suspect & rest).sum()))
 
 
 def half_of(suspect: NDArray[np.bool_], seed: int) -> NDArray[np.bool_]:

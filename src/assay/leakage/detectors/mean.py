@@ -1,10 +1,13 @@
 """The mean of a sample-level score over a benchmark, as a dataset-level detector (Choi et al., Eqs. 7 to 10)."""
 
 import numpy as np
-from scipy.stats import ttest_ind
+from scipy.stats import ttest_ind_from_stats
 
 from assay.scores import SCORES_OF_BENCHMARK, SCORES_OF_UNSEEN, DatasetInputs, DatasetScore, Work, dataset_level
 from assay.types import Float64Array
+
+ROUNDING = 1e-12
+"""Standard deviation, relative to the largest value, below which values are the same."""
 
 
 def work(**_: object) -> tuple[Work, ...]:
@@ -42,7 +45,19 @@ def scored(values: Float64Array) -> Float64Array:
 
 
 def welch(values: Float64Array, others: Float64Array) -> float:
-    """Return the one-sided p-value of a mean this much higher; NaN where a side has fewer than two values."""
-    if min(len(values), len(others)) < 2 or not (np.ptp(values) or np.ptp(others)):  # noqa: PLR2004  no variance
+    """Return the one-sided p-value of a mean this much higher, by Welch's t-test.
+
+    NaN where a side has fewer than two values, or where neither side varies by more than rounding.
+    """
+    if min(len(values), len(others)) < 2:  # noqa: PLR2004  no variance
         return float("nan")
-    return float(ttest_ind(values, others, equal_var=False, alternative="greater").pvalue)
+    sides = [(float(side.mean()), spread_of(side), len(side)) for side in (values, others)]
+    if not any(spread for _, spread, _ in sides):
+        return float("nan")
+    return float(ttest_ind_from_stats(*sides[0], *sides[1], equal_var=False, alternative="greater").pvalue)
+
+
+def spread_of(values: Float64Array) -> float:
+    """Return the standard deviation (n - 1); 0 where the values differ by rounding alone."""
+    spread = float(values.std(ddof=1))
+    return spread if spread > ROUNDING * float(np.abs(values).max()) else 0.0

@@ -2,11 +2,15 @@
 
 import json
 import os
+from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
 from assay.api.declared import declared_around
+from assay.authorship import Signal, detection_sarif
+from assay.authorship.describing import _signals
 from support.dated_repository import DatedRepository
 
 CODE = "def total(values, limit):\n    return sum(value for value in values if value < limit)\n"
@@ -96,5 +100,30 @@ def test_detect_prints_the_history_of_a_file(repository, monkeypatch, capsys):
     monkeypatch.setattr(sys, "argv", ["assay", "detect", str(repository / "src" / "b.py"), "--json"])
     with pytest.raises(SystemExit):
         main()
-    kinds_of = [signal["kind"] for signal in json.loads(capsys.readouterr().out)["signals"]]
-    assert kinds_of == ["agent configuration", "commit trailer"]
+    signals = json.loads(capsys.readouterr().out)["signals"]
+    assert [signal["kind"] for signal in signals] == ["agent configuration", "commit trailer"]
+    assert signals[1]["files"] == ["src/b.py"]
+
+
+def test_a_declaring_commit_names_the_files_that_it_changed(repository):
+    for name in ("src/c.py", "src/d.py", "src/e f.py", "src/g.py", "new.py"):
+        (repository / name).write_text(CODE)
+    DatedRepository.git(SimpleNamespace(path=repository), "add", "-A")
+    DatedRepository.git(SimpleNamespace(path=repository), "commit", "-qm", "More\n\nAssisted-by: Gemini")
+
+    def files_of(place):
+        return [signal.files for signal in declared_around(repository / place)[0] if signal.commit]
+
+    below = ("src/c.py", "src/d.py", "src/e f.py", "src/g.py")
+    assert files_of(".") == [("new.py", *below), ("src/b.py",), ("old.py",)]
+    assert files_of("src") == [below, ("src/b.py",)]
+    assert files_of("a [1].py") == [("a [1].py",)]  # the name of today
+
+
+def test_a_report_names_the_first_files_of_a_commit():
+    signal = Signal("commit trailer", "Assisted-by: Gemini", commit="d" * 40, files=tuple("abcde"))
+    detection = SimpleNamespace(signals=[signal, replace(signal, files=())], shares={})
+    assert [row.cells[1] for row in _signals(detection).rows] == [f"{'d' * 12}: a, b, c and 2 more", "d" * 12]
+    (noted, unplaced) = detection_sarif(detection)["runs"][0]["results"]
+    assert len(noted["locations"]) == noted["properties"]["files"] == 5
+    assert "locations" not in unplaced

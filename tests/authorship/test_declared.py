@@ -55,7 +55,7 @@ SHOWN = f"commit {'b' * 40}\nAuthor: Ada <ada@x.org>\nDate:   today\n\n    Fix\n
 
 @pytest.mark.parametrize(("head", "digest"), [(MAIL, "a" * 40), (SHOWN, "b" * 40)])
 def test_the_message_of_a_patch_declares_what_its_commit_does(head, digest):
-    assert in_patch(head + DIFF) == [Signal("commit trailer", TRAILER, commit=digest)]
+    assert in_patch(head + DIFF) == [Signal("commit trailer", TRAILER, commit=digest, files=("a.py",))]
     assert len(in_patch(head + DIFF + head + DIFF)) == 2
 
 

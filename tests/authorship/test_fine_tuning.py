@@ -137,6 +137,10 @@ def test_the_grid_is_searched_with_the_first_seed_and_every_seed_runs(encoder, d
     assert [run.seed for run in result.runs] == [3, 4]
     report = describe_fine_tuning([result])
     assert report.tables[0].rows[-1].cells[0] == "overall"
+    assert "±" in report.statement
+    single = describe_fine_tuning([replace(result, runs=result.runs[:1])])
+    assert "±" not in f"{single.statement} {single.tables[0]} {fine_tuning_card(replace(result, runs=result.runs[:1]))}"
+    assert "One seed, so the spread" in single.tables[0].caption[0]
 
 
 def test_the_weights_of_the_best_epoch_are_kept(encoder):

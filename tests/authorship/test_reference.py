@@ -35,6 +35,27 @@ def test_the_bound_is_the_quantile_of_a_beta_distribution():
     assert answer.bound == pytest.approx(beta.ppf(CONFIDENCE, 4, 97))
 
 
+def test_a_text_of_the_reference_is_compared_with_the_others_alone(tmp_path):
+    scores = np.arange(60.0)
+    digests = [f"d{i}" for i in range(60)]
+    own = Reference.of("d", scores.tolist(), ["c"] * 60, [100] * 60, digests, digests=digests)
+    own.save(tmp_path / "reference.json")
+    own = Reference.load(tmp_path / "reference.json")
+    assert own.judge(59.0, "c", 100).p_value == pytest.approx(2 / 61)
+    answer = own.judge(59.0, "c", 100, digest="d59")
+    assert (answer.p_value, answer.compared) == (pytest.approx(1 / 60), 59)
+    assert own.judge(59.0, "c", 100, digest="another").compared == 60
+
+
+def test_another_detector_is_refused():
+    own = Reference("loss 12ab", {}, {})
+    own.check("loss")
+    own.check("loss 12ab")
+    for other in ("rank", "loss 34cd"):
+        with pytest.raises(DataError, match="calibrate again"):
+            own.check(other)
+
+
 def test_fewer_texts_than_needed_abstain_with_a_reason():
     own = Reference.of("d", [0.0] * 60, ["python"] * 50 + ["java"] * 10, [100] * 60, [str(i) for i in range(60)])
     assert "10 texts of people in java" in (own.judge(1.0, "java", 100).abstained or "")

@@ -4,8 +4,12 @@ import json
 
 import pytest
 
+from assay.models import builtin_folder
 from support.dated_repository import DatedRepository
 from support.openai_server import answer, served
+
+LOCAL = builtin_folder("small")
+"""A folder is any local model."""
 
 CODE = """# SPDX-License-Identifier: MIT
 def total_weight(baskets, empty=0):
@@ -36,6 +40,10 @@ def test_it_writes_the_data_sets_and_prints_table_1(assay, repository, tmp_path)
     manifest = json.loads((tmp_path / "data" / "manifest.json").read_text())
     assert manifest["settings"]["collection"]["period"]["before"] == "2020-01-01"
     assert manifest["table_1"]["binary"]["languages"] == {"python": [1, 0]}
+    other = assay(
+        "authorship", "build", repository, "--generator", f"m=openai-chat:m@{url}", "--tokens", "9-99", "-o", "data"
+    )
+    assert (other.code, "other settings (collection)" in other.err, "--force" in other.err) == (2, True, True)
 
 
 @pytest.mark.parametrize(
@@ -49,9 +57,10 @@ def test_it_writes_the_data_sets_and_prints_table_1(assay, repository, tmp_path)
         (("--generator", "m=builtin:small", "--allow-licence", "GPL"), "licence 'GPL'"),
         (("--generator", "m=builtin:small", "--generator", "m=builtin:small"), "two generators with the name 'm'"),
         (("--generator", "m=builtin:smal"), "no built-in model 'smal'"),
+        (("--generator", "m=builtin:small"), "only continues text and follows no instructions: expected openai-chat:"),
         (("--generator", "human=builtin:small"), "the label of people"),
         (("--generator", "m=builtin:small", "--no-cache"), "always kept in the folder"),
-        (("--generator", "m=builtin:small", "--before", "2001-01-01"), "no text of a person is left"),
+        (("--generator", f"m={LOCAL}", "--before", "2001-01-01"), "no text of a person is left"),
     ],
 )
 def test_bad_input_is_one_line_and_exit_code_two(assay, repository, tmp_path, arguments, message):
@@ -65,5 +74,5 @@ def test_bad_input_is_one_line_and_exit_code_two(assay, repository, tmp_path, ar
 def test_a_folder_of_other_files_is_left_alone(assay, repository, tmp_path):
     (tmp_path / "thesis").mkdir()
     (tmp_path / "thesis" / "chapter.tex").write_text("x")
-    done = assay("authorship", "build", repository, "--generator", "builtin:small", "-o", "thesis")
+    done = assay("authorship", "build", repository, "--generator", LOCAL, "-o", "thesis")
     assert (done.code, "holds other files" in done.err) == (2, True)

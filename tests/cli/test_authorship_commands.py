@@ -2,6 +2,7 @@
 
 import json
 import subprocess
+from io import BytesIO, TextIOWrapper
 
 import pytest
 
@@ -82,10 +83,17 @@ def test_from_labelled_code_and_older_code_to_an_answer(assay, table, repository
     assert kinds == {"commit trailer", "agent configuration", "generator comment"}
     pieces = {piece["path"].rpartition("/")[2]: piece for piece in result["pieces"]}
     assert set(pieces["new.py"]["most_like"]["probabilities"]) == {"human", "model-0", "model-1"}
+    assert [pieces[name]["in_reference"] for name in ("new.py", "m1.py")] == [False, True]
+    assert [s["files"] for s in result["signals"] if s["kind"] == "commit trailer"] == [["CLAUDE.md", "new.py"]]
     assert pieces["new.py"]["p_value"] == min(piece["p_value"] for piece in pieces.values() if piece["p_value"])
-    assert "no proof of misconduct" in (tmp_path / "report.html").read_text()
+    page = (tmp_path / "report.html").read_text()
+    assert "no proof of misconduct" in page
+    assert "130 of 131 texts are in the reference itself; each is compared with its other texts." in page
     rules = {entry["ruleId"] for entry in json.loads((tmp_path / "signals.sarif").read_text())["runs"][0]["results"]}
     assert rules == {"declared-generator", "share-of-unusual-code"}
+    another = assay("detect", repository, "--scores", "loss", "--reference", "past.json")
+    assert (another.code, another.err.count("\n")) == (2, 1)
+    assert "but these pieces are scored with loss; calibrate again" in another.err
 
 
 def test_a_fine_tuned_folder_is_a_classifier_everywhere(assay, table, repository, tmp_path):
@@ -179,6 +187,17 @@ def test_evaluate_and_audit(assay, table):
         (("detect", "a.py", "--lines", "7-9"), "FIRST-LAST"),
         (("detect", "a.py", "--language", "klingon"), "no language is called 'klingon'"),
         (("detect", "bytes.py"), "binary; expected source code"),
+        (("detect", "a.py", "--filler", "builtin:small"), "--filler has no effect: no requested score needs it"),
+        (("detect", "a.py", "--encoder", "builtin:fragments"), "expected --scores with revision_similarity"),
+        (("detect", "a.py", "--classifier", "c", "--scores", "loss"), "--scores has no effect: a classifier needs no"),
+        (("detect", "a.py", "--lines", "1-1", "--by", "function"), "--by has no effect: --lines names the code"),
+        (("detect", "a.py", "--scores", "atc", "--reviser", "builtin:small"), "follows no instructions"),
+        (("detect", "a.py", "--model", "builtin:smal"), "did you mean small?"),
+        (("detect", "a.py", "-o", "."), "is a folder, expected the path of a file"),
+        (("detect", "a.py", "--sarif", "absent/s.sarif"), "the folder absent does not exist"),
+        (("detect", "a.py", "--lines", f"1-{'9' * 5000}"), "expected FIRST-LAST within 1-1"),
+        (("authorship", "calibrate", ".", "--undated", "-o", "p.json", "--observer", "builtin:small"), "no effect"),
+        (("authorship", "calibrate", ".", "--undated", "-o", "."), "is a folder"),
         (("detect", "a.py", "--scores", "npr"), "assay detect --filler MODEL"),
         (("detect", "a.py", "--scores", "atc"), "assay detect --reviser MODEL"),
         (("detect", "a.py", "--scores", "binoculars"), "assay detect --observer MODEL"),
@@ -214,6 +233,25 @@ def test_a_line_without_end_is_not_run_and_has_a_reason(assay, tmp_path):
     long, short = json.loads(ended.out)["pieces"]
     assert long["unscorable"] == {"loss": "longer than 200,000 characters"}
     assert short["scores"]["loss"] < 0
+
+
+def test_a_redacted_report_holds_no_code(assay, tmp_path):
+    (tmp_path / "a.py").write_text(f"# secret, written by ChatGPT\n{terse(1)}")
+    secret = terse(1).splitlines()[2].strip()
+    for options, shown in (((), True), (("--redact",), False)):
+        done = assay(
+            "detect", "a.py", "--scores", "loss", "-o", "r.html", "--sarif", "s.sarif", "--no-progress", *options
+        )
+        assert done.code == 0, done.err
+        written = done.out + "".join((tmp_path / name).read_text() for name in ("r.html", "s.sarif"))
+        assert ("secret, written" in written, secret[:12] in written, "sha256:" in written) == (shown, shown, not shown)
+
+
+def test_standard_input_without_a_language_is_noted(assay, monkeypatch):
+    monkeypatch.setattr("sys.stdin", TextIOWrapper(BytesIO(terse(1).encode())))
+    ended = assay("detect", "-", "--scores", "loss", "--no-progress")
+    assert ended.code == 0, ended.err
+    assert "Standard input has no name that says its language: --language NAME" in ended.out
 
 
 def test_one_class_alone_measures_nothing_and_says_so(assay, tmp_path):

@@ -1,18 +1,19 @@
 """Who wrote code: detection, calibration on older code, training, evaluation and shortcut audits."""
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import date
 from pathlib import Path
 
 import numpy as np
 
-from assay.api.classifiers import measured_folder, scored_by_folder, vectors_named
+from assay.api.classifiers import OpenDetector, classifier_in, measured_folder, vectors_named
 from assay.api.declared import declared_around
-from assay.api.detector_models import DetectorModels
+from assay.api.detector_models import NEEDED_FOR, DetectorModels, unused_models
 from assay.api.opening import Opener
 from assay.api.progress import progress_bar
 from assay.authorship import (
+    CLASSIFIER,
     DEFAULT_EVIDENCE,
     HIDDEN,
     LONGEST,
@@ -23,7 +24,6 @@ from assay.authorship import (
     FitSettings,
     LabelledCode,
     Reference,
-    Scored,
     Signal,
     Transfer,
     UnitKind,
@@ -31,6 +31,7 @@ from assay.authorship import (
     by_scores,
     codes_of,
     detect,
+    detector_name,
     fit_classifier,
     fit_generators,
     in_context,
@@ -46,6 +47,7 @@ from assay.authorship import (
 )
 from assay.datasets import DataSelection, read_dataset
 from assay.errors import DataError, ModelError
+from assay.files import check_target
 from assay.models import builtin_folder
 from assay.provenance import (
     Filters,
@@ -66,6 +68,9 @@ COLLECTION = "collection"
 WITHOUT_MESSAGE = (
     "The patch has no commit message, so nothing is known of trailers and accounts; `git format-patch` and `git show` "
     "keep it."
+)
+WITHOUT_LANGUAGE = (
+    "Standard input has no name that says its language: --language NAME allows an answer, and finds functions."
 )
 DEFAULT_SCORES = "fast_detect_gpt,loss,rank,log_rank,entropy,lrr"
 """Scores of one pass that detect machine-written text; the first one is the primary score."""
@@ -92,20 +97,43 @@ class DetectorChoice:
     models: DetectorModels = field(default_factory=DetectorModels)
     opener: Opener = field(default_factory=Opener)
 
-    def scored(self, units: Sequence[CodeUnit], progress: Progress | None = None) -> Scored:
-        """Return the scores of pieces of code.
+    def check(self, reference: Reference | None = None) -> None:
+        """Check all that can be known before a model is loaded.
 
         Args:
-            units: pieces of code.
-            progress: called after every batch of a language model.
+            reference: human code that the scores will be compared with.
 
         Raises:
-            AssayError: the detector cannot be opened, or cannot give what is requested.
+            DataError: the reference was made with scores of another name.
+            AssayError: a score or a model does not exist, or a model follows no instructions and has to.
+        """
+        names = [CLASSIFIER] if self.classifier is not None else [request.name for request in requests(self.scores)]
+        if reference is not None:
+            reference.check(names[0])
+        if self.classifier is None:
+            self.opener.check(self.model or default_surrogate())
+            self.models.check(self.opener)
+
+    def open(self) -> OpenDetector:
+        """Load the detector.
+
+        Raises:
+            AssayError: it cannot be opened, or cannot give what is requested.
         """
         if self.classifier is not None:
-            return scored_by_folder(units, self.classifier, self.opener)
+            return classifier_in(self.classifier, self.opener)
         plan = self.models.plan(requests(self.scores), self.model or default_surrogate(), self.opener)
-        return in_context(units, plan, by_scores(units, plan, progress))
+        return OpenDetector(
+            detector_name(plan),
+            lambda units, progress: in_context(units, plan, by_scores(units, plan, progress), progress),
+        )
+
+    def unused(self) -> Mapping[str, str]:
+        """Return option → why it has no effect on this detector, for those that have none."""
+        if self.classifier is not None:
+            reason = "a classifier needs no language model and no scores; expected no --classifier with it"
+            return dict.fromkeys(("model", "scores", *NEEDED_FOR), reason)
+        return unused_models(requests(self.scores))
 
 
 def default_surrogate() -> str:
@@ -261,15 +289,19 @@ def calibrate_authorship(
     Raises:
         DataError: no git repository, or too few texts of one language.
     """
+    check_target(out)
+    choice.check()
     with progress_bar("reading") as report:
         units = _past_units(paths, before, by, report)
-    codes = codes_of(units)
+        codes = codes_of(units)
     chosen = judged_rows(codes, most)
     judged, judged_codes = [units[row] for row in chosen], [codes[row] for row in chosen]
     if not judged:
         raise DataError(f"{', '.join(paths)}: none of {len(units)} pieces of code has {SHORTEST} to {LONGEST:,} tokens")
+    with progress_bar("opening the detector"):
+        detector = choice.open()
     with progress_bar("scoring") as report:
-        scored = choice.scored(judged, report)
+        scored = detector.score(judged, report)
     left_out = saturated_kinds(scored.parts, np.arange(len(judged)))
     reference = Reference.of(
         scored.detector,
@@ -277,6 +309,7 @@ def calibrate_authorship(
         [unit.language for unit in judged],
         [len(code.tokens) for code in judged_codes],
         [unit.path for unit in judged],
+        digests=[unit.digest for unit in judged],
         left_out=left_out,
         source=", ".join(Path(path).resolve().name for path in paths),
         before=before.isoformat() if before else None,
@@ -323,6 +356,31 @@ def detect_code(
     Raises:
         DataError: a path cannot be read, or holds no code.
     """
+    past = Reference.load(reference) if reference else None
+    choice.check(past)
+    with progress_bar("reading"):
+        read = _read(paths, by=by, lines=lines, patch=patch, language=language)
+        codes = codes_of(read.units)
+    with progress_bar("opening the detector"):
+        detector = choice.open()
+    if past is not None:
+        past.check(detector.name)
+    with progress_bar("scoring") as report:
+        scored = detector.score(read.units, report)
+    return detect(read.units, codes, scored, read.signals, past, unread=read.unread)
+
+
+@dataclass(frozen=True, slots=True)
+class _Input:
+    """The pieces of code of some paths, their declared signals, and sentences on signals that were not read."""
+
+    units: Sequence[CodeUnit]
+    signals: Sequence[Signal]
+    unread: Sequence[str]
+
+
+def _read(paths: Sequence[Path], *, by: UnitKind, lines: str | None, patch: bool, language: str | None) -> _Input:
+    """Read files, folders, patches or standard input; see `detect_code`."""
     units: list[CodeUnit] = []
     signals: list[Signal] = []
     unread: list[str] = []
@@ -345,10 +403,9 @@ def detect_code(
             unread += [unread_part] if unread_part else []
     if not units:
         raise DataError(f"{', '.join(map(str, paths))}: no source file in a known language")
-    past = Reference.load(reference) if reference else None
-    with progress_bar("scoring") as report:
-        scored = choice.scored(units, report)
-    return detect(units, codes_of(units), scored, list(dict.fromkeys(signals)), past, unread=unread)
+    if not patch and any(str(path) == STDIN for path in paths) and language is None:
+        unread.append(WITHOUT_LANGUAGE)
+    return _Input(units, list(dict.fromkeys(signals)), unread)
 
 
 def _texts(path: Path, language: str | None) -> Iterator[SourceText]:

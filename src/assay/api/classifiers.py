@@ -1,6 +1,7 @@
 """Classifiers from their folders, light and fine-tuned, and the models whose hidden states they need."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -16,6 +17,7 @@ from assay.authorship import (
     Vectors,
     by_classifier,
     by_fine_tuned,
+    classifier_name,
     codes_of,
     is_fine_tuned,
     measure_collections,
@@ -23,6 +25,7 @@ from assay.authorship import (
 from assay.errors import MissingCapability
 from assay.models import open_model
 from assay.retrieval import BUILTIN_PREFIX, holds_encoder, open_encoder
+from assay.scoring import Progress
 from assay.types import Embedder
 
 if TYPE_CHECKING:
@@ -31,16 +34,35 @@ if TYPE_CHECKING:
 BUILTIN_ENCODER = f"{BUILTIN_PREFIX}fragments"
 
 
-def scored_by_folder(units: Sequence[CodeUnit], folder: Path, opener: Opener) -> Scored:
-    """Return the log-odds of the classifier in a folder for pieces of code.
+@dataclass(frozen=True, slots=True)
+class OpenDetector:
+    """A loaded detector.
+
+    Attributes:
+        name: with its digest, as a reference names it.
+        score: returns the scores of pieces of code; its second argument is called after every batch.
+    """
+
+    name: str
+    score: Callable[[Sequence[CodeUnit], Progress | None], Scored]
+
+
+def classifier_in(folder: Path, opener: Opener) -> OpenDetector:
+    """Open the classifier in a folder as a detector, whose scores are log-odds.
 
     Raises:
         AssayError: the folder holds no classifier, or its model cannot be opened.
     """
     if is_fine_tuned(folder):
-        return by_fine_tuned(units, codes_of(units), _fine_tuned(folder, opener))
+        tuned = _fine_tuned(folder, opener)
+        return OpenDetector(
+            classifier_name(tuned.digest), lambda units, _: by_fine_tuned(units, codes_of(units), tuned)
+        )
     light = Classifier.load(folder)
-    return by_classifier(units, codes_of(units), light, _vectors(light, opener))
+    vectors = _vectors(light, opener)
+    return OpenDetector(
+        classifier_name(light.digest), lambda units, _: by_classifier(units, codes_of(units), light, vectors)
+    )
 
 
 def measured_folder(

@@ -1,11 +1,12 @@
 """Signals that a file, a folder and their history declare, read within a limit of time."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 from assay.authorship import Commit, Signal, in_commits, in_paths
 from assay.errors import DataError
-from assay.provenance import commit_messages, enclosing_repository, git_records
+from assay.provenance import changed_files, commit_messages, enclosing_repository, git_records
 
 SECONDS = 20.0
 """Longest time that the history of one file or folder is read."""
@@ -29,16 +30,36 @@ def declared_around(path: Path, *, seconds: float = SECONDS) -> tuple[list[Signa
         files = sorted(path.rglob("*")) if path.is_dir() else []
         return list(in_paths(file.relative_to(path).as_posix() for file in files if file.is_file())), ""
     signals: list[Signal] = []
-    whole = path.resolve() == repository
+    unread = ""
     try:
         signals += in_paths(_files_of(repository, seconds))
-        for fields in commit_messages(repository, None if whole else path, seconds=seconds):
+        for fields in commit_messages(repository, None if path.resolve() == repository else path, seconds=seconds):
             signals += in_commits([Commit(*fields)])
     except TimeoutError:
-        return signals, f"The history of {path} was read for {seconds:g} s; its oldest commits were not read."
+        unread = f"The history of {path} was read for {seconds:g} s; its oldest commits were not read."
     except DataError as error:  # a repository of another user: the code itself can be judged all the same
         return signals, f"The history of {path} was not read: {error}."
-    return signals, ""
+    try:
+        return _with_files(signals, repository, path, seconds), unread
+    except (TimeoutError, DataError) as error:
+        return signals, unread or f"The files of the commits that declare a generator were not read: {error}."
+
+
+def _with_files(signals: Sequence[Signal], repository: Path, path: Path, seconds: float) -> list[Signal]:
+    """Return the signals of commits with the files below a path that each commit changed.
+
+    Raises:
+        DataError: git cannot read the repository.
+        TimeoutError: the time is over.
+    """
+    commits = [signal.commit for signal in signals if signal.commit]
+    if path.is_dir():
+        below = None if path.resolve() == repository else path
+        files = changed_files(repository, commits, below, seconds=seconds)
+    else:  # of a file under an earlier name too
+        own = path.resolve().relative_to(repository.resolve()).as_posix()
+        files = {commit: [own] for commit in commits}
+    return [replace(signal, files=tuple(files.get(signal.commit or "", ()))) for signal in signals]
 
 
 def _files_of(repository: Path, seconds: float) -> Iterator[str]:

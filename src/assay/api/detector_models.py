@@ -1,7 +1,8 @@
 """The models beside the surrogate that detectors of generated code need, and a plan that has them."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from types import MappingProxyType
 
 from assay.api.opening import Opener
 from assay.api.progress import warn
@@ -18,14 +19,60 @@ from assay.authorship import (
     StylePerturbation,
 )
 from assay.errors import MissingCapability
-from assay.models import ModelPair, Seq2SeqModel, cached_generator, cached_scorer, is_remote, open_local, open_model
+from assay.models import (
+    ModelPair,
+    Seq2SeqModel,
+    cached_generator,
+    cached_scorer,
+    check_follows_instructions,
+    is_remote,
+    open_local,
+    open_model,
+)
 from assay.models import open_seq2seq as open_restorer
 from assay.retrieval import BUILTIN_PREFIX, open_encoder
-from assay.scores import DerivationKind, ModelRole, ScoreRequest
+from assay.scores import SCORES, DerivationKind, ModelRole, ScoreDefinition, ScoreRequest
 from assay.scoring import Deriver, Plan, generator_digest, plan
 from assay.types import Generator, LogProbScorer, TokenScorer
 
 DEFAULT_ENCODER = f"{BUILTIN_PREFIX}fragments"
+
+
+NEEDED_FOR: Mapping[str, frozenset[str]] = MappingProxyType(
+    {
+        "observer": frozenset({"pair"}),
+        "performer": frozenset({"pair"}),
+        "filler": frozenset({"spans"}),
+        "reviser": frozenset({"restored", "revised", "task"}),
+        "restorer": frozenset({"restored"}),
+        "encoder": frozenset({"revised"}),
+    }
+)
+"""Model beside the surrogate → roles of models and kinds of derivations that it serves."""
+
+
+def unused_models(requests: Sequence[ScoreRequest]) -> dict[str, str]:
+    """Return model → why it has no effect on these scores, for those that have none."""
+    needed = needs_of(request.definition for request in requests)
+    return {
+        name: f"no requested score needs it; expected --scores with {_listed(serves)}"
+        for name, serves in NEEDED_FOR.items()
+        if not serves & needed
+    }
+
+
+def needs_of(definitions: Iterable[ScoreDefinition]) -> frozenset[str]:
+    """Return the roles of models and the kinds of derivations of scores."""
+    return frozenset(
+        need
+        for definition in definitions
+        for need in (*(view.role for view in definition.views.values()), *definition.derivations.values())
+    )
+
+
+def _listed(serves: frozenset[str]) -> str:
+    names = [score.name for score in SCORES.values() if serves & needs_of([score])]
+    return " or ".join(filter(None, (", ".join(names[:-1]), *names[-1:])))
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,6 +94,17 @@ class DetectorModels:
     reviser: str | None = None
     restorer: str | None = None
     encoder: str = DEFAULT_ENCODER
+
+    def check(self, opener: Opener) -> None:
+        """Check that the models can exist and, where they must, follow instructions.
+
+        Raises:
+            AssayError: there is no such model, or it is known to follow no instructions.
+        """
+        others = opener.of_other_model()
+        others.check(self.observer, self.performer, self.filler, self.reviser, self.restorer)
+        if self.reviser is not None:
+            check_follows_instructions(self.reviser)
 
     def plan(self, requests: Sequence[ScoreRequest], surrogate: str, opener: Opener) -> Plan:
         """Open the models that the scores need, each once, and say what will be run.

@@ -21,6 +21,7 @@ from assay.models import (
     SpendingMeter,
     StatisticsCache,
     cached_generator,
+    check_follows_instructions,
     check_model,
     is_server,
     open_model,
@@ -38,6 +39,7 @@ from assay.studies import (
     RewritingRequest,
     assemble,
     check_folder_of_set,
+    check_settings_of_set,
     collect,
     describe_sets,
     prompt_for,
@@ -96,6 +98,7 @@ def build_rewrites(
     index: Path | str | None = None,
     request: RewritesRequest | None = None,
     progress: bool = True,
+    force: bool = False,
 ) -> BuiltRewrites:
     """Build data sets of code that people wrote and that models rewrote, as DECo was made.
 
@@ -104,11 +107,12 @@ def build_rewrites(
 
     Args:
         corpora: git repositories, archives and folders.
-        generators: name in the data set → model, as `assay.open_model` takes it.
+        generators: name in the data set → model that follows instructions, as `assay.open_model` takes it.
         out: folder that is written.
         index: folder of an index whose documents are read too.
         request: options; None for the paper's.
         progress: show progress on a terminal.
+        force: replace a finished data set of other settings in `out`.
 
     Raises:
         AssayError: bad input, or a limit is reached; one line says what was received and what was expected.
@@ -116,6 +120,9 @@ def build_rewrites(
     request, folder, watch = request or RewritesRequest(), Path(out), Stopwatch()
     _check_generators(generators)
     check_folder_of_set(folder)
+    settings = _plain({name: asdict(getattr(request, name)) for name in ("collection", "rewriting", "assembly")})
+    if not force:
+        check_settings_of_set(folder, settings)
     with ExitStack() as stack:
         opened = None if index is None else stack.enter_context(CodeIndex.open(index))
         collected = collect([str(corpus) for corpus in corpora], request.collection, opened)
@@ -133,7 +140,7 @@ def build_rewrites(
         "corpora": [str(corpus) for corpus in corpora],
         "index": None if index is None else str(index),
         "models": models,
-        "settings": _plain({name: asdict(getattr(request, name)) for name in ("collection", "rewriting", "assembly")}),
+        "settings": settings,
         "began": watch.began.isoformat(timespec="seconds"),
         "seconds": watch.seconds,
     }
@@ -146,6 +153,7 @@ def _check_generators(generators: Mapping[str, str]) -> None:
         if name.casefold() == HUMAN:
             raise DataError(f"received the generator name {name!r}, which is the label of people; expected another")
         check_model(model)
+        check_follows_instructions(model)
 
 
 def _all_replies(

@@ -19,13 +19,16 @@ from .describing import describe_shortcuts as describe_shortcuts
 from .describing import describe_transfer as describe_transfer
 from .describing import model_card as model_card
 from .describing import part_data as part_data
+from .detecting import CLASSIFIER as CLASSIFIER
 from .detecting import Detection as Detection
 from .detecting import Scored as Scored
 from .detecting import by_classifier as by_classifier
 from .detecting import by_fine_tuned as by_fine_tuned
 from .detecting import by_scores as by_scores
+from .detecting import classifier_name as classifier_name
 from .detecting import codes_of as codes_of
 from .detecting import detect as detect
+from .detecting import detector_name as detector_name
 from .evaluating import Transfer as Transfer
 from .evaluating import leave_out as leave_out
 from .evaluating import measure_collections as measure_collections
@@ -58,6 +61,7 @@ from .open_set import Attribution as Attribution
 from .open_set import OpenSet as OpenSet
 from .perturbing import CopyStatistics as CopyStatistics
 from .perturbing import StylePerturbation as StylePerturbation
+from .redacting import redacted_detection as redacted_detection
 from .reference import LONGEST as LONGEST
 from .reference import SHORTEST as SHORTEST
 from .reference import Reference as Reference

@@ -1,7 +1,6 @@
 """A fitted classifier: heads on several kinds of evidence, and a weighted sum of their margins."""
 
 import hashlib
-import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -19,7 +18,7 @@ from assay.authorship.heads import EvidenceHead, restore
 from assay.authorship.normalising import Code
 from assay.authorship.open_set import CALIBRATION, Attribution
 from assay.errors import DataError, ModelError, plain_reason
-from assay.files import atomic_folder, write_json, write_text
+from assay.files import atomic_folder, parse_json, write_json, write_text
 from assay.types import BooleanArray, Float64Array
 
 FORMAT = 1
@@ -163,7 +162,7 @@ class Classifier:
                 "`assay authorship fine-tune`"
             )
         try:
-            content = json.loads((folder / DESCRIPTION).read_text("utf-8"))
+            content = parse_json((folder / DESCRIPTION).read_text("utf-8"))
             arrays = load_file(folder / ARRAYS)
             if content["format"] != FORMAT:
                 raise DataError(f"{folder}: format {content['format']}, expected {FORMAT}; train it again")

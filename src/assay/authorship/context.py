@@ -10,11 +10,11 @@ from assay.authorship.detecting import Scored
 from assay.authorship.units import CodeUnit
 from assay.errors import Unscorable
 from assay.scores import SampleInputs, View
-from assay.scoring import Plan, has_parts, restricted, score_samples
+from assay.scoring import Plan, Progress, has_parts, restricted, score_samples
 from assay.types import Sample, TokenLogProbs, TokenStatistics
 
 
-def in_context(units: Sequence[CodeUnit], plan: Plan, scored: Scored) -> Scored:
+def in_context(units: Sequence[CodeUnit], plan: Plan, scored: Scored, progress: Progress | None = None) -> Scored:
     """Return the scores of pieces with surroundings from the tokens of the piece, given the text before them.
 
     Scores that need more than one pass over one text stay those of the lines alone, as do all scores of a model that
@@ -24,6 +24,7 @@ def in_context(units: Sequence[CodeUnit], plan: Plan, scored: Scored) -> Scored:
         units: the pieces that were scored.
         plan: models and scores.
         scored: of the pieces alone.
+        progress: called after every batch.
 
     Raises:
         ModelError: the model cannot be run.
@@ -51,7 +52,7 @@ def in_context(units: Sequence[CodeUnit], plan: Plan, scored: Scored) -> Scored:
             values[request.name][rows[position]], reasons[request.name][rows[position]] = value, reason
 
     around = [Sample(str(row), own.text, units[row].language) for row in rows if (own := units[row].surroundings)]
-    score_samples(around, replace(plan, requests=tuple(requests), views=(View(),)), observe=keep)
+    score_samples(around, replace(plan, requests=tuple(requests), views=(View(),)), progress=progress, observe=keep)
     primary = plan.requests[0].name
     return replace(
         scored,

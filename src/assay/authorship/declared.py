@@ -7,6 +7,8 @@ from itertools import pairwise
 from pathlib import PurePosixPath
 from typing import Literal
 
+from assay.datasets import patched_files
+
 SignalKind = Literal["commit trailer", "bot account", "agent configuration", "generator comment"]
 
 _TOOLS = (
@@ -55,12 +57,14 @@ class Commit:
         author: name of the author.
         address: of the author.
         message: with its trailers.
+        files: that it changed, where they are known.
     """
 
     digest: str
     author: str
     address: str
     message: str
+    files: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,6 +77,7 @@ class Signal:
         path: file that it stands in; None for a commit.
         line: of the file, from 1; None for a file as a whole or a commit.
         commit: digest; None for a file.
+        files: that the commit changed, relative to the root of the repository; empty for a file.
     """
 
     kind: SignalKind
@@ -80,6 +85,7 @@ class Signal:
     path: str | None = None
     line: int | None = None
     commit: str | None = None
+    files: tuple[str, ...] = ()
 
 
 def in_text(text: str, path: str) -> Iterator[Signal]:
@@ -105,9 +111,10 @@ def in_commits(commits: Iterable[Commit]) -> Iterator[Signal]:
     for commit in commits:
         declared = _TRAILER.search(commit.message) or _PHRASE.search(commit.message)
         if declared:
-            yield Signal("commit trailer", declared["all"].strip()[:SHOWN], commit=commit.digest)
+            yield Signal("commit trailer", declared["all"].strip()[:SHOWN], commit=commit.digest, files=commit.files)
         elif _BOTS.match(commit.author) or commit.address.casefold() in _BOT_ADDRESSES:
-            yield Signal("bot account", f"{commit.author} <{commit.address}>"[:SHOWN], commit=commit.digest)
+            account = f"{commit.author} <{commit.address}>"
+            yield Signal("bot account", account[:SHOWN], commit=commit.digest, files=commit.files)
 
 
 def in_patch(patch: str) -> list[Signal] | None:
@@ -126,5 +133,6 @@ def in_patch(patch: str) -> list[Signal] | None:
             continue
         message = "\n".join(line.strip() for line in head[author.end() :].splitlines())
         digest = _MESSAGE.match(part)
-        commits.append(Commit(digest["digest"] if digest else "", author["name"], author["address"], message))
+        name, address, files = author["name"], author["address"], patched_files(part)
+        commits.append(Commit(digest["digest"] if digest else "", name, address, message, files))
     return list(in_commits(commits)) if commits else None

@@ -6,6 +6,7 @@ from typing import Any
 
 from assay.authorship.auditing import ShortcutAudit
 from assay.authorship.classifier import Classifier
+from assay.authorship.declared import Signal
 from assay.authorship.detecting import NOMINAL, Detection, UnitResult
 from assay.authorship.evaluating import LeftOut, Transfer
 from assay.authorship.open_set import UNKNOWN
@@ -19,6 +20,11 @@ NO_PROOF = (
     "signals are facts."
 )
 SHOWN = 30
+SHOWN_FILES = 3
+"""Files of a commit that a table names; all are in the JSON."""
+
+SHOWN_DIGITS = 12
+"""Digits of a commit that a table shows."""
 
 
 def describe_detection(detection: Detection) -> Report:
@@ -54,6 +60,7 @@ def describe_detection(detection: Detection) -> Report:
             if table.rows
         ),
         notes=(
+            *_own_reference(detection),
             *detection.unread,
             *(f"Out of distribution: {note}." for note in detection.scored.notes),
             *(f"{name}: {count:,} {words}." for (name, words), count in detection.scored.counts.items() if count),
@@ -311,12 +318,21 @@ def _facts(detection: Detection) -> tuple[Fact, ...]:
 
 def _signals(detection: Detection) -> Table:
     rows = tuple(
-        Row((signal.kind, signal.path or signal.commit or "", signal.line or "", signal.text))
+        Row((signal.kind, signal.path or _files_of(signal), signal.line or "", signal.text))
         for signal in detection.signals[:SHOWN]
     )
-    columns = (Column("declared", "name"), Column("file or commit"), Column("line"), Column("words"))
+    columns = (Column("declared", "name"), Column("file, or commit and its files"), Column("line"), Column("words"))
     more = len(detection.signals) - SHOWN
     return Table("signals", "Declared signals", columns, rows, (f"{more:,} more are in the JSON.",) if more > 0 else ())
+
+
+def _files_of(signal: Signal) -> str:
+    """Return the commit of a signal and the first files that it changed."""
+    commit = (signal.commit or "")[:SHOWN_DIGITS]
+    if not signal.files:
+        return commit
+    more = len(signal.files) - SHOWN_FILES
+    return f"{commit}: {', '.join(signal.files[:SHOWN_FILES])}" + (f" and {more:,} more" if more > 0 else "")
 
 
 def _pieces(detection: Detection) -> Table:
@@ -352,6 +368,15 @@ def _answer(result: UnitResult) -> tuple[Cell, ...]:
     if judgement.p_value is None or judgement.bound is None:
         return (Missing("no answer"), Missing("no answer"), f"no answer: {judgement.abstained}")
     return (judgement.p_value, judgement.bound, "unusual" if result.unusual else "usual")
+
+
+def _own_reference(detection: Detection) -> tuple[str, ...]:
+    """Return a note on the pieces that are in the reference themselves."""
+    own = sum(row.in_reference for row in detection.results)
+    if not own:
+        return ()
+    texts = number_of(len(detection.results), "text")
+    return (f"{own:,} of {texts} are in the reference itself; each is compared with its other texts.",)
 
 
 def _shares(detection: Detection) -> Table:
@@ -433,6 +458,7 @@ def _detection_data(detection: Detection) -> dict[str, Any]:
                 "bound": row.judgement and row.judgement.bound,
                 "unusual": None if row.judgement is None or row.judgement.bound is None else row.unusual,
                 "abstained": row.judgement and row.judgement.abstained,
+                "in_reference": row.in_reference,
                 "lines": [list(entry) for entry in row.lines],
             }
             for at, row in enumerate(detection.results)

@@ -18,7 +18,6 @@ from assay.authorship.open_set import Attribution
 from assay.authorship.reference import SHORTEST, Reference, ReferenceAnswer
 from assay.authorship.units import LONGEST_TEXT, CodeUnit, code_in_context
 from assay.authorship.wording import ngram_matrix
-from assay.errors import DataError
 from assay.evaluation import FlagRate, flag_rate
 from assay.models import combined
 from assay.scoring import Plan, Progress, score_samples
@@ -93,7 +92,7 @@ def by_fine_tuned(units: Sequence[CodeUnit], codes: Sequence[Code], classifier: 
 
 def _by_prediction(digest: str, prediction: Prediction, lines: tuple[tuple[tuple[int, float], ...], ...]) -> Scored:
     return Scored(
-        f"{CLASSIFIER} {digest}",
+        classifier_name(digest),
         prediction.margins,
         {LOG_ODDS: prediction.margins},
         {LOG_ODDS: (None,) * len(lines)},
@@ -103,6 +102,11 @@ def _by_prediction(digest: str, prediction: Prediction, lines: tuple[tuple[tuple
         lines,
         attribution=prediction.attribution,
     )
+
+
+def classifier_name(digest: str) -> str:
+    """Return a classifier as a detector, with its digest."""
+    return f"{CLASSIFIER} {digest}"
 
 
 def by_scores(units: Sequence[CodeUnit], plan: Plan, progress: Progress | None = None) -> Scored:
@@ -129,7 +133,7 @@ def by_scores(units: Sequence[CodeUnit], plan: Plan, progress: Progress | None =
         for row, reason in zip(rows, table.reasons[name], strict=True):
             reasons[name][row] = reason
     return Scored(
-        f"{names[0]} {detector_digest(plan)}",
+        detector_name(plan),
         values[names[0]],
         values,
         {name: tuple(column) for name, column in reasons.items()},
@@ -141,13 +145,13 @@ def by_scores(units: Sequence[CodeUnit], plan: Plan, progress: Progress | None =
     )
 
 
-def detector_digest(plan: Plan) -> str:
-    """Return the digest of all models that the first score of a plan rests on."""
+def detector_name(plan: Plan) -> str:
+    """Return the first score of a plan, and the digest of all models that it rests on."""
     definition = plan.requests[0].definition
     roles = dict.fromkeys(view.role for view in definition.views.values())
     digests = [plan.models[role].digest for role in roles]
     digests += [plan.derivers[kind].digest for kind in definition.derivations.values()]
-    return digests[0] if len(digests) == 1 else combined(digests)
+    return f"{plan.requests[0].name} {digests[0] if len(digests) == 1 else combined(digests)}"
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -161,6 +165,7 @@ class UnitResult:
         judgement: its place among human code of the same origin; None without a reference.
         parts: kind of evidence → its share of the value.
         lines: (line of the file, evidence), the lines that count most.
+        in_reference: the text is in the reference itself, and was compared with all others of it.
     """
 
     unit: CodeUnit
@@ -169,6 +174,7 @@ class UnitResult:
     judgement: ReferenceAnswer | None
     parts: Mapping[str, float]
     lines: tuple[tuple[int, float], ...]
+    in_reference: bool = False
 
     @property
     def unusual(self) -> bool:
@@ -235,20 +241,20 @@ def detect(
     Raises:
         DataError: the reference belongs to another detector.
     """
-    if reference is not None and reference.detector != scored.detector:
-        raise DataError(
-            f"the reference was made with {reference.detector}, but these pieces were scored with {scored.detector}; "
-            "calibrate again with the same detector"
-        )
+    if reference is not None:
+        reference.check(scored.detector)
     values = scored.without(reference.left_out) if reference else scored.values
     results = tuple(
         UnitResult(
             unit,
             len(code.tokens),
             float(value),
-            None if reference is None else judge_unit(reference, code, float(value), outside=bool(outside)),
+            None
+            if reference is None
+            else judge_unit(reference, code, float(value), outside=bool(outside), digest=unit.digest),
             {kind: float(parts[row]) for kind, parts in scored.parts.items()},
             lines,
+            in_reference=reference is not None and unit.digest in reference.texts,
         )
         for row, (unit, code, value, outside, lines) in enumerate(
             zip(units, codes, values, scored.outside, scored.lines, strict=True)
@@ -258,13 +264,23 @@ def detect(
     return Detection(results, scored, tuple(signals), reference, realised, tuple(unread))
 
 
-def judge_unit(reference: Reference, code: Code, value: float, *, outside: bool = False) -> ReferenceAnswer:
-    """Return the place of a value among human code; abstain where the code is not of a kind that can be judged."""
+def judge_unit(
+    reference: Reference, code: Code, value: float, *, outside: bool = False, digest: str = ""
+) -> ReferenceAnswer:
+    """Return the place of a value among human code; abstain where the code is not of a kind that can be judged.
+
+    Args:
+        reference: human code of the same origin.
+        code: tokens of the piece.
+        value: of the detector.
+        outside: the piece is unlike every training text.
+        digest: of the piece, which is not compared with itself.
+    """
     if code.language is None:
         return ReferenceAnswer(abstained="unknown language")
     if len(code.tokens) >= SHORTEST and len(code.tokens) / max(1, len(code.lines)) > LONGEST_LINES:
         return ReferenceAnswer(abstained="layout of minified or generated text")
-    answer = reference.judge(value, code.language, len(code.tokens))
+    answer = reference.judge(value, code.language, len(code.tokens), digest=digest)
     if outside and not answer.abstained:
         return ReferenceAnswer(
             compared=answer.compared, abstained="unlike every text that the classifier was fitted on"

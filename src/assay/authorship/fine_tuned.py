@@ -1,6 +1,5 @@
 """A fine-tuned folder as a detector: calibrated log-odds of a sequence classifier, and abstention on foreign texts."""
 
-import json
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -18,6 +17,7 @@ from assay.authorship.normalising import Code
 from assay.authorship.open_set import CALIBRATION, OpenSet
 from assay.authorship.units import LONGEST_TEXT
 from assay.errors import DataError, plain_reason
+from assay.files import parse_json
 from assay.models import combined, files_digest, tokenizer_digest
 from assay.training import ClassifierSettings, SequenceClassifier, load_sequence_classifier
 from assay.types import BooleanArray
@@ -75,9 +75,9 @@ class FineTunedClassifier:
             ModelError: the model cannot be loaded.
         """
         try:
-            content = json.loads((folder / CALIBRATION).read_text("utf-8"))
+            content = parse_json((folder / CALIBRATION).read_text("utf-8"))
             calibration = OpenSet.restored(content)
-            settings = json.loads((folder / RESULT).read_text("utf-8"))
+            settings = parse_json((folder / RESULT).read_text("utf-8"))
             context, comments = int(settings["context"]), bool(settings["comments"])
             domain = Domain(**load_file(folder / DOMAIN))
         except (OSError, ValueError, KeyError, TypeError, SafetensorError) as error:

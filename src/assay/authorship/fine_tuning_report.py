@@ -1,12 +1,15 @@
 """Fine-tuned classifiers as a report and as a model card."""
 
 from collections.abc import Sequence
+from typing import Literal
 
 import numpy as np
 
 from assay.authorship.describing import NO_PROOF
 from assay.authorship.fine_tuning import FineTunedRuns, fine_tuning_data
 from assay.reports import Cell, Column, Fact, Missing, Report, Row, Table, number_of
+
+METRICS: tuple[Literal["macro_f1"], Literal["accuracy"]] = ("macro_f1", "accuracy")
 
 
 def describe_fine_tuning(results: Sequence[FineTunedRuns]) -> Report:
@@ -16,14 +19,14 @@ def describe_fine_tuning(results: Sequence[FineTunedRuns]) -> Report:
         results: of one model; the first one is what the statement is about.
     """
     first = results[0]
-    macro, deviation = first.spread("overall", "macro_f1")
     chance = 1 / len(first.classes)
     return Report(
         title="Fine-tuned classifier",
         kind="authorship",
         statement=(
-            f"{first.model}: macro F1 {macro:.3f} ± {deviation:.3f} over {number_of(len(first.runs), 'seed')} on "
-            f"{first.sizes['test']:,} test texts of {len(first.classes)} classes (guessing: accuracy {chance:.3f})."
+            f"{first.model}: macro F1 {_spread(first, 'overall', METRICS[0])} over "
+            f"{number_of(len(first.runs), 'seed')} on {first.sizes['test']:,} test texts of {len(first.classes)} "
+            f"classes (guessing: accuracy {chance:.3f})."
         ),
         facts=(
             Fact("chosen", f"rate {first.chosen[0]:g}, batch {first.chosen[1]}", "by accuracy on validation texts"),
@@ -47,8 +50,8 @@ def fine_tuning_card(result: FineTunedRuns) -> str:
     """Return the model card of a fine-tuned classifier, in Markdown."""
     rows = []
     for part in result.parts:
-        macro, accuracy = result.spread(part, "macro_f1"), result.spread(part, "accuracy")
-        rows.append(f"| {part} | {macro[0]:.3f} ± {macro[1]:.3f} | {accuracy[0]:.3f} ± {accuracy[1]:.3f} |")
+        macro, accuracy = (_spread(result, part, metric) for metric in METRICS)
+        rows.append(f"| {part} | {macro} | {accuracy} |")
     return "\n".join(
         [
             "# Fine-tuned classifier of who wrote code",
@@ -85,11 +88,18 @@ def _quality(results: Sequence[FineTunedRuns]) -> Table:
             if part not in result.parts:
                 cells += [Missing("no text"), Missing("no text")]
                 continue
-            for metric in ("macro_f1", "accuracy"):
-                mean, deviation = result.spread(part, metric)
-                cells.append(f"{mean:.3f} ± {deviation:.3f}")
+            cells += [_spread(result, part, metric) for metric in METRICS]
         rows.append(Row(tuple(cells), kind="primary" if part == "overall" else "plain"))
-    return Table("quality", "Mean and standard deviation over seeds", tuple(columns), tuple(rows))
+    several = any(len(result.runs) > 1 for result in results)
+    title = "Mean and standard deviation over seeds" if several else "Test texts"
+    caption = () if several else ("One seed, so the spread over seeds is not known; see --seeds.",)
+    return Table("quality", title, tuple(columns), tuple(rows), caption)
+
+
+def _spread(result: FineTunedRuns, part: str, metric: Literal["macro_f1", "accuracy"]) -> str:
+    """Return mean and standard deviation over seeds; of a single seed its value."""
+    mean, deviation = result.spread(part, metric)
+    return f"{mean:.3f}" if len(result.runs) == 1 else f"{mean:.3f} ± {deviation:.3f}"
 
 
 def _confusion(result: FineTunedRuns) -> Table:

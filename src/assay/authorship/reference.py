@@ -6,9 +6,9 @@ alpha of the user's human code is flagged. The share flagged by "at most k of m 
 distribution Beta(k + 1, m - k) (Vovk 2012; Bates et al. 2023), which gives the bound in closed form.
 """
 
-import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from functools import cached_property
 from pathlib import Path
 from typing import Any, Self
 
@@ -18,7 +18,7 @@ from scipy.special import betaincinv
 from assay.authorship.normalising import Code
 from assay.errors import DataError, plain_reason
 from assay.evaluation import FlagRate, flag_rate
-from assay.files import write_json
+from assay.files import parse_json, write_json
 from assay.types import Float64Array
 
 CONFIDENCE = 0.9
@@ -26,7 +26,7 @@ FEWEST = 45
 """Reference scores below which nothing can be flagged at 5 % with this confidence: 1 - 0.1^(1/45) = .05."""
 
 ADVISED = 200
-FORMAT = 1
+FORMAT = 2
 SHORTEST, LONGEST = 30, 20_000
 """Tokens of a text that is judged."""
 
@@ -77,7 +77,7 @@ class ReferenceAnswer:
         return self.bound is not None and self.bound <= alpha
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, eq=False)
 class Reference:
     """Scores of human code by language and length class.
 
@@ -85,6 +85,7 @@ class Reference:
         detector: name and digest of what gave the scores.
         cells: (language, length class) → float64 [m], ascending.
         groups: (language, length class) → one name per score, in the same order, for intervals.
+        digests: (language, length class) → the digest of the text behind each score, in the same order.
         left_out: kinds of evidence that human code of this origin shows as often as generated code; they count nothing.
         source: where the code came from, in words.
         before: the date that the code is older than; None where the user vouches for it.
@@ -93,6 +94,7 @@ class Reference:
     detector: str
     cells: Mapping[tuple[str, str], Float64Array]
     groups: Mapping[tuple[str, str], tuple[str, ...]]
+    digests: Mapping[tuple[str, str], tuple[str, ...]] = field(default_factory=dict)
     left_out: tuple[str, ...] = ()
     source: str = ""
     before: str | None = None
@@ -105,23 +107,36 @@ class Reference:
         languages: Sequence[str | None],
         tokens: Sequence[int],
         groups: Sequence[str],
+        *,
+        digests: Sequence[str] | None = None,
         **about: Any,  # noqa: ANN401  fields of this class
     ) -> Self:
         """Return the reference of these scores; a text without a score, or of no length class, is left out.
 
+        Args:
+            detector: name and digest of what gave the scores.
+            scores: one per text.
+            languages: of the texts.
+            tokens: lengths of the texts.
+            groups: names of the files or projects of the texts, for intervals.
+            digests: of the texts; None where no text of the reference will be judged by it.
+            about: further fields.
+
         Raises:
             DataError: fewer than `FEWEST` scores in every language.
         """
-        rows: dict[tuple[str, str], list[tuple[float, str]]] = {}
-        for score, language, count, group in zip(scores, languages, tokens, groups, strict=True):
+        rows: dict[tuple[str, str], list[tuple[float, str, str]]] = {}
+        texts = zip(scores, languages, tokens, groups, digests or [""] * len(scores), strict=True)
+        for score, language, count, group, digest in texts:
             name = length_class(count)
             if name is not None and not np.isnan(score):
-                rows.setdefault((str(language), name), []).append((float(score), group))
+                rows.setdefault((str(language), name), []).append((float(score), group, digest))
         cells = {key: sorted(entries) for key, entries in sorted(rows.items())}
         reference = cls(
             detector,
-            {key: np.array([score for score, _ in entries]) for key, entries in cells.items()},
-            {key: tuple(group for _, group in entries) for key, entries in cells.items()},
+            {key: np.array([score for score, *_ in entries]) for key, entries in cells.items()},
+            {key: tuple(group for _, group, _ in entries) for key, entries in cells.items()},
+            {key: tuple(digest for *_, digest in entries) for key, entries in cells.items()},
             **about,
         )
         if all(len(reference._pooled(language)) < FEWEST for language, _ in cells) or not cells:
@@ -134,19 +149,45 @@ class Reference:
     def __len__(self) -> int:
         return sum(map(len, self.cells.values()))
 
-    def judge(self, score: float, language: str | None, tokens: int) -> ReferenceAnswer:
+    @cached_property
+    def texts(self) -> frozenset[str]:
+        """Digests of the texts of this reference."""
+        return frozenset(digest for digests in self.digests.values() for digest in digests if digest)
+
+    def check(self, detector: str) -> None:
+        """Check that a detector is the one of this reference.
+
+        Args:
+            detector: name and digest, or the name alone where the digest is not known yet.
+
+        Raises:
+            DataError: it is another one.
+        """
+        if detector not in (self.detector, self.detector.partition(" ")[0]):
+            raise DataError(
+                f"the reference was made with {self.detector}, but these pieces are scored with {detector}; calibrate "
+                "again with the same detector"
+            )
+
+    def judge(self, score: float, language: str | None, tokens: int, *, digest: str = "") -> ReferenceAnswer:
         """Return where a score lies among those of human code of the same language and length class.
 
         A class with fewer than `FEWEST` scores takes all lengths of the language.
+
+        Args:
+            score: of the text.
+            language: of the text.
+            tokens: length of the text.
+            digest: of the text; it is not compared with itself. "" for a text that is not in the reference.
         """
         name = length_class(tokens)
         if name is None:
             return ReferenceAnswer(abstained=f"{tokens:,} tokens; texts of {SHORTEST} to {LONGEST:,} are judged")
         if np.isnan(score):
             return ReferenceAnswer(abstained="the text has no score")
-        scores = self.cells.get((str(language), name), np.zeros(0))
+        scores = self._scores((str(language), name), digest)
         if len(scores) < FEWEST:
-            scores = self._pooled(str(language))
+            scores = self._pooled(str(language), digest)
         if len(scores) < FEWEST:
             reason = f"{len(scores)} texts of people in {language or 'an unknown language'}, expected {FEWEST}"
             return ReferenceAnswer(compared=len(scores), abstained=reason)
@@ -177,7 +218,7 @@ class Reference:
         return flag_rate(p_values, alpha, groups=groups) if p_values else None
 
     def save(self, path: Path) -> None:
-        """Write the scores; the file holds no text.
+        """Write the scores, and digests of the texts; the file holds no text.
 
         Raises:
             DataError: the file cannot be written.
@@ -188,6 +229,7 @@ class Reference:
                 "length": name,
                 "scores": scores.tolist(),
                 "groups": list(self.groups[language, name]),
+                "digests": list(self.digests[language, name]),
             }
             for (language, name), scores in self.cells.items()
         ]
@@ -202,7 +244,7 @@ class Reference:
             DataError: the file cannot be read, or is not one.
         """
         try:
-            content = json.loads(path.read_text("utf-8"))
+            content = parse_json(path.read_text("utf-8"))
             if content["format"] != FORMAT:
                 raise DataError(f"{path}: format {content['format']}, expected {FORMAT}; calibrate again")
             cells = {(cell["language"], cell["length"]): cell for cell in content["cells"]}
@@ -210,6 +252,7 @@ class Reference:
                 content["detector"],
                 {key: np.array(cell["scores"], np.float64) for key, cell in cells.items()},
                 {key: tuple(cell["groups"]) for key, cell in cells.items()},
+                {key: tuple(cell["digests"]) for key, cell in cells.items()},
                 tuple(content["left_out"]),
                 content["source"],
                 content["before"],
@@ -219,6 +262,13 @@ class Reference:
                 f"{path}: expected a file of `assay authorship calibrate` ({plain_reason(error)})"
             ) from error
 
-    def _pooled(self, language: str) -> Float64Array:
-        parts = [scores for (name, _), scores in self.cells.items() if name == language]
+    def _pooled(self, language: str, digest: str = "") -> Float64Array:
+        parts = [self._scores(key, digest) for key in self.cells if key[0] == language]
         return np.sort(np.concatenate(parts)) if parts else np.zeros(0)
+
+    def _scores(self, key: tuple[str, str], digest: str) -> Float64Array:
+        """Return the scores of a cell without that of one text."""
+        scores = self.cells.get(key, np.zeros(0))
+        if digest not in self.texts:
+            return scores
+        return scores[[other != digest for other in self.digests[key]]] if key in self.digests else scores

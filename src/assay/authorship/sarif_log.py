@@ -9,6 +9,9 @@ from assay.authorship.detecting import NOMINAL, Detection
 from assay.escaping import sarif_message
 
 SCHEMA = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json"
+MOST_LOCATIONS = 10
+"""Files of a commit that a note is put at."""
+
 _RULES = [
     {"id": "declared-generator", "shortDescription": {"text": "The author or a tool declares the use of a generator"}},
     {"id": "share-of-unusual-code", "shortDescription": {"text": "Share of a folder that is unusual for its own past"}},
@@ -29,12 +32,17 @@ def detection_sarif(detection: Detection) -> dict[str, Any]:
 
 
 def _declared(signal: Signal) -> dict[str, Any]:
-    result = _result(0, f"{signal.kind}: {signal.text}", {"commit": signal.commit} if signal.commit else {})
-    if signal.path is not None:
-        place: dict[str, Any] = {"artifactLocation": {"uri": quote(signal.path.encode("utf-8", "surrogateescape"))}}
-        if signal.line is not None:
-            place["region"] = {"startLine": signal.line}
-        result["locations"] = [{"physicalLocation": place}]
+    """Return a note at the file of a declaration, or at the first files of its commit."""
+    about: dict[str, Any] = {"commit": signal.commit, "files": len(signal.files)} if signal.commit else {}
+    result = _result(0, f"{signal.kind}: {signal.text}", about)
+    paths = (signal.path,) if signal.path is not None else signal.files[:MOST_LOCATIONS]
+    locations: list[dict[str, Any]] = [
+        {"artifactLocation": {"uri": quote(path.encode("utf-8", "surrogateescape"))}} for path in paths
+    ]
+    if signal.line is not None:
+        locations[0]["region"] = {"startLine": signal.line}
+    if locations:
+        result["locations"] = [{"physicalLocation": place} for place in locations]
     return result
 
 

@@ -3,6 +3,7 @@
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from hashlib import sha256
 from itertools import accumulate
 from pathlib import Path
 from typing import Literal
@@ -20,7 +21,7 @@ LONGEST_TEXT = 200_000
 LARGEST_FILE = 1_000_000
 """Bytes of a file that is read for the text around added lines."""
 
-_RANGE = re.compile(r"(\d+)-(\d+)")
+_RANGE = re.compile(r"(\d{1,9})-(\d{1,9})")
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,6 +63,11 @@ class CodeUnit:
     first_line: int = 1
     name: str | None = None
     surroundings: PatchedText | None = None
+
+    @property
+    def digest(self) -> str:
+        """First 16 hexadecimal digits of the SHA-256 of the text."""
+        return sha256(self.text.encode("utf-8", "surrogatepass")).hexdigest()[:16]
 
     @property
     def place(self) -> str:

@@ -11,6 +11,7 @@ from assay.cli.authorship_build import build_rewrites_command
 from assay.cli.authorship_options import AuthorshipDetectorOptions, FitOptions, LabelledOptions, ProtocolOptions
 from assay.cli.groups import grouped
 from assay.cli.options import OUTPUT, SCORES, AsJson
+from assay.cli.unused import refuse_unused
 from assay.errors import DataError
 
 authorship_app = typer.Typer(
@@ -33,6 +34,7 @@ def authorship() -> None:
 @authorship_app.command("calibrate")
 @grouped
 def calibrate_authorship_command(
+    context: typer.Context,
     past: Annotated[
         list[str],
         typer.Argument(
@@ -65,10 +67,12 @@ def calibrate_authorship_command(
 
     if (before is None) != undated:
         raise DataError("expected either --before YYYY-MM-DD or --undated")
+    choice, form = detector.choice(), chosen_format(as_json=as_json)
+    refuse_unused(context, choice.unused())
     reference, left_out = calibrate_authorship(
-        past, output, before=_day(before) if before else None, choice=detector.choice(), by=by, most=most
+        past, output, before=_day(before) if before else None, choice=choice, by=by, most=most
     )
-    show(describe_reference(reference, left_out, reference.realised()), chosen_format(as_json=as_json))
+    show(describe_reference(reference, left_out, reference.realised()), form)
 
 
 @authorship_app.command("train")

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 import typer
 
 from assay.cli.groups import grouped
-from assay.cli.options import MODEL, AsJson, ModelOptions
+from assay.cli.options import MODEL, AsJson, Force, ModelOptions
 from assay.errors import DataError
 
 if TYPE_CHECKING:
@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 PEOPLE = "Code of people"
 REWRITINGS = "Rewritings"
 _NAME = re.compile(r"[\w.-]+")
+_TOKENS = re.compile(r"(\d{1,9})-(\d{1,9})", re.ASCII)
 _UNLIKE_A_NAME = re.compile(r"[^\w.-]+")
 
 
@@ -154,7 +155,7 @@ def build_rewrites_command(
         list[str],
         typer.Option(
             metavar="[NAME=]MODEL",
-            help="Model that rewrites, as builtin:small or openai-chat:MODEL@URL, and its label; repeat the option.",
+            help="Model that follows instructions, such as openai-chat:MODEL@URL, and its label; repeat the option.",
             rich_help_panel=MODEL,
             show_default=False,
         ),
@@ -163,6 +164,7 @@ def build_rewrites_command(
     collection: CollectionOptions,
     rewriting: RewritingOptions,
     model_options: ModelOptions,
+    force: Force = False,
     as_json: AsJson = False,
 ) -> None:
     """Collect code that people wrote, let models rewrite it, and clean, filter, anonymise and split the result.
@@ -191,6 +193,7 @@ def build_rewrites_command(
             assembly=rewriting.assembly(),
             settings=model_options.settings(),
         ),
+        force=force,
     )
     show(built.describe(), form)
 
@@ -218,7 +221,7 @@ def token_range(text: str) -> tuple[int, int]:
     Raises:
         DataError: not of the form FEWEST-MOST.
     """
-    fewest, _, most = text.partition("-")
-    if not (fewest.isdecimal() and most.isdecimal() and int(fewest) <= int(most)):
+    match = _TOKENS.fullmatch(text)
+    if match is None or int(match[1]) > int(match[2]):
         raise DataError(f"received --tokens {text!r}, expected FEWEST-MOST, as 50-950")
-    return int(fewest), int(most)
+    return int(match[1]), int(match[2])

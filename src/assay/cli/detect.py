@@ -9,12 +9,14 @@ from assay.cli.authorship_options import AuthorshipDetectorOptions
 from assay.cli.completing import complete_languages
 from assay.cli.groups import grouped
 from assay.cli.options import OUTPUT, AsJson
+from assay.cli.unused import refuse_unused
 from assay.errors import DataError
-from assay.files import write_json
+from assay.files import check_target, write_json
 
 
 @grouped
 def detect_command(
+    context: typer.Context,
     code: Annotated[
         list[Path], typer.Argument(metavar="FILE|FOLDER|- …", help="Code; - is standard input.", show_default=False)
     ],
@@ -48,6 +50,10 @@ def detect_command(
             metavar="FILE", help="Write declared signals and shares of folders as SARIF 2.1.0.", rich_help_panel=OUTPUT
         ),
     ] = None,
+    redact: Annotated[
+        bool,
+        typer.Option("--redact", help="Write paths, digests and values, but no code.", rich_help_panel=OUTPUT),
+    ] = False,
     as_json: AsJson = False,
 ) -> None:
     """Look for declared signals of generators in code, and score its style.
@@ -58,24 +64,30 @@ def detect_command(
     **Example**: `assay detect src/ --reference past.json -o report.html`
     """
     from assay.api import detect_code
-    from assay.authorship import describe_detection, detection_sarif
+    from assay.authorship import describe_detection, detection_sarif, redacted_detection
     from assay.cli.present import chosen_format, show
     from assay.languages import checked_language
     from assay.reports import write_html
 
     if patch and lines is not None:
         raise DataError("both --patch and --lines were given; expected one of them")
+    choice, form = detector.choice(), chosen_format(as_json=as_json)
+    whole = "--patch" if patch else "--lines" if lines is not None else ""
+    refuse_unused(context, {**choice.unused(), **({"by": f"{whole} names the code itself"} if whole else {})})
+    check_target(page, sarif)
     detection = detect_code(
         code,
-        choice=detector.choice(),
+        choice=choice,
         reference=reference,
         by=by,
         lines=lines,
         patch=patch,
         language=language and checked_language(language),
     )
+    if redact:
+        detection = redacted_detection(detection)
     report = describe_detection(detection)
     if sarif is not None:
         write_json(sarif, detection_sarif(detection))
     written = write_html(report, page) if page is not None else None
-    show(report, chosen_format(as_json=as_json), written)
+    show(report, form, written)

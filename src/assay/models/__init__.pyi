@@ -4,6 +4,7 @@ from .cache import default_cache_path as default_cache_path
 from .cached_models import CachedEmbedder as CachedEmbedder
 from .cached_models import CachedScorer as CachedScorer
 from .cached_models import cached_scorer as cached_scorer
+from .checking import check_follows_instructions as check_follows_instructions
 from .checking import check_model as check_model
 from .digest import combined as combined
 from .digest import files_digest as files_digest

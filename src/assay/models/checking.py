@@ -44,6 +44,19 @@ def check_model(name: str, revision: str | None = None) -> None:
         _check_hub_id(source, revision)
 
 
+def check_follows_instructions(name: str) -> None:
+    """Check that a model is not one that is known to follow no instructions: a built-in model only continues text.
+
+    Raises:
+        ModelError: it is a built-in model.
+    """
+    if name.startswith(BUILTIN_PREFIX):
+        raise ModelError(
+            f"model {name!r} only continues text and follows no instructions: expected openai-chat:MODEL@URL, or a "
+            "local instruct model with --chat-template"
+        )
+
+
 def _check_hub_id(name: str, revision: str | None) -> None:
     """Check that a hub model is in the local cache, or on the hub; the hub is asked once.
 

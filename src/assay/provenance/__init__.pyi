@@ -64,6 +64,7 @@ from .removal import remove as remove
 from .sarif_log import sarif as sarif
 from .searchable import Searchable as Searchable
 from .searchable import WritableIndex as WritableIndex
+from .sources.git import changed_files as changed_files
 from .sources.git import enclosing_repository as enclosing_repository
 from .sources.git import git_output as git_output
 from .sources.git import git_records as git_records

@@ -55,6 +55,7 @@ from .rewrites.rewriting import rewritten_by as rewritten_by
 from .rewrites.writing import STORE as STORE
 from .rewrites.writing import SetCounts as SetCounts
 from .rewrites.writing import check_folder_of_set as check_folder_of_set
+from .rewrites.writing import check_settings_of_set as check_settings_of_set
 from .rewrites.writing import counts_of as counts_of
 from .rewrites.writing import read_counts as read_counts
 from .rewrites.writing import write_sets as write_sets

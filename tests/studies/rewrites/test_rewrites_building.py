@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 from assay import open_model
 from assay.api import LabelledSelection, RewritesRequest, build_rewrites
 from assay.errors import DataError, ModelError
-from assay.models import ModelSettings
+from assay.models import ModelSettings, builtin_folder
 from assay.provenance import CodeIndex, Document, Origin
 from assay.studies import (
     AssemblyRequest,
@@ -200,7 +200,7 @@ def test_a_real_model_behind_a_real_server(repositories, tmp_path):
 
 def test_a_local_model_rewrites_what_fits_into_its_context(repositories, tmp_path):
     built = build_rewrites(
-        repositories[:1], {"small": "builtin:small"}, tmp_path / "set", request=request(), progress=False
+        repositories[:1], {"small": str(builtin_folder("small"))}, tmp_path / "set", request=request(), progress=False
     )
     assert built.sets.replies("small") == 5
     long = Collected((Sample("l", "x = 1\n" * 600, "python", "human", "g", {"source": "l"}),), Counter(), 1, Counter())
@@ -387,12 +387,13 @@ def test_bad_input_is_refused_before_anything_is_read(repositories, tmp_path):
         build_rewrites(repositories, {"Human": "builtin:small"}, tmp_path / "set")
     (tmp_path / "full").mkdir()
     (tmp_path / "full" / "thesis.txt").write_text("x")
+    local = {"m": str(builtin_folder("small"))}
     with pytest.raises(DataError, match="holds other files"):
-        build_rewrites(repositories, {"m": "builtin:small"}, tmp_path / "full")
+        build_rewrites(repositories, local, tmp_path / "full")
     with pytest.raises(DataError, match=r"no text of a person is left: repository without a commit that old 2"):
         build_rewrites(
             repositories,
-            {"m": "builtin:small"},
+            local,
             tmp_path / "set",
             request=request(collection=CollectionRequest(period=Period(before=date(2001, 1, 1)))),
         )

@@ -4,7 +4,8 @@ import os
 import re
 import shutil
 import subprocess
-from collections.abc import Callable, Iterator
+import time
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import lru_cache
@@ -37,6 +38,9 @@ _ENVIRONMENT = {
 _OF_THE_USER = ("GIT_CONFIG_", "GIT_EXEC_PATH")  # safe.directory may be set there
 
 _LINK, _SUBMODULE = "120000", "160000"
+_COMMITS_A_CALL = 1_000
+"""Digests that one command line takes."""
+
 _COMMIT = re.compile("\x01[0-9a-f]{40,64}")  # begins a commit in our log format
 _KNOWN_HOSTS = {"github.com": "blob", "gitlab.com": "-/blob", "codeberg.org": "src/commit", "bitbucket.org": "src"}
 
@@ -206,13 +210,40 @@ def _new_side(modes: str, digests: str, described: str) -> tuple[str, str]:
     return fields[parents], fields[2 * parents + 1]
 
 
-def _changes(repository: Path, *options: str) -> "Iterator[tuple[_Commit, str]]":
+def changed_files(
+    repository: Path, commits: Sequence[str], folder: Path | None = None, *, seconds: float | None = None
+) -> dict[str, list[str]]:
+    """Return the files that commits changed, relative to the root; of a merge those that differ from all its parents.
+
+    Args:
+        repository: its root.
+        commits: digests.
+        folder: only files below it; None for all.
+        seconds: after which reading stops; None reads all.
+
+    Raises:
+        DataError: git cannot read the repository.
+        TimeoutError: the time is over.
+    """
+    began = time.monotonic()
+    place = [] if folder is None else ["--", folder.resolve().relative_to(repository.resolve()).as_posix()]
+    files: dict[str, list[str]] = {}
+    for start in range(0, len(commits), _COMMITS_A_CALL):
+        left = None if seconds is None else max(seconds - (time.monotonic() - began), 0.001)
+        chosen = ("--name-only", "--no-walk=unsorted", *commits[start : start + _COMMITS_A_CALL], *place)
+        for commit, path in _changes(repository, *chosen, seconds=left):
+            files.setdefault(commit.digest, []).append(path)
+    return files
+
+
+def _changes(repository: Path, *options: str, seconds: float | None = None) -> "Iterator[tuple[_Commit, str]]":
     """Yield commit and changed path (with --raw: description, NUL, path), in the order of the log."""
     shape = "--format=%x00%x01%H%x00%aN"
     # a bare repository takes its map of authors from a blob, and git ends where a partial clone lacks it
     unmapped = ("-c", "mailmap.blob=") if _is_partial(repository) else ()
     log = (
         *unmapped,
+        "--literal-pathspecs",
         "log",
         "-z",
         "-c",
@@ -224,7 +255,7 @@ def _changes(repository: Path, *options: str) -> "Iterator[tuple[_Commit, str]]"
         *options,
     )
     commit, description = _Commit("", "", 0), ""
-    records = git_records(repository, *log)
+    records = git_records(repository, *log, seconds=seconds)
     for record in records:
         if _COMMIT.fullmatch(record):
             # git writes a line end before the first change of a commit, unless the commit is a merge

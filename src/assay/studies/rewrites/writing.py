@@ -9,7 +9,7 @@ from pathlib import Path
 
 from assay.authorship import HUMAN
 from assay.errors import DataError
-from assay.files import write_json, write_text
+from assay.files import parse_json, write_json, write_text
 from assay.studies.rewrites.building import DATA_SETS, DataSetName, RewriteSets
 from assay.studies.rewrites.collecting import Collected
 from assay.studies.rewrites.rules import RemovalRule
@@ -62,6 +62,25 @@ def check_folder_of_set(folder: Path) -> None:
     if names and not names & {MANIFEST, STORE}:
         raise DataError(
             f"{folder}: holds other files, expected a new folder, or one that `assay authorship build` wrote"
+        )
+
+
+def check_settings_of_set(folder: Path, settings: Mapping[str, object]) -> None:
+    """Check that a folder holds no finished data set of other settings; further generators are none.
+
+    Raises:
+        DataError: it does; the line names the settings that differ.
+    """
+    try:
+        before = parse_json((folder / MANIFEST).read_text("utf-8"))["settings"]
+    except (OSError, ValueError, KeyError, TypeError):
+        return  # nothing finished here
+    expected = parse_json(json.dumps(settings))
+    differing = sorted(name for name in expected if not isinstance(before, dict) or before.get(name) != expected[name])
+    if differing:
+        raise DataError(
+            f"{folder} holds a data set with other settings ({', '.join(differing)}); expected the same settings, "
+            "another folder, or --force to replace it (its replies are kept)"
         )
 
 
@@ -129,7 +148,7 @@ def read_counts(folder: Path) -> dict[str, SetCounts]:
     """
     path = folder / MANIFEST
     try:
-        table = json.loads(path.read_text("utf-8"))["table_1"]
+        table = parse_json(path.read_text("utf-8"))["table_1"]
         return {
             name: SetCounts(
                 tuple(table[name]["authors"]),

@@ -237,14 +237,13 @@ def test_a_line_without_end_is_not_run_and_has_a_reason(assay, tmp_path):
 
 def test_a_redacted_report_holds_no_code(assay, tmp_path):
     (tmp_path / "a.py").write_text(f"# secret, written by ChatGPT\n{terse(1)}")
-    secret = terse(1).splitlines()[2].strip()
     for options, shown in (((), True), (("--redact",), False)):
         done = assay(
             "detect", "a.py", "--scores", "loss", "-o", "r.html", "--sarif", "s.sarif", "--no-progress", *options
         )
         assert done.code == 0, done.err
         written = done.out + "".join((tmp_path / name).read_text() for name in ("r.html", "s.sarif"))
-        assert ("secret, written" in written, secret[:12] in written, "sha256:" in written) == (shown, shown, not shown)
+        assert ("secret, written" in written, "def f1(" in written, "sha256:" in written) == (shown, shown, not shown)
 
 
 def test_standard_input_without_a_language_is_noted(assay, monkeypatch):

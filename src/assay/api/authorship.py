@@ -107,12 +107,12 @@ class DetectorChoice:
             DataError: the reference was made with scores of another name.
             AssayError: a score or a model does not exist, or a model follows no instructions and has to.
         """
-        names = [CLASSIFIER] if self.classifier is not None else [request.name for request in requests(self.scores)]
+        chosen = requests(self.scores)
         if reference is not None:
-            reference.check(names[0])
+            reference.check(chosen[0].name if self.classifier is None else CLASSIFIER)
         if self.classifier is None:
             self.opener.check(self.model or default_surrogate())
-            self.models.check(self.opener)
+            self.models.check(chosen, self.opener)
 
     def open(self) -> OpenDetector:
         """Load the detector.

@@ -32,7 +32,7 @@ from assay.models import (
 from assay.models import open_seq2seq as open_restorer
 from assay.retrieval import BUILTIN_PREFIX, open_encoder
 from assay.scores import SCORES, DerivationKind, ModelRole, ScoreDefinition, ScoreRequest
-from assay.scoring import Deriver, Plan, generator_digest, plan
+from assay.scoring import Deriver, Plan, check_models, generator_digest, plan
 from assay.types import Generator, LogProbScorer, TokenScorer
 
 DEFAULT_ENCODER = f"{BUILTIN_PREFIX}fragments"
@@ -95,12 +95,19 @@ class DetectorModels:
     restorer: str | None = None
     encoder: str = DEFAULT_ENCODER
 
-    def check(self, opener: Opener) -> None:
-        """Check that the models can exist and, where they must, follow instructions.
+    def check(self, requests: Sequence[ScoreRequest], opener: Opener) -> None:
+        """Check that the scores have their models, and that these can exist and, where they must, follow instructions.
 
         Raises:
-            AssayError: there is no such model, or it is known to follow no instructions.
+            AssayError: a score has no model, there is no such model, or it is known to follow no instructions.
         """
+        roles: set[ModelRole] = {"target", *(("pair",) if self.observer is not None else ())}
+        kinds: set[DerivationKind] = {"style"}
+        if self.filler is not None:
+            kinds.add("spans")
+        if self.reviser is not None:
+            kinds |= {"revised", "task", *(("restored",) if self.restorer is not None else ())}
+        check_models(requests, roles, kinds)
         others = opener.of_other_model()
         others.check(self.observer, self.performer, self.filler, self.reviser, self.restorer)
         if self.reviser is not None:

@@ -6,6 +6,7 @@ from .deriving import Deriver as Deriver
 from .estimating import RunEstimate as RunEstimate
 from .estimating import estimate_run as estimate_run
 from .planning import Plan as Plan
+from .planning import check_models as check_models
 from .planning import generator_digest as generator_digest
 from .planning import plan as plan
 from .restricting import has_parts as has_parts

@@ -122,19 +122,37 @@ def plan(
         raise MissingCapability("no model to audit: expected one in the role target, or one that generates text")
     plain = [View()] if "target" in models else []
     views = dict.fromkeys([*plain, *(view for request in requests for view in request.definition.views.values())])
+    check_models(requests, models, derivers or {})
     for request in requests:
         _check_cut(request, generator)
         for view in request.definition.views.values():
-            if view.role not in models:
-                raise MissingCapability(f"score {request.name} {_MISSING[view.role]}")
             _check_statistics(request, models[view.role])
-        for kind in request.definition.derivations.values():
-            if kind not in (derivers or {}):
-                raise MissingCapability(f"score {request.name} {_MISSING_DERIVER[kind]}")
         if request.definition.needs_frequencies:
             _check_frequencies(request.name, models["target"], frequencies)
     chosen_rewriter = rewriter or Deterministic()
     return Plan(tuple(requests), tuple(views), models, frequencies, generator, chosen_rewriter, derivers or {})
+
+
+def check_models(
+    requests: Sequence[ScoreRequest], roles: Collection[ModelRole], kinds: Collection[DerivationKind]
+) -> None:
+    """Check that scores have the models that they need; no model is opened for that.
+
+    Args:
+        requests: the scores.
+        roles: in which there is a model.
+        kinds: of derivations that something makes.
+
+    Raises:
+        MissingCapability: a score needs another role, or another kind.
+    """
+    for request in requests:
+        for view in request.definition.views.values():
+            if view.role not in roles:
+                raise MissingCapability(f"score {request.name} {_MISSING[view.role]}")
+        for kind in request.definition.derivations.values():
+            if kind not in kinds:
+                raise MissingCapability(f"score {request.name} {_MISSING_DERIVER[kind]}")
 
 
 def _check_cut(request: ScoreRequest, generator: Generator | None) -> None:

@@ -77,8 +77,9 @@ def main() -> int:
         **{f"{kind} alone": {kind: 1.0} for kind in states},
         "style, weights 1": dict.fromkeys(style, 1.0),
         **{f"style and {kind}, weights 1": dict.fromkeys((*style, kind), 1.0) for kind in states},
-        "style and documentation, weights 1": dict.fromkeys((*style, *_present("documentation", kinds)), 1.0),
     }
+    if "documentation" in kinds:
+        weightings["style and documentation, weights 1"] = dict.fromkeys((*style, "documentation"), 1.0)
     figures: dict[str, object] = {"per_class": options.per_class, "texts": len(labelled), "kinds": list(kinds)}
     for title, weights in weightings.items():
         figures[title] = measured(labelled, margins, dict.fromkeys(names, weights))
@@ -196,10 +197,6 @@ def _spread_out(values: Float64Array, rows: Int64Array, n: int) -> Float64Array:
     full = np.full(n, np.nan)
     full[rows] = values
     return full
-
-
-def _present(kind: str, kinds: tuple[str, ...]) -> tuple[str, ...]:
-    return (kind,) if kind in kinds else ()
 
 
 if __name__ == "__main__":

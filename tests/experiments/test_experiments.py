@@ -8,6 +8,7 @@ from dataclasses import replace
 from types import SimpleNamespace
 
 import numpy as np
+import pyarrow.parquet as pq
 import pytest
 import torch
 
@@ -126,7 +127,7 @@ TESTBED = [name for name in all_experiments() if not name.startswith(ELSEWHERE)]
 @pytest.mark.parametrize("name", TESTBED)
 @pytest.mark.usefixtures("written")
 def test_every_experiment_gives_whole_tables_and_a_page(name, bench, tmp_path):
-    more_runs = name in ("srdetection/table-10", "srdetection/figure-3")
+    more_runs = name in ("srdetection/table-10", "srdetection/figure-3", "srdetection/names")
     finding = result(name, replace(bench, seeds=(0,)) if more_runs else bench)
     assert finding.name == name
     assert finding.tables
@@ -235,6 +236,21 @@ def test_another_mix_has_the_same_members_and_the_same_base_scores(bench):
         assert (runs[0] / name).read_bytes() == (runs[1] / name).read_bytes()
     rows = [json.loads((run / "train" / "training.json").read_text()) for run in runs]
     assert rows[1]["general_tokens"] == 5 * rows[0]["general_tokens"]
+
+
+def test_other_names_are_judged_on_the_same_checkpoints_and_only_scores_over_variants_change(bench):
+    finding = result("srdetection/names", replace(bench, seeds=(0,)))
+    runs = [bench.out / "runs" / f"{name}-mix-1-seed-0" for name in ("tiny", "tiny-synonyms-all", "tiny-synonyms-one")]
+    assert not (runs[2] / "train" / "state.pt").exists(), "trained again"
+    for name in ("plant/members.jsonl", "train/inputs.json"):
+        assert len({(run / name).read_bytes() for run in runs}) == 1
+    scores = [pq.read_table(run / "scores" / "epoch-2.parquet") for run in runs]
+    assert scores[0]["mid_pit"].equals(scores[2]["mid_pit"])
+    assert len({str(table["sr_z:n=3"].to_pylist()) for table in scores}) == 3
+    rows = values(finding.table("auroc"))
+    assert {"sr_gray, dictionary, all", "sr_gray, synonyms, all", "sr_gray, synonyms, one"} <= set(rows)
+    assert list(rows["sr_gray, synonyms, one"]) == ["tiny, epoch 1", "tiny, epoch 2"]
+    assert "sr_gray, synonyms, one" in values(finding.table("rule-on-unseen"))
 
 
 def test_the_case_study_shows_every_letter_of_both_texts(bench):

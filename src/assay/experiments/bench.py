@@ -22,6 +22,7 @@ from assay.testbed import (
     scale,
     trained,
 )
+from assay.training import TRAIN, checkpoint_folder
 
 RUNS = "runs"
 SOURCE = ("source", "source_digest", "filtered_by")
@@ -110,10 +111,11 @@ class Bench:
 
 
 def borrow(folder: Path, configuration: Configuration, others: Sequence[Path]) -> None:
-    """Copy planted texts and the base model's scores from a run that differs in its training alone.
+    """Copy what another run has in common with this one: from a run with the same training also its checkpoints.
 
-    The record of their source goes with the texts, and the scores carry their own: a run refuses or recomputes what is
-    not of its present source and base model.
+    Either only the judging differs, and planted texts, checkpoints and scores are copied, or only the training, and the
+    texts and the base model's scores are. The record of their source goes with the texts, and checkpoints and scores
+    carry their own: a run refuses or recomputes what is not of its present source, settings and base model.
     """
     if (folder / CONFIGURATION).exists():
         return
@@ -121,10 +123,23 @@ def borrow(folder: Path, configuration: Configuration, others: Sequence[Path]) -
         if not (other / CONFIGURATION).is_file() or not (other / SCORES / "epoch-0.parquet").is_file():
             continue
         lender = configuration_in(other)
-        if replace(lender, mix=configuration.mix, training=configuration.training) == configuration:
-            shutil.copytree(other / FOLDER, folder / FOLDER, dirs_exist_ok=True)
-            manifest = manifest_of(other)
-            write_json(folder / MANIFEST, {key: manifest[key] for key in SOURCE if key in manifest})
-            (folder / SCORES).mkdir(parents=True, exist_ok=True)
-            shutil.copy2(other / SCORES / "epoch-0.parquet", folder / SCORES)
-            return
+        judged_alike = replace(lender, mix=configuration.mix, training=configuration.training) == configuration
+        own = replace(lender, name=configuration.name, judging=configuration.judging)
+        trained_alike = own == configuration and not configuration.data.filter and is_trained(other, lender)
+        if not judged_alike and not trained_alike:
+            continue
+        shutil.copytree(other / FOLDER, folder / FOLDER, dirs_exist_ok=True)
+        (folder / SCORES).mkdir(parents=True, exist_ok=True)
+        for scores in sorted((other / SCORES).glob("epoch-*.parquet" if trained_alike else "epoch-0.parquet")):
+            shutil.copy2(scores, folder / SCORES)
+        if trained_alike:
+            shutil.copytree(other / TRAIN, folder / TRAIN, dirs_exist_ok=True, ignore=shutil.ignore_patterns("*.pt"))
+        manifest = manifest_of(other)
+        kept = (*SOURCE, *(["checkpoints"] if trained_alike else []))
+        write_json(folder / MANIFEST, {key: manifest[key] for key in kept if key in manifest})
+        return
+
+
+def is_trained(folder: Path, configuration: Configuration) -> bool:
+    """Return True if a run has all its checkpoints."""
+    return all(checkpoint_folder(folder / TRAIN, epoch).is_dir() for epoch in configuration.training.checkpoints)

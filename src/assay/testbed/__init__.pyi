@@ -1,4 +1,5 @@
 from .configuration import Configuration as Configuration
+from .configuration import NamesFrom as NamesFrom
 from .configuration import PlantSettings as PlantSettings
 from .configuration import check as check
 from .configuration import is_file as is_file

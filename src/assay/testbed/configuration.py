@@ -9,6 +9,7 @@ import tomllib
 from dataclasses import asdict, dataclass, field
 from importlib.resources import files
 from pathlib import Path
+from typing import Literal
 
 from assay.errors import DataError, plain_reason
 from assay.files import parse_json
@@ -18,6 +19,8 @@ NEVER_SEEN = "never-seen"
 FRESH = "fresh"
 TRAINING_FILES = "training-files"
 SCALES = ("smoke", "small", "paper")
+NamesFrom = Literal["dictionary", "synonyms", "self"]
+"""Source of the names in rewritings; "self" is the judged checkpoint."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -83,6 +86,8 @@ class EvaluationSettings:
         detectors: names of `assay.testbed.detectors`; none means all that read token probabilities, `black` all that
             need only what the model writes.
         variants: rewritings of each text.
+        names: source of the names in rewritings: a word list, or "self" for the judged checkpoint.
+        rename: "all" names in each rewriting, as SrDetection does, or "one".
         unseen_one_pass: spare the clean texts whatever costs more than one pass each, as rewritings do.
         resamples: behind every interval.
         device: where models are scored: as `assay audit --device`.
@@ -91,6 +96,8 @@ class EvaluationSettings:
 
     detectors: tuple[str, ...] = ()
     variants: int = 10
+    names: NamesFrom = "dictionary"
+    rename: Literal["all", "one"] = "all"
     unseen_one_pass: bool = False
     resamples: int = 1000
     device: str = "auto"

@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from assay import __version__
+from assay.code import WORD_LISTS, SampledNames
 from assay.errors import DataError
 from assay.models import (
     CachedScorer,
@@ -24,8 +25,8 @@ from assay.models import (
     open_local,
     open_tokenizer,
 )
-from assay.scores import FrequencyTable, ModelRole, flagged, request
-from assay.scoring import Progress, plan, score_samples
+from assay.scores import FrequencyTable, ModelRole, ScoreDefinition, flagged, request
+from assay.scoring import Deterministic, Progress, Rewriter, plan, score_samples
 from assay.testbed.configuration import Configuration, EvaluationSettings
 from assay.testbed.detectors import ComparedDetector, chosen, with_variants
 from assay.testbed.evaluation_result import Blind, Contest, DetectorResult, Evaluation, SampleView
@@ -163,13 +164,17 @@ def origins_of(
         "target": models["target"].digest,
         "frequencies": [table.tokenizer_digest, hashlib.sha256(table.counts.tobytes()).hexdigest()],
         "variants": judging.variants,
+        "names": None,
         "unseen_one_pass": judging.unseen_one_pass,
         "seed": configuration.seed,
     }
     origins = {}
     for detector in detectors:
         two = detector.access == "two models"
-        origins[detector.name] = combined({**common, "reference": models["reference"].digest if two else None})
+        own: dict[str, object] = {"reference": models["reference"].digest if two else None}
+        if isinstance(detector.detector, ScoreDefinition) and detector.detector.needs_variants:
+            own["names"] = f"{judging.names}, {judging.rename}"
+        origins[detector.name] = combined({**common, **own})
     return origins
 
 
@@ -195,7 +200,14 @@ def _computed(
     return {
         **supervised_values(planted, fitted, generator, spare_unseen=judging.unseen_one_pass, seed=seed),
         **values_of(
-            planted, scored, scorers, table, judging, generator=generator if writing else None, progress=progress
+            planted,
+            scored,
+            scorers,
+            table,
+            judging,
+            generator=generator if writing else None,
+            rewriter=rewriter_of(judging, generator),
+            progress=progress,
         ),
     }
 
@@ -208,6 +220,7 @@ def values_of(
     judging: EvaluationSettings,
     *,
     generator: Generator | None = None,
+    rewriter: Rewriter | None = None,
     progress: Progress | None = None,
 ) -> dict[str, NDArray[np.float64]]:
     """Return detector → float64 [texts]; NaN where a text is unscorable or skipped (`unseen_one_pass`)."""
@@ -217,10 +230,17 @@ def values_of(
     for mask, requested in ((~skipped, detectors), (skipped, one_pass)):
         if mask.any() and requested:
             samples = [sample for sample, selected in zip(planted.samples, mask, strict=True) if selected]
-            scoring = plan([detector.request for detector in requested], models, table, generator=generator)
+            chosen_scores = [detector.request for detector in requested]
+            scoring = plan(chosen_scores, models, table, generator=generator, rewriter=rewriter)
             for name, column in score_samples(samples, scoring, progress=progress).values.items():
                 values[name][mask] = column
     return values
+
+
+def rewriter_of(judging: EvaluationSettings, generator: Generator) -> Deterministic:
+    """Return the engine that makes the rewritings; `generator` proposes names where they are the checkpoint's own."""
+    source = SampledNames(generator) if judging.names == "self" else WORD_LISTS[judging.names]
+    return Deterministic(names=source, rename=judging.rename)
 
 
 def open_checkpoint(out: Path, configuration: Configuration, epoch: int) -> "TransformersModel":
@@ -288,7 +308,8 @@ def filter_verdicts(
     """
     rule = flagged("filter")[0]
     name = f"{rule}:n={configuration.judging.variants}"
-    scoring = plan([request(name)], {"target": open_checkpoint(Path(), configuration, 0)})
+    model = open_checkpoint(Path(), configuration, 0)
+    scoring = plan([request(name)], {"target": model}, rewriter=rewriter_of(configuration.judging, model))
     values = score_samples(samples, scoring, progress=progress).values[name]
     return [None if np.isnan(value) else bool(value >= 0) for value in values]
 

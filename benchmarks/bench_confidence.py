@@ -1,15 +1,17 @@
 """Is the confidence of a match what it says? What a trace finds for code that is not in the index.
 
-    python benchmarks/bench_confidence.py [--smoke --out DIR]
+    python benchmarks/bench_confidence.py [--keep] [--smoke --out DIR]
 
 The index holds the standard library, files and functions, with vectors of `builtin:fragments`. Functions of installed
 packages are cut to runs of lines: half of the packages calibrate, the other half are looked for. Which share of those
 has a candidate, any, of at least a given confidence: by fingerprints and vectors together, by fingerprints alone, by
 a vector without fingerprints? And of cuts of the library itself, as they stand and with every name replaced?
 
-Near-duplicates of the library are taken out of both halves by the rule of `assay.provenance.calibrating`.
+Near-duplicates of the library are taken out of both halves by the rule of `assay.provenance.calibrating`. `--keep` puts
+the table among those that are shipped.
 """
 
+import argparse
 import builtins
 import keyword
 import random
@@ -17,8 +19,9 @@ import re
 import sysconfig
 import tempfile
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
+from importlib.resources import files
 from importlib.util import find_spec
 from itertools import islice
 from pathlib import Path
@@ -30,14 +33,16 @@ from assay.evaluation.calibration import wilson
 from assay.provenance import CodeIndex, Document, Origin
 from assay.provenance.boilerplate import default_boilerplate
 from assay.provenance.calibrating import calibrate_index, cuts, nearest, sampled_functions
-from assay.provenance.candidates import Candidates, candidates_of, similarity_of
-from assay.provenance.confidence import CalibrationTable
+from assay.provenance.candidates import Candidates, candidates_of, rates_of
+from assay.provenance.confidence import CalibrationTable, IndexCalibration, shipped_calibration
 from assay.provenance.evidence import read_query
 from assay.provenance.filters import Filters
 from assay.provenance.splitting import pieces
 from assay.provenance.texts import SourceText, source_texts
+from assay.retrieval import DEFAULT
 from assay.retrieval.encoding import open_encoder
 from assay.retrieval.postings import CANDIDATES
+from assay.types import Float64Array
 
 LEVELS = (0.9, 0.95, 0.99)
 LINES = (1, 2, 4, 8, 16, 32)
@@ -46,30 +51,37 @@ HALVES = (
     ("networkx", "sklearn", "numpy", "datasets", "peft", "pydantic", "pygments", "mpmath"),
 )
 """Packages that calibrate, packages that are traced; those that are installed."""
+FUNCTIONS = 500
+"""Functions of each half."""
 NOT_CORPUS = ("site-packages", "test", "tests", "idle_test", "lib2to3")
 
 
 def main() -> None:
     """Measure, and write the figures."""
-    options, began = arguments(__doc__), time.perf_counter()
-    most = 60 if options.smoke else 2_000
+    options, began = arguments(__doc__, further), time.perf_counter()
+    most = 60 if options.smoke else FUNCTIONS
     encoder = open_encoder("builtin:fragments")
     with tempfile.TemporaryDirectory() as folder, CodeIndex.create(Path(folder) / "index", encoder=encoder) as index:
         root = Path(sysconfig.get_paths()["stdlib"])
         paths = [root / "email", root / "json"] if options.smoke else [root]
         index.add(documents(paths))
         index.commit()
-        known, fresh = ([*islice(sampled_functions(texts(half)), most)] for half in HALVES)
-        calibration = calibrate_index(index, known).table_for(
-            "python", documents=len(index), encoder_digest=index.encoder_digest
-        )
+        measuring, fresh = ([*islice(sampled_functions(texts(half)), most)] for half in HALVES)
+        measured_rates = calibrate_index(index, measuring)
+        calibration = measured_rates.table_for("python", documents=len(index), encoder_digest=index.encoder_digest)
         assert calibration is not None
+        if options.keep:
+            keep(measured_rates.tables)
         boilerplate = default_boilerplate()
-        own = [one for one in fresh if not nearest(one, index, boilerplate)[1]]
+        own = [function for function in fresh if not nearest(function, index, boilerplate)[1]]
         inside = index.documents(random.Random(1).sample(index.ids(), min(most // 2, len(index))))  # noqa: S311  no secret
-        functions = [SourceText("library", one.text, "python", one.name) for one in inside if one.kind == "function"]
+        functions = [
+            SourceText("library", document.text, "python", document.name)
+            for document in inside
+            if document.kind == "function"
+        ]
         results = [
-            row | {"documents": len(index), "calibrated_on": len(known)}
+            row | {"documents": len(index), "calibrated_on": len(measuring)}
             for called, read, rename in (
                 ("unrelated", own, False),
                 ("copied", functions, False),
@@ -80,8 +92,29 @@ def main() -> None:
     print(write("confidence", options, results, began))
 
 
+def further(parser: argparse.ArgumentParser) -> None:
+    """Add the option of the scripts that measure tables."""
+    parser.add_argument("--keep", action="store_true", help="put the tables among those that are shipped")
+
+
+def keep(tables: Sequence[CalibrationTable], provenance: Mapping[str, object] | None = None) -> None:
+    """Write the shipped tables again, with these in place of those of the same language and about the same size."""
+    shipped = shipped_calibration(DEFAULT)
+    assert shipped is not None
+    others = [table for table in shipped.tables if not any(is_about_as_large(table, new) for new in tables)]
+    every = tuple(sorted((*others, *tables), key=lambda table: (str(table.language), table.documents)))
+    calibration = IndexCalibration(shipped.profile, every, shipped.encoder_digest, provenance or shipped.provenance)
+    calibration.save(Path(str(files("assay.provenance") / "calibrations" / "default.json")))
+
+
+def is_about_as_large(table: CalibrationTable, other: CalibrationTable) -> bool:
+    """Return True for two tables of a language and of sizes that differ by less than a factor of two."""
+    sizes = sorted((table.documents, other.documents))
+    return table.language == other.language and sizes[1] < 2 * sizes[0]
+
+
 def documents(paths: Sequence[Path]) -> Iterator[Document]:
-    """Files and functions of the library."""
+    """Yield files and functions of the library."""
     filters = Filters(exclude=NOT_CORPUS, languages=frozenset({"python"}))
     for file in source_texts([str(path) for path in paths], filters):
         for piece in pieces(file.text, file.language).pieces:
@@ -90,69 +123,62 @@ def documents(paths: Sequence[Path]) -> Iterator[Document]:
 
 
 def texts(packages: Sequence[str]) -> list[SourceText]:
-    """Source files of packages."""
+    """Return the source files of packages."""
     filters = Filters(exclude=("tests", "test", "_vendor"), languages=frozenset({"python"}))
-    found = [find_spec(name) for name in packages]
-    folders = [str(Path(spec.origin).parent) for spec in found if spec is not None and spec.origin]
+    specs = [find_spec(name) for name in packages]
+    folders = [str(Path(spec.origin).parent) for spec in specs if spec is not None and spec.origin]
     return list(source_texts(folders, filters))
 
 
 def measured(
     called: str, functions: Sequence[SourceText], index: CodeIndex, calibration: CalibrationTable, *, rename: bool
 ) -> Iterator[dict[str, object]]:
-    """Shares of cuts of each length whose best match has each confidence."""
+    """Yield the shares of cuts of each length whose best match has each confidence."""
     draw = random.Random(7)  # noqa: S311  no secret
     best: dict[int, list[tuple[float, ...]]] = {length: [] for length in LINES}
-    for one in functions:
-        for cut in cuts(one.text, draw):
+    for function in functions:
+        for cut in cuts(function.text, draw):
             length = cut.count("\n")
             if length in best:
                 best[length].append(surest(renamed(cut, draw) if rename else cut, index, calibration, "python"))
-    for length, found in best.items():
-        for by, values in zip(BY, zip(*found, strict=True), strict=False):  # no row where no cut has that length
-            shares = {}
-            for level in LEVELS:
-                share = wilson(sum(value >= level for value in values), len(values))
-                shares[str(level)] = {"value": share.value, "low": share.low, "high": share.high}
-            yield {"queries": called, "lines": length, "by": by, "n": len(values), "at_least": shares}
+    for length, of_length in best.items():
+        for by, values in zip(BY, zip(*of_length, strict=True), strict=False):  # no row where no cut has that length
+            yield {"queries": called, "lines": length, "by": by, "n": len(values), "at_least": shares(values)}
+
+
+def shares(values: Sequence[float]) -> dict[str, dict[str, float]]:
+    """Return the share of values that reach each confidence, with its interval."""
+    reaching = {level: wilson(sum(value >= level for value in values), len(values)) for level in LEVELS}
+    return {str(level): {"value": it.value, "low": it.low, "high": it.high} for level, it in reaching.items()}
 
 
 BY = ("both", "fingerprints", "vector alone")
 
 
 def surest(text: str, index: CodeIndex, calibration: CalibrationTable, language: str) -> tuple[float, ...]:
-    """The largest confidence of any candidate in each of the ways of `BY`."""
+    """Return the largest confidence of any candidate in each of the ways of `BY`."""
     query = read_query(text, language, index, default_boilerplate())
-    found = candidates_of(query, index, "union", CANDIDATES)
-    without = replace(found, cosines=np.full(len(found.documents), np.nan))
+    candidates = candidates_of(query, index, "union", CANDIDATES)
+    without = replace(candidates, cosines=np.full(len(candidates.documents), np.nan))
+    shares_nothing = np.ones(len(candidates.documents), np.bool_)
+    for overlap in candidates.overlaps:
+        shares_nothing &= overlap.shared_distinctive == 0
+    both = confidences(candidates, calibration, query.units)
+    by_fingerprints = confidences(without, calibration, query.units)
+    return both.max(initial=0), by_fingerprints.max(initial=0), both[shares_nothing].max(initial=0)
 
-    def confidence(of: Candidates, at: int) -> tuple[float, str]:
-        near = similarity_of(at, of, calibration, units=query.units)
-        return near.confidence or 0.0, near.channel
 
-    # rates fall with the value, so the surest candidate is the nearest in some channel
-    by_fingerprints = [int(np.argmax(one.distinctive_containment)) for one in found.overlaps if len(found.documents)]
-    shares = np.zeros(len(found.documents), np.bool_)
-    for one in found.overlaps:
-        shares |= one.shared_distinctive > 0
-    by_vector = [
-        int(np.argmax(np.where(chosen & ~np.isnan(found.cosines), found.cosines, -np.inf)))
-        for chosen in (shares, ~shares)
-        if (chosen & ~np.isnan(found.cosines)).any()
-    ]
-    both = [confidence(found, at) for at in (*by_fingerprints, *by_vector)]
-    return (
-        max((value for value, _ in both), default=0.0),
-        max((confidence(without, at)[0] for at in by_fingerprints), default=0.0),
-        max((value for value, channel in both if channel == "vector"), default=0.0),
-    )
+def confidences(candidates: Candidates, calibration: CalibrationTable, units: int) -> Float64Array:
+    """Return the confidence of each candidate, 0 where there is none."""
+    rates = rates_of(candidates, calibration, units=units)
+    return np.zeros(len(candidates.documents)) if rates is None else 1 - np.nan_to_num(rates.rates, nan=1.0)
 
 
 KEPT = {*keyword.kwlist, *keyword.softkwlist, *dir(builtins), "self", "cls"}
 
 
 def renamed(text: str, draw: random.Random) -> str:
-    """Every name that is not the language's replaced, wherever it stands."""
+    """Return the text with every name replaced that is not a word of the language."""
     new = {
         name: f"{draw.choice('qxz')}{draw.randrange(10**6)}" for name in sorted(set(re.findall(r"[A-Za-z_]\w*", text)))
     }

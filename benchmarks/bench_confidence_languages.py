@@ -7,8 +7,12 @@ The packages of a language are dealt to four groups: an index and unrelated func
 another index and other unrelated functions, on which it is checked. No package is in two groups. Unrelated functions
 are cut to runs of 1 to 32 lines, and each cut is traced. The result is the share of cuts for which some document has at
 least a given confidence; at most 1 minus that confidence should. Near-duplicates are removed by the rule of
-`assay.provenance.calibrating`. `--keep` adds to the shipped tables those that reach the target: the rates of vectors
-only where the share for fingerprints and vectors together is within it, the table only where that of fingerprints is.
+`assay.provenance.calibrating`. `--keep` puts among the shipped tables those that reach the target: the rates of
+fingerprints and vectors together, and those of fingerprints alone, each where its share is within it.
+
+The same table is then used for copies: cuts of documents of the checked index, renamed, or renamed and edited. Which
+share has its own document at least a given confidence: by the fused value, and by the smallest rate of a channel times
+the number of channels (Bonferroni's correction)?
 """
 
 import argparse
@@ -19,28 +23,46 @@ import tempfile
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
-from importlib.resources import files
 from itertools import islice
 from pathlib import Path
 from typing import Any
 
-from bench_confidence import BY, LEVELS, LINES, surest
+import numpy as np
+from bench_confidence import BY, LINES, confidences, further, keep, shares, surest
 from measuring import arguments, write
 
-from assay.evaluation.calibration import wilson
-from assay.provenance import CodeIndex, Document, Filters, Origin, SourceText, boilerplate_of, source_texts
+from assay.provenance import (
+    CodeIndex,
+    Document,
+    Filters,
+    Origin,
+    SourceText,
+    StoredDocument,
+    boilerplate_of,
+    candidates_of,
+    edited,
+    read_query,
+    renamed,
+    source_texts,
+)
 from assay.provenance.calibrating import calibrate_index, cuts, nearest, sampled_functions
-from assay.provenance.confidence import CalibrationTable, IndexCalibration, shipped_calibration
-from assay.retrieval import DEFAULT
+from assay.provenance.candidates import Candidates, channel_values
+from assay.provenance.confidence import CalibrationTable
+from assay.provenance.fusing import VECTOR
+from assay.provenance.length_bins import bin_of
+from assay.retrieval import CANDIDATES
 from assay.retrieval.encoding import open_encoder
+from assay.types import Float64Array
 
 LANGUAGES = ("c", "cpp", "go", "java", "javascript", "python", "rust", "typescript")
 GROUPS = ("measured index", "measured queries", "checked index", "checked queries")
 STANDARD = ("email", "http", "importlib", "json", "logging", "multiprocessing", "unittest", "xml")
 """Packages of the standard library for --smoke."""
-IN_INDEX, MEASURED, CHECKED = 3_000, 1_000, 500
+IN_INDEX, MEASURED, CHECKED = 3_000, 800, 400
 MOST_ERROR = 1.5
 """Largest share of unrelated code with a confidence, as a multiple of 1 minus that confidence."""
+COPIED, COPIED_LINES = 120, (2, 4, 8, 16)
+"""Documents that are copied, and lines of the copies."""
 OF_EACH = 6
 """Functions of one file."""
 NOT_READ = ("test", "tests", "testdata", "__tests__", "examples", "vendor", "node_modules", "*.min.js", "dist", "umd")
@@ -48,7 +70,7 @@ NOT_READ = ("test", "tests", "testdata", "__tests__", "examples", "vendor", "nod
 
 def main() -> None:
     """Measure and check, and write the figures."""
-    options, began = arguments(__doc__, further), time.perf_counter()
+    options, began = arguments(__doc__, further_options), time.perf_counter()
     if options.corpora is None and not options.smoke:
         raise SystemExit("--corpora is missing: expected a folder of languages, each a folder of packages")
     languages = options.languages.split(",") if options.languages else LANGUAGES if options.corpora else ["python"]
@@ -64,14 +86,25 @@ def main() -> None:
         results += rows
         print(write("confidence_languages", options, results, began), flush=True)
         if options.keep:
-            keep(tables)
+            keep(tables, provenance(results))
 
 
-def further(parser: argparse.ArgumentParser) -> None:
-    """Add the options of this script alone."""
+def further_options(parser: argparse.ArgumentParser) -> None:
+    """Add the options of this script."""
+    further(parser)
     parser.add_argument("--corpora", type=Path, help="folder of languages, each a folder of packages")
     parser.add_argument("--languages", help="comma-separated (default: all; without --corpora Python)")
-    parser.add_argument("--keep", action="store_true", help="add the tables to those that are shipped")
+
+
+def provenance(rows: Sequence[Mapping[str, Any]]) -> dict[str, object]:
+    """Return the record of the shipped tables."""
+    queries = {row["language"]: row["functions"]["measured queries"] for row in rows}
+    return {
+        "unrelated": "packages of npm, PyPI and Debian, which benchmarks/results/confidence_languages.json names",
+        "functions": sum(queries.values()),
+        "functions_by_language": queries,
+        "seed": 0,
+    }
 
 
 def earlier(out: Path) -> list[dict[str, object]]:
@@ -104,19 +137,21 @@ def measured(
     ]
     names = {name: [path.name for path in group] for name, group in zip(GROUPS, groups, strict=True)}
     with tempfile.TemporaryDirectory() as folder:
-        with made(Path(folder) / "measured", of_group[0]) as index:
+        with index_of(Path(folder) / "measured", of_group[0]) as index:
             calibration = calibrate_index(index, of_group[1], measured_on=", ".join(names["measured queries"]))
         (table,) = calibration.tables
-        with made(Path(folder) / "checked", of_group[2]) as index:
+        with index_of(Path(folder) / "checked", of_group[2]) as index:
             boilerplate = boilerplate_of(index.profile)
             unrelated = [function for function in of_group[3] if not nearest(function, index, boilerplate)[1]]
             applied = calibration.table_for(
                 language, documents=index.languages()[language], encoder_digest=index.encoder_digest
             )
             assert applied is not None
-            shares = list(checked(unrelated, index, applied, language))
+            rows = list(checked(unrelated, index, applied, language))
+            originals = index.documents(random.Random(1).sample(index.ids(), min(COPIED // scale, len(index))))  # noqa: S311  no secret
+            rows += copies(originals, index, applied, language)
     sizes = {name: len(texts) for name, texts in zip(GROUPS, of_group, strict=True)}
-    return table, [{"language": language, "functions": sizes, "packages": names, **row} for row in shares]
+    return table, [{"language": language, "functions": sizes, "packages": names, **row} for row in rows]
 
 
 def functions(packages: Sequence[Path], language: str) -> Iterator[SourceText]:
@@ -136,7 +171,7 @@ def functions(packages: Sequence[Path], language: str) -> Iterator[SourceText]:
                 yield function
 
 
-def made(folder: Path, texts: Sequence[SourceText]) -> CodeIndex:
+def index_of(folder: Path, texts: Sequence[SourceText]) -> CodeIndex:
     """Return an index of functions with their vectors."""
     index = CodeIndex.create(folder, encoder=open_encoder("builtin:fragments"))
     index.add(
@@ -159,34 +194,67 @@ def checked(
     every = [values for of_length in best.values() for values in of_length]
     for lines, of_length in (*best.items(), (0, every)):
         for by, values in zip(BY, zip(*of_length, strict=True), strict=False):
-            shares = {}
-            for level in LEVELS:
-                share = wilson(sum(value >= level for value in values), len(values))
-                shares[str(level)] = {"value": share.value, "low": share.low, "high": share.high}
-            yield {"lines": lines or "all", "by": by, "n": len(values), "at_least": shares}
+            row = {"queries": "unrelated", "lines": lines or "all", "by": by}
+            yield row | {"n": len(values), "at_least": shares(values)}
+
+
+def copies(
+    originals: Sequence[StoredDocument], index: CodeIndex, table: CalibrationTable, language: str
+) -> Iterator[dict[str, object]]:
+    """Yield the shares of altered cuts whose own document has each confidence, by length and rule."""
+    donors = [document.text for document in originals]
+    for kind in ("renamed", "renamed and edited"):
+        draw = random.Random(3)  # noqa: S311  no secret
+        measured: dict[int, list[tuple[float, float]]] = {length: [] for length in COPIED_LINES}
+        for document in originals:
+            for cut in cuts(document.text, draw):
+                if (length := cut.count("\n")) in measured:
+                    changed = edited(cut, donors, seed=length) if kind != "renamed" else cut
+                    altered = renamed(changed, language, seed=length)
+                    measured[length].append(own_confidence(altered, document.id, index, table, language))
+        for length, pairs in measured.items():
+            for rule, values in zip(("fused", "smallest rate"), zip(*pairs, strict=True), strict=False):
+                row = {"queries": kind, "lines": length, "by": rule}
+                yield row | {"n": len(values), "at_least": shares(values)}
+
+
+def own_confidence(
+    text: str, number: int, index: CodeIndex, table: CalibrationTable, language: str
+) -> tuple[float, float]:
+    """Return the confidence of one document by the fused value, and by the smallest rate of a channel."""
+    query = read_query(text, language, index, boilerplate_of(index.profile))
+    candidates = candidates_of(query, index, "union", CANDIDATES)
+    at = np.flatnonzero(candidates.documents == number)
+    if not len(at):
+        return 0.0, 0.0
+    by_fused = confidences(candidates, table, query.units)[at[0]]
+    return float(by_fused), float(by_smallest_rate(candidates, table, query.units)[at[0]])
+
+
+def by_smallest_rate(candidates: Candidates, table: CalibrationTable, units: int) -> Float64Array:
+    """Return the confidence of each candidate by Bonferroni's correction: 1 - channels x smallest rate."""
+    rates = [
+        length_bin.rates(column)
+        for name, (length, column) in channel_values(candidates, units).items()
+        if (length_bin := bin_of(table.channels.get(name, ()), length)) is not None
+    ]
+    if not rates:
+        return np.zeros(len(candidates.documents))
+    confidence: Float64Array = 1 - (table.growth * len(rates) * np.min(rates, axis=0)).clip(max=1.0)
+    return confidence
 
 
 def reaching(table: CalibrationTable, rows: Sequence[Mapping[str, Any]]) -> list[CalibrationTable]:
-    """Return what reaches the target on other packages: the table, the table without vectors, or nothing."""
+    """Return the table with the fused rates that reach the target on other packages; nothing where none do."""
     every = {row["by"]: row["at_least"] for row in rows if row["lines"] == "all"}
 
     def within(by: str) -> bool:
         return all(every[by][str(level)]["value"] <= MOST_ERROR * (1 - level) for level in (0.95, 0.99))
 
-    if within("both"):
-        return [table]
-    channels = {channel: bins for channel, bins in table.channels.items() if channel != "vector"}
-    return [replace(table, channels=channels)] if within("fingerprints") else []
-
-
-def keep(tables: Sequence[CalibrationTable]) -> None:
-    """Write the shipped tables again, with these in place of those of the same language and size."""
-    shipped = shipped_calibration(DEFAULT)
-    assert shipped is not None
-    new = {(table.language, table.documents): table for table in (*shipped.tables, *tables)}
-    every = tuple(sorted(new.values(), key=lambda table: (str(table.language), table.documents)))
-    calibration = IndexCalibration(shipped.profile, every, shipped.encoder_digest, shipped.provenance)
-    calibration.save(Path(str(files("assay.provenance") / "calibrations" / "default.json")))
+    reached = {"both": within("both"), "fingerprints": within("fingerprints")}
+    channels = {name: bins for name, bins in table.channels.items() if reached["both"] or name != VECTOR}
+    fused = {name: bins for name, bins in table.fused.items() if reached["both" if VECTOR in name else "fingerprints"]}
+    return [replace(table, channels=channels, fused=fused)] if fused else []
 
 
 if __name__ == "__main__":

@@ -36,7 +36,7 @@ def confidence_languages(file: File) -> str:
     ways = {"both": "both", "fingerprints": "fingerprints alone"}
     head = ["language", "cuts traced", *(f"{way}, ≥ {level}" for level in ("0.95", "0.99") for way in ways.values())]
     every = [row for row in file["results"] if row["lines"] == "all"]
-    rows = []
+    rows: list[list[str]] = []
     for language in sorted({row["language"] for row in every}):
         of_way = {row["by"]: row for row in every if row["language"] == language}
         cells = []
@@ -46,6 +46,21 @@ def confidence_languages(file: File) -> str:
                 cells.append(f"{share['value']:.1%} [{share['low']:.1%}, {share['high']:.1%}]")
         rows.append([language, f"{of_way['both']['n']:,}", *cells])
     return table(head, rows)
+
+
+def confidence_of_copies(file: File) -> str:
+    """Return the shares of altered copies whose own document has a confidence of .99, by each rule."""
+    words = {"fused": "fused", "smallest rate": "smallest"}
+    cells = [
+        (
+            f"{row['language']}, {row['queries']}",
+            f"{row['lines']} lines, {words[row['by']]}",
+            f"{row['at_least']['0.99']['value']:.0%} of {row['n']}",
+        )
+        for row in file["results"]
+        if row["by"] in words
+    ]
+    return pivot("copies", sorted(cells, key=lambda cell: cell[0]))
 
 
 def provenance_peers(file: File) -> str:

@@ -26,6 +26,7 @@ from index_tables import encoder, encoder_speed, fingerprints, index, index_buil
 from provenance_tables import (
     confidence,
     confidence_languages,
+    confidence_of_copies,
     licence_gate,
     licence_plants,
     licences,
@@ -93,6 +94,7 @@ TABLES: Mapping[str, tuple[str, Callable[[File], str]]] = {
     "classifier-reading": ("classifier_reading", classifier_reading),
     "confidence": ("confidence", confidence),
     "confidence-languages": ("confidence_languages", confidence_languages),
+    "confidence-of-copies": ("confidence_languages", confidence_of_copies),
     "index": ("index", index),
     "scale": ("scale", scale),
     "licences": ("licences", licences),

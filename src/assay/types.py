@@ -412,7 +412,7 @@ class Match:
         confidence: 1 - the rate at which unrelated code of the query's length reaches this similarity; None where
             that was not measured.
         cosine: similarity of the two vectors, -1 to 1; None where it is not among the nearest by vector.
-        at_limit: True if no unrelated code of the query's length reached this similarity when that was measured.
+        at_limit: True if no unrelated code reached as much evidence when that was measured.
     """
 
     document_id: int

@@ -18,7 +18,8 @@ from assay.errors import CorpusIndexError
 from assay.provenance import CodeIndex, Document, Origin, SeenFile, TraceSettings, trace
 from assay.provenance.boilerplate import NO_BOILERPLATE, Boilerplate
 from assay.provenance.building import build
-from assay.provenance.confidence import CalibrationTable, IndexCalibration, binned, shipped_calibration
+from assay.provenance.confidence import CalibrationTable, IndexCalibration, shipped_calibration
+from assay.provenance.length_bins import binned
 from assay.provenance.qdrant import QdrantIndex
 from assay.provenance.qdrant import index as qdrant_index
 from assay.provenance.qdrant.connection import KEY, PATIENCE, Calls, address_of, client_of

@@ -13,7 +13,8 @@ from hypothesis import strategies as st
 from assay.errors import AssayError, CorpusIndexError
 from assay.provenance import CodeIndex, Document, Origin, TraceSettings, trace
 from assay.provenance.boilerplate import NO_BOILERPLATE, Boilerplate, Template, default_boilerplate, with_templates
-from assay.provenance.confidence import CalibrationTable, IndexCalibration, binned
+from assay.provenance.confidence import CalibrationTable, IndexCalibration
+from assay.provenance.length_bins import binned
 from assay.retrieval import DEFAULT, fingerprint
 
 WORDS = (
@@ -242,7 +243,9 @@ def test_matches_by_vector_alone_come_last_and_fall_to_an_asked_confidence(with_
 def vectors_calibrated(digest):
     """Unrelated code has no cosine from .6 on, as measured with an encoder, and anything else."""
     bins = {channel: binned([(1, 0.99)] * 999) for channel in ("characters", "tokens")}
-    table = CalibrationTable("python", 1000, bins | {"vector": binned([(1, 0.59)] * 999)})
+    # a vector alone that no unrelated query has: log10(1000) / 3 channels / 4 decades = .25
+    fused = {"characters+tokens": binned([(1, 0.5)] * 999), "characters+tokens+vector": binned([(1, 0.24)] * 999)}
+    table = CalibrationTable("python", 1000, bins | {"vector": binned([(1, 0.59)] * 999)}, fused)
     return IndexCalibration(DEFAULT, (table,), digest)
 
 
@@ -253,7 +256,7 @@ def test_matches_by_vector_alone_have_the_confidence_of_their_encoder(with_vecto
     found = trace(query, with_vectors, settings=settings, **options)
     alone = [match for match in found.matches if match.channel == "vector"]
     assert alone
-    assert {match.confidence for match in alone} == {1 - 3 * 1 / 1000}
+    assert {match.confidence for match in alone} == {1 - 1 / 1000}
     assert not found.notes
     other_encoder = replace(settings, calibration=vectors_calibrated("another"))
     other = trace(query, with_vectors, settings=other_encoder, **options)
@@ -263,11 +266,19 @@ def test_matches_by_vector_alone_have_the_confidence_of_their_encoder(with_vecto
 
 def test_a_near_vector_makes_a_match_of_fingerprints_surer(with_vectors):
     query = "".join(CORPUS[2].text.splitlines(keepends=True)[:5])
-    for digest, confidence in ((LetterEncoder.digest, 1 - 3 * 1 / 1000), ("another", 0.0)):
+    for digest, confidence in ((LetterEncoder.digest, 1 - 1 / 1000), ("another", 0.0)):
         settings = TraceSettings(calibration=vectors_calibrated(digest))
         (first, *_) = trace(query, with_vectors, language="python", settings=settings).matches
         assert first.channel == "characters"
         assert first.confidence >= confidence
+
+
+def test_a_near_vector_of_a_text_without_fingerprints_has_no_confidence(with_vectors):
+    settings = TraceSettings(calibration=vectors_calibrated(LetterEncoder.digest))
+    result = trace("}", with_vectors, language="python", settings=settings)
+    assert result.matches
+    assert {match.confidence for match in result.matches} == {None}
+    assert result.too_short
 
 
 @pytest.mark.parametrize("method", ["hst", "vector"])

@@ -10,7 +10,6 @@ from .calibrating import calibrate_index as calibrate_index
 from .calibrating import sampled_functions as sampled_functions
 from .candidates import SearchMethod as SearchMethod
 from .candidates import candidates_of as candidates_of
-from .candidates import similarity_of as similarity_of
 from .change import added_lines as added_lines
 from .change import added_parts as added_parts
 from .clones import TokenizedText as TokenizedText

@@ -14,10 +14,14 @@ import numpy as np
 
 from assay.errors import DataError
 from assay.provenance.boilerplate import Boilerplate, boilerplate_of
-from assay.provenance.confidence import FEWEST, CalibrationTable, IndexCalibration, binned
+from assay.provenance.candidates import candidates_of, channel_values
+from assay.provenance.confidence import CalibrationTable, IndexCalibration
 from assay.provenance.evidence import read_query
+from assay.provenance.fusing import UnrelatedQuery, measured_bins
+from assay.provenance.length_bins import FEWEST
 from assay.provenance.searchable import Searchable
 from assay.provenance.texts import SourceText, by_function
+from assay.retrieval import CANDIDATES
 
 COPY = 0.5
 """Share of a function's fingerprints in a document of the same name from which it is a near-duplicate."""
@@ -79,7 +83,7 @@ def calibrate_index(
     functions = list(islice(unrelated, most))
     if len(functions) < FEWEST:
         raise DataError(f"received {len(functions)} functions of unrelated code, expected at least {FEWEST}")
-    measured: dict[str | None, dict[str, list[tuple[int, float]]]] = {}
+    measured: dict[str | None, list[UnrelatedQuery]] = {}
     copies: list[Nearest] = []
     remaining: list[Nearest] = []
     with index.snapshot():
@@ -89,22 +93,19 @@ def calibrate_index(
                 copies += near[:1]
             else:
                 remaining += near
-                for text in cuts(function.text, draw):
-                    for channel, length, value in _best(text, function.language, index, boilerplate):
-                        of_language = measured.setdefault(function.language, {})
-                        of_language.setdefault(channel, []).append((length, value))
+                queries = (
+                    _unrelated(text, function.language, index, boilerplate) for text in cuts(function.text, draw)
+                )
+                measured.setdefault(function.language, []).extend(query for query in queries if query is not None)
             if progress is not None:
                 progress(done, len(functions))
         info, documents = index.info(), index.languages()
     return IndexCalibration(
         profile=index.profile,
         tables=tuple(
-            CalibrationTable(
-                language,
-                documents.get(language, 0),
-                {channel: binned(values) for channel, values in of_language.items()},
-            )
-            for language, of_language in measured.items()
+            CalibrationTable(language, documents.get(language, 0), *measured_bins(queries))
+            for language, queries in measured.items()
+            if queries
         ),
         encoder_digest=index.encoder_digest if index.finds_by_vector else None,
         provenance={
@@ -156,18 +157,12 @@ def cuts(text: str, draw: random.Random) -> list[str]:
     return ["".join(lines[start : start + length]) for length, start in starts.items()]
 
 
-def _best(text: str, language: str | None, index: Searchable, boilerplate: Boilerplate) -> list[tuple[str, int, float]]:
-    """Return channel, length and best value over the whole index."""
+def _unrelated(text: str, language: str | None, index: Searchable, boilerplate: Boilerplate) -> UnrelatedQuery | None:
+    """Return the values that the documents of the index have for a text; None where it has no evidence."""
     query = read_query(text, language, index, boilerplate)
-    values: list[tuple[str, int, float]] = []
-    for form, distinctive in query.distinctive.items():
-        if len(distinctive):
-            overlap = index.overlap(form, distinctive)
-            values.append((form, len(distinctive), float(overlap.containment.max(initial=0.0))))
-    if index.finds_by_vector:
-        _, cosines = index.candidates_by_vector(text, 1)
-        values.append(("vector", max(query.units, 1), float(cosines.max(initial=0.0))))
-    return values
+    candidates = candidates_of(query, index, "union", CANDIDATES)
+    values = channel_values(candidates, query.units)
+    return UnrelatedQuery.of(values) if values else None
 
 
 def _last(name: str | None) -> str | None:

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from assay.provenance.confidence import CalibrationTable
 from assay.provenance.evidence import ChannelEvidence, SearchQuery, with_lookup
+from assay.provenance.fusing import VECTOR, EvidenceRates
 from assay.provenance.ranking import ChannelOverlap
 from assay.provenance.searchable import Searchable
 from assay.retrieval import DocumentIds
@@ -44,6 +45,11 @@ class Candidates:
     def by_vector(self) -> bool:
         """True if a candidate is among the nearest by vector."""
         return not bool(np.isnan(self.cosines).all())
+
+    def searched(self, *, by_vector: bool = False) -> list[str]:
+        """Return the channels of the search; with `by_vector` the vector alone."""
+        forms = [] if by_vector else [channel.form for channel in self.evidence]
+        return [*forms, VECTOR] if self.by_vector else [*forms]
 
     @property
     def have_evidence(self) -> NDArray[np.bool_]:
@@ -120,46 +126,56 @@ def candidates_of(
     return Candidates(documents, cosines, tuple(overlaps), evidence)
 
 
+def rates_of(
+    candidates: Candidates, calibration: CalibrationTable | None, *, units: int, by_vector: bool = False
+) -> EvidenceRates | None:
+    """Return the rates at which unrelated code reaches the evidence of each candidate.
+
+    Args:
+        candidates: to be rated.
+        calibration: of the rates, or None; see `IndexCalibration.table_for`.
+        units: length of the query, for vectors.
+        by_vector: use the vector alone.
+
+    Returns:
+        None where the evidence is not calibrated.
+    """
+    if calibration is None:
+        return None
+    return calibration.rates(channel_values(candidates, units), candidates.searched(by_vector=by_vector))
+
+
+def channel_values(candidates: Candidates, units: int) -> dict[str, tuple[int, Float64Array]]:
+    """Return length and values of the candidates in each channel with evidence, characters first and vectors last.
+
+    A vector counts only for a text that has fingerprints: a closing brace is near to much.
+    """
+    values: dict[str, tuple[int, Float64Array]] = {
+        overlap.form: (overlap.distinctive, overlap.distinctive_containment) for overlap in candidates.overlaps
+    }
+    if values and candidates.by_vector:
+        values[VECTOR] = max(units, 1), np.nan_to_num(candidates.cosines)
+    return values
+
+
 def similarity_of(
-    at: int,
-    candidates: Candidates,
-    calibration: CalibrationTable | None,
-    *,
-    units: int,
-    by_vector: bool = False,
+    at: int, candidates: Candidates, rates: EvidenceRates | None, *, by_vector: bool = False
 ) -> Similarity:
     """Return the similarity of the candidate at one position, which must have evidence.
-
-    The false-positive rate is the smallest over the channels, times the number of channels that were examined
-    (Bonferroni's correction). A near vector is one of them, so it may raise the confidence of a match by fingerprints.
 
     Args:
         at: position of the candidate.
         candidates: all of them.
-        calibration: of the rates, or None; see `IndexCalibration.table_for`.
-        units: length of the query, for the rate of a vector.
-        by_vector: use the vector alone.
+        rates: see `rates_of`.
+        by_vector: describe it by the vector alone.
     """
     cosine = None if np.isnan(candidates.cosines[at]) else float(candidates.cosines[at])
-    has_vectors = calibration is not None and "vector" in calibration.channels and candidates.by_vector
-    channels = len(candidates.overlaps) + has_vectors
-    by_cosine = None if calibration is None or cosine is None else calibration.rate("vector", max(units, 1), cosine)
     best = _best_channel(at, candidates.overlaps)
-    if best is not None and not by_vector:
-        rates: list[float] = []
-        at_limit = False
-        for overlap in candidates.overlaps:
-            if calibration is not None and overlap.shared_distinctive[at]:
-                length, share = overlap.distinctive, float(overlap.distinctive_containment[at])
-                rate = calibration.rate(overlap.form, length, share)
-                rates += [] if rate is None else [rate]
-                at_limit |= calibration.is_least(overlap.form, length, share)
-        confidence = _confidence(rates if by_cosine is None else [*rates, by_cosine], channels)
-        jaccard, containment = float(best.jaccard[at]), float(best.containment[at])
-        return Similarity(best.form, jaccard, containment, cosine, confidence, at_limit)
-    confidence = _confidence([] if by_cosine is None else [by_cosine], 1 if by_vector else channels)
     jaccard, containment = (float(best.jaccard[at]), float(best.containment[at])) if best else (0.0, 0.0)
-    return Similarity("vector", jaccard, containment, cosine, confidence)
+    form = VECTOR if best is None or by_vector else best.form
+    if rates is None or np.isnan(rates.rates[at]):
+        return Similarity(form, jaccard, containment, cosine, None)
+    return Similarity(form, jaccard, containment, cosine, 1 - float(rates.rates[at]), bool(rates.at_limit[at]))
 
 
 def _best_channel(at: int, overlaps: Sequence[ChannelOverlap]) -> ChannelOverlap | None:
@@ -169,7 +185,3 @@ def _best_channel(at: int, overlaps: Sequence[ChannelOverlap]) -> ChannelOverlap
         return None
     most = max(float(overlap.distinctive_containment[at]) for overlap in sharing)
     return next(overlap for overlap in sharing if overlap.distinctive_containment[at] >= NEARLY_AS_MUCH * most)
-
-
-def _confidence(rates: Sequence[float], channels: int) -> float | None:
-    return 1 - min(1.0, channels * min(rates)) if rates else None

@@ -3,32 +3,33 @@
 The estimator is that of a conformal p-value. n unrelated queries of a length are traced; k of them find, anywhere in
 the index, a document of at least the value v. Then rate(v) = (k + 1) / (n + 1): n queries never give a rate below
 1 / (n + 1), and for a further unrelated query P(rate(its best value) <= a) <= a for every a. Values are rounded to
-hundredths, up when they are measured and down when they are looked up, so rounding never makes a rate smaller.
+hundredths, up when they are measured and down when they are looked up, so rounding never makes a rate smaller. Where a
+search has several channels, the value is the fused one of `assay.provenance.fusing`.
 """
 
 import hashlib
 import json
-import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cache
 from importlib.resources import files
 from pathlib import Path
 from typing import Any, Literal
 
+import numpy as np
+
 from assay.errors import DataError, plain_reason
 from assay.files import parse_json, write_json
+from assay.provenance.fusing import VECTOR, ChannelValues, EvidenceRates, fused_key, fused_values, fusion
+from assay.provenance.length_bins import STEPS_OF_VALUE, LengthBin, bin_of
 from assay.retrieval import Profile, profile_named
 
 MatchChannel = Literal["characters", "tokens", "vector"]
 
-STEPS_OF_VALUE = 100
 FILE = "calibration.json"
 """Its name in an index folder."""
 
-CALIBRATION_FORMAT = 2
-FEWEST = 20
-"""Queries below which there is no rate."""
+CALIBRATION_FORMAT = 3
 
 MOST_GROWTH = 1.1
 """Growth of an index up to which its calibration holds.
@@ -36,33 +37,6 @@ MOST_GROWTH = 1.1
 Each document adds its own chance of a match, so an index of g times the documents has at most g times the rate. A tenth
 is less than the error of a rate that is measured with some hundred queries.
 """
-
-ENOUGH = 200
-"""Queries that a bin needs; with fewer it is joined to the next shorter one, whose queries reach higher values."""
-
-
-@dataclass(frozen=True, slots=True)
-class LengthBin:
-    """Unrelated queries of about one length.
-
-    Attributes:
-        shortest: smallest length in it: fingerprints that are not boilerplate, or tokens for vectors.
-        reached: [101], number of queries with a best value of at least i / 100; the first is n, all of them.
-    """
-
-    shortest: int
-    reached: tuple[int, ...]
-
-    @property
-    def n(self) -> int:
-        """Number of unrelated queries."""
-        return self.reached[0]
-
-    def rate(self, value: float) -> float:
-        """Return the rate of a value from 0 to 1."""
-        # 0.29 * 100 is 28.999…: without the small term, floor would look up the wrong step
-        step = min(max(math.floor(value * STEPS_OF_VALUE + 1e-9), 0), STEPS_OF_VALUE)
-        return (self.reached[step] + 1) / (self.n + 1)
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,6 +47,7 @@ class CalibrationTable:
         language: of the queries, as `Sample.language` spells it; None: they had no known language.
         documents: of that language in the index that was measured.
         channels: bins ascending by length, by channel.
+        fused: bins ascending by the number of channels with evidence, by `fusion` of the channels of a search.
         growth: factor of all rates, for a larger index: g times the documents have at most g times the rate, because
             each document adds its own chance of a match.
     """
@@ -80,33 +55,45 @@ class CalibrationTable:
     language: str | None
     documents: int
     channels: Mapping[str, tuple[LengthBin, ...]]
+    fused: Mapping[str, tuple[LengthBin, ...]] = field(default_factory=dict)
     growth: float = 1.0
 
-    def rate(self, channel: str, length: int, value: float) -> float | None:
-        """Return the rate at which unrelated queries reach a value.
+    def covers(self, searched: Collection[str]) -> bool:
+        """Return False if these channels have rates, but were not measured together."""
+        names = [name for name in searched if name in self.channels]
+        return len(names) <= 1 or fusion(names) in self.fused
 
-        A length between two bins belongs to the shorter one, whose rates are the larger ones.
+    def rates(self, values: ChannelValues, searched: Collection[str]) -> EvidenceRates | None:
+        """Return the rates at which unrelated queries reach what each candidate has in all channels together.
+
+        Args:
+            values: of the candidates, by channel.
+            searched: channels of the search, those without evidence for this query among them.
 
         Returns:
-            None where the channel was not measured.
+            None where nothing was measured for these channels.
         """
-        chosen = self._bin(channel, length)
-        return None if chosen is None else min(self.growth * chosen.rate(value), 1.0)
-
-    def is_least(self, channel: str, length: int, value: float) -> bool:
-        """Return True if no unrelated query of that length reached the value: no rate of its bin is smaller."""
-        chosen = self._bin(channel, length)
-        return chosen is not None and chosen.rate(value) * (chosen.n + 1) == 1
-
-    def _bin(self, channel: str, length: int) -> LengthBin | None:
-        chosen = None
-        # from long to short: the first bin that fits; a query shorter than all of them gets the shortest
-        for length_bin in reversed(self.channels.get(channel, ())):
-            if length_bin.n >= FEWEST:
-                chosen = length_bin
-                if length_bin.shortest <= length:
-                    break
-        return chosen
+        names = [name for name in searched if name in self.channels]
+        of_channel = {
+            name: (length_bin, values[name][1])
+            for name in names
+            if name in values and (length_bin := bin_of(self.channels[name], values[name][0])) is not None
+        }
+        if not of_channel:
+            return None
+        if len(names) == 1:
+            ((chosen, best),) = of_channel.values()
+        else:
+            best = fused_values([length_bin.rates(column) for length_bin, column in of_channel.values()], len(names))
+            present = [name for name in names if name in values]
+            of_fusion = bin_of(self.fused.get(fusion(names), ()), fused_key(present))
+            if of_fusion is None:
+                return None
+            chosen = of_fusion
+        counts = chosen.counts(best)
+        has_no_value = np.max([column for _, column in of_channel.values()], axis=0) <= 0
+        rates = np.where(has_no_value, np.nan, self.growth * (counts + 1) / (chosen.n + 1))
+        return EvidenceRates(rates.clip(max=1.0), counts == 0)
 
 
 @dataclass(frozen=True, slots=True)
@@ -149,7 +136,7 @@ class IndexCalibration:
         table = next((table for table in tables if table.documents >= documents), tables[-1])
         channels = dict(table.channels)
         if encoder_digest is None or encoder_digest != self.encoder_digest:
-            channels.pop("vector", None)
+            channels.pop(VECTOR, None)
         return replace(table, channels=channels, growth=max(documents / max(table.documents, 1), 1.0))
 
     def of_size(self, documents: int, place: Path | str) -> "IndexCalibration":
@@ -182,13 +169,8 @@ class IndexCalibration:
                 {
                     "language": table.language,
                     "documents": table.documents,
-                    "channels": {
-                        name: [
-                            {"shortest": length_bin.shortest, "reached": _packed(length_bin.reached)}
-                            for length_bin in bins
-                        ]
-                        for name, bins in table.channels.items()
-                    },
+                    "channels": _bins_content(table.channels),
+                    "fused": _bins_content(table.fused),
                 }
                 for table in self.tables
             ],
@@ -239,27 +221,6 @@ class IndexCalibration:
             ) from error
 
 
-def binned(measured: Iterable[tuple[int, float]]) -> tuple[LengthBin, ...]:
-    """Return bins of doubling length; those of few queries are joined to the shorter ones.
-
-    Args:
-        measured: length, at least 1, and best value of each unrelated query.
-    """
-    values: dict[int, list[int]] = {}
-    for length, value in measured:
-        # lengths from 2^power to 2^(power + 1) - 1 share a bin
-        step = min(math.ceil(value * STEPS_OF_VALUE - 1e-9), STEPS_OF_VALUE)
-        values.setdefault(length.bit_length() - 1, []).append(step)
-    # from the longest down, so that a joined bin may be joined again if it is still too small
-    for power, shorter in zip(sorted(values)[:0:-1], sorted(values)[-2::-1], strict=True):
-        if len(values[power]) < ENOUGH:
-            values[shorter] += values.pop(power)
-    return tuple(
-        LengthBin(1 << power, tuple(sum(value >= step for value in steps) for step in range(STEPS_OF_VALUE + 1)))
-        for power, steps in sorted(values.items())
-    )
-
-
 def calibration_for(folder: Path, profile: Profile, documents: int) -> IndexCalibration | None:
     """Return the calibration of an index, else the shipped one of its profile, else None.
 
@@ -295,10 +256,8 @@ def _read(content: Any, profile: Profile) -> IndexCalibration:  # noqa: ANN401  
         CalibrationTable(
             table["language"],
             int(table["documents"]),
-            {
-                name: tuple(LengthBin(int(entry["shortest"]), _unpacked(entry["reached"])) for entry in bins)
-                for name, bins in table["channels"].items()
-            },
+            _bins(table["channels"]),
+            _bins(table["fused"]),
         )
         for table in content["tables"]
     )
@@ -312,6 +271,20 @@ def _checksum(content: Mapping[str, object]) -> str:
 
 def _forms(profile: Profile) -> dict[str, list[object]]:
     return {channel.form: [channel.k, channel.w, channel.hash] for channel in profile.channels}
+
+
+def _bins_content(named: Mapping[str, Sequence[LengthBin]]) -> dict[str, list[dict[str, object]]]:
+    return {
+        name: [{"shortest": length_bin.shortest, "reached": _packed(length_bin.reached)} for length_bin in bins]
+        for name, bins in named.items()
+    }
+
+
+def _bins(content: Any) -> dict[str, tuple[LengthBin, ...]]:  # noqa: ANN401  JSON, checked by its reader
+    return {
+        name: tuple(LengthBin(int(entry["shortest"]), _unpacked(entry["reached"])) for entry in bins)
+        for name, bins in content.items()
+    }
 
 
 def _packed(reached: tuple[int, ...]) -> list[list[int]]:

@@ -12,9 +12,10 @@ import pyarrow as pa
 
 from assay.errors import AssayError
 from assay.provenance.boilerplate import Boilerplate, boilerplate_of
-from assay.provenance.candidates import Candidates, SearchMethod, Similarity, candidates_of, similarity_of
+from assay.provenance.candidates import Candidates, SearchMethod, Similarity, candidates_of, rates_of, similarity_of
 from assay.provenance.confidence import CalibrationTable, IndexCalibration
 from assay.provenance.document import Origin
+from assay.provenance.enclosing import functions_before_files
 from assay.provenance.evidence import ChannelEvidence, SearchQuery, read_query
 from assay.provenance.ranking import by_vector, ranked
 from assay.provenance.searchable import Searchable
@@ -27,6 +28,8 @@ from assay.types import Float64Array, Match, Span
 MOST_TIED = 100
 """Documents with the same keys as the last match that are read to choose among them by their paths."""
 
+FUNCTIONS_BEHIND = 10
+"""Documents behind the last match that are read, because a function may come before its file."""
 
 MATCHES = pa.schema(
     [
@@ -191,10 +194,13 @@ def trace(
         table = _table(index, settings, language)
         ranking = rank_candidates(text, index, language=language, method=method, settings=settings)
         query, candidates = ranking.query, ranking.candidates
+        by_vector = method == "vector"
+        is_covered = table is None or table.covers(candidates.searched(by_vector=by_vector))
+        rates = rates_of(candidates, table if is_covered else None, units=query.units, by_vector=by_vector)
         kept: list[tuple[int, Similarity]] = []
         below = 0
         for at in ranking.order.tolist():
-            near = similarity_of(at, candidates, table, units=query.units, by_vector=method == "vector")
+            near = similarity_of(at, candidates, rates, by_vector=by_vector)
             if _reaches(near, settings):
                 kept.append((at, near))
             else:
@@ -212,8 +218,8 @@ def trace(
         candidates=len(candidates.documents),
         below=below,
         too_short=query.too_short,
-        notes=_notes(index, method, language, table),
-        calibrated=table is not None,
+        notes=_notes(index, method, language, table, is_covered=is_covered),
+        calibrated=table is not None and is_covered,
     )
 
 
@@ -269,13 +275,17 @@ def _best_documents(
     index: Searchable,
     top: int,
 ) -> list[tuple[Similarity, StoredDocument]]:
-    """Return the best documents; equal ones are ordered by path, so the order of adding does not matter."""
+    """Return the best documents; equal ones are ordered by path, so the order of adding does not matter.
+
+    A function comes before its file where both have equal evidence.
+    """
     last = kept[:top][-1:]
     # documents that tie with the last match compete for its place, so they are read too
     tied = [
         pair for pair in kept[top : top + MOST_TIED] if last and all(key[pair[0]] == key[last[0][0]] for key in keys)
     ]
-    contenders = [*kept[:top], *tied]
+    # so are the next ones: among them may be a function that comes before its file
+    contenders = [*kept[:top], *(tied or kept[top : top + FUNCTIONS_BEHIND])]
     numbers = [int(candidates.documents[at]) for at, _ in contenders]
     documents = {document.id: document for document in index.documents(numbers)}
     # a server may remove a document between two requests, so a number may have no document any more
@@ -285,7 +295,7 @@ def _best_documents(
         if number in documents
     ]
     pairs.sort(key=lambda pair: (pair[0], _place(pair[2])))
-    return [(near, document) for _, near, document in pairs[:top]]
+    return functions_before_files([(near, document) for _, near, document in pairs])[:top]
 
 
 def _further_documents(
@@ -349,13 +359,14 @@ def _table(index: Searchable, settings: TraceSettings, language: str | None) -> 
 
 
 def _notes(
-    index: Searchable, method: SearchMethod, language: str | None, table: CalibrationTable | None
+    index: Searchable, method: SearchMethod, language: str | None, table: CalibrationTable | None, *, is_covered: bool
 ) -> tuple[str, ...]:
     notes = []
     if method == "union" and not index.finds_by_vector and index.encoder_digest is not None:
         notes.append("not searched by vector: the index was opened without its encoder")
-    if table is None:
+    if table is None or not is_covered:
         measured = f"{language or 'code of unknown language'} with profile {index.profile.name!r}"
+        measured += "" if is_covered else " by fingerprints alone"
         notes.append(f"no confidence: not calibrated for {measured}; see `assay index calibrate`")
     elif method != "winnowing" and index.finds_by_vector and "vector" not in table.channels:
         measured = f"this encoder was not calibrated for {language or 'code of unknown language'}"

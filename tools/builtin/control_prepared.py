@@ -1,5 +1,6 @@
 """The corpus of `builtin:control` on disk as training reads it: one stream of tokens, held-out texts, tokenizer."""
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
@@ -7,8 +8,9 @@ from pathlib import Path
 import numpy as np
 from transformers import PreTrainedTokenizerFast
 
+from assay.errors import DataError, plain_reason
 from assay.files import write_json
-from assay.testbed.manifest import write_manifest
+from assay.testbed.manifest import read_manifest, write_manifest
 from assay.testbed.sketch import SKETCH, write_sketch
 from assay.training.packing import TokenIds
 from assay.training.resuming import make_once
@@ -52,6 +54,41 @@ def write_control_corpus(folder: Path, corpus: ControlCorpus) -> None:
     tokenizer.save_pretrained(folder / TOKENIZER)
     write_manifest(folder / MANIFEST, corpus.manifest)
     write_sketch(folder / SKETCH, (file.text for file in corpus.files))
+
+
+def read_control_files(folder: Path, *, language_cap: int) -> list[SourceText]:
+    """Return training files of a corpus that `write_control_corpus` wrote, decoded from its tokens, in training order.
+
+    Args:
+        folder: of the corpus.
+        language_cap: most characters of each language; the first files are taken.
+
+    Raises:
+        DataError: there is no such corpus, or a file is not the one of the manifest.
+    """
+    try:
+        entries = read_manifest(folder / MANIFEST).entries
+        tokenizer = PreTrainedTokenizerFast.from_pretrained(folder / TOKENIZER)
+        stream = np.load(folder / STREAM, mmap_mode="r")
+    except (OSError, ValueError) as error:
+        raise DataError(f"{folder}: expected a corpus of `build-control-corpus`: {plain_reason(error)}") from error
+    starts = np.flatnonzero(stream == tokenizer.bos_token_id)
+    if len(starts) != len(entries):
+        raise DataError(f"{folder}: {len(starts)} files in {STREAM}, {len(entries)} in {MANIFEST}; expected as many")
+    sizes: Counter[str] = Counter()
+    files = []
+    for entry, start, stop in zip(entries, starts, [*starts[1:], len(stream)], strict=True):
+        language = str(entry.language)
+        if sizes[language] + entry.characters > language_cap:
+            continue
+        # without <bos> and <eos>
+        text = tokenizer.backend_tokenizer.decode(stream[start + 1 : stop - 1].tolist(), skip_special_tokens=False)
+        file = SourceText(language, str(entry.registry), entry.package, entry.version, entry.path, entry.licence, text)
+        if file.digest != entry.sha256:
+            raise DataError(f"{folder}: {entry.package}, {entry.path}: the text is not that of the manifest")
+        sizes[language] += entry.characters
+        files.append(file)
+    return files
 
 
 def encoded_stream(tokenizer: PreTrainedTokenizerFast, files: Sequence[SourceText]) -> TokenIds:

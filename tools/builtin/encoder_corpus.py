@@ -1,5 +1,7 @@
 """The training texts of `builtin:fragments`: functions of installed packages that are not in the standard library.
 
+A recipe may take functions in eight languages from the corpus of `builtin:control` instead.
+
 The encoder is evaluated on the standard library, so a function with a near-duplicate there is not trained on.
 """
 
@@ -8,12 +10,13 @@ import json
 import platform
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
 
+from assay.code import Unparsable, functions_in
 from assay.errors import DataError
 from assay.evaluation.near_duplicates import SHINGLE, ShingleIndex
 from assay.retrieval.encoding.bag import WEIGHT_BITS, parameter_indices
@@ -22,6 +25,7 @@ from assay.testbed.library_functions import functions_of, library_functions, lib
 from assay.testbed.manifest import Manifest, ManifestEntry, write_manifest
 from assay.testbed.package_files import ROOTS, PackageFile, package_sources
 from assay.training.resuming import make_once
+from builtin.control_corpus import SourceText
 from builtin.file_entries import file_entry
 from builtin.fragment_pairs import Snippet, as_snippet
 
@@ -30,6 +34,9 @@ STARTS = "starts.npy"
 HASHES = "hashes.npy"
 SEEN = "seen.npy"
 MANIFEST = "manifest.jsonl.gz"
+
+CorpusFile = PackageFile | SourceText
+"""A file of an installed package, or of the corpus of `builtin:control`."""
 
 HEADERS = (
     "numpy/_core/include/numpy/",
@@ -55,6 +62,8 @@ class EncoderCorpusRecipe:
         seed: of every order and choice.
         roots: distributions whose requirements make up the packages.
         headers: folders of C and C++ beside the Python files.
+        language_cap: most characters of files in each language from the corpus of `builtin:control`; 0: installed
+            packages and headers.
     """
 
     characters: tuple[int, int] = (200, 6000)
@@ -65,6 +74,7 @@ class EncoderCorpusRecipe:
     seed: int = 20
     roots: tuple[str, ...] = ROOTS
     headers: tuple[str, ...] = HEADERS
+    language_cap: int = 0
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -92,13 +102,18 @@ class EncoderCorpus:
         return Features(np.concatenate([[0], np.cumsum([len(part) for part in parts])]), np.concatenate(parts))
 
 
-def prepare_encoder_corpus(folder: Path, recipe: EncoderCorpusRecipe) -> None:
+def prepare_encoder_corpus(folder: Path, recipe: EncoderCorpusRecipe, control: Path | None = None) -> None:
     """Build the corpus and write it to `folder`, unless it exists; this takes about two minutes.
 
+    Args:
+        folder: of the corpus.
+        recipe: all choices.
+        control: corpus of `builtin:control`, where the recipe takes files of it.
+
     Raises:
-        DataError: `folder` holds a corpus of another recipe, or too little is installed.
+        DataError: `folder` holds a corpus of another recipe, too little is installed, or `control` is missing.
     """
-    make_once(folder, asdict(recipe), lambda unfinished: _build(unfinished, recipe))
+    make_once(folder, asdict(recipe), lambda unfinished: _build(unfinished, recipe, control))
 
 
 def read_encoder_corpus(folder: Path) -> EncoderCorpus:
@@ -132,10 +147,22 @@ def blocks_of(text: str) -> Iterator[str]:
             block = []
 
 
-def _build(folder: Path, recipe: EncoderCorpusRecipe) -> None:
-    sources = package_sources(recipe.roots, seed=recipe.seed, cap=recipe.package_cap, also=recipe.headers)
+def _sources(recipe: EncoderCorpusRecipe, control: Path | None) -> tuple[Sequence[CorpusFile], Sequence[str]]:
+    """Return the files in random order, and the packages left out for their licence."""
+    if not recipe.language_cap:
+        sources = package_sources(recipe.roots, seed=recipe.seed, cap=recipe.package_cap, also=recipe.headers)
+        return sources.files, sorted(sources.left_out)
+    if control is None:
+        raise DataError(f"language_cap {recipe.language_cap}: expected a corpus of `build-control-corpus` with it")
+    from builtin.control_prepared import read_control_files
+
+    return read_control_files(control, language_cap=recipe.language_cap), []
+
+
+def _build(folder: Path, recipe: EncoderCorpusRecipe, control: Path | None) -> None:
+    sources, left_out = _sources(recipe, control)
     # held-out files come last, so that the first `trained` snippets are those to train on
-    files = (*sources.files[recipe.validation_files :], *sources.files[: recipe.validation_files])
+    files = (*sources[recipe.validation_files :], *sources[: recipe.validation_files])
     candidates = {text: at for at, file in reversed(list(enumerate(files))) for text in _pieces(file, recipe)}
     pieces = sorted(candidates.items(), key=lambda pair: pair[1])
     kept = _distinct([text for text, _ in pieces], recipe)
@@ -166,7 +193,7 @@ def _build(folder: Path, recipe: EncoderCorpusRecipe) -> None:
         "recipe": asdict(recipe),
         "shingle": SHINGLE,
         "packages": len({files[at].package for at in owners[:trained]}),
-        "packages_left_out_for_their_licence": sorted(sources.left_out),
+        "packages_left_out_for_their_licence": left_out,
         "functions_found": len(pieces),
         "functions_trained": trained,
         "functions_held_out": held_out,
@@ -176,19 +203,30 @@ def _build(folder: Path, recipe: EncoderCorpusRecipe) -> None:
     write_manifest(folder / MANIFEST, Manifest(header=header, entries=tuple(entries)))
 
 
-def _pieces(file: PackageFile, recipe: EncoderCorpusRecipe) -> list[str]:
+def _pieces(file: CorpusFile, recipe: EncoderCorpusRecipe) -> list[str]:
     least, most = recipe.characters
-    if _language(file) == "python":
-        try:
+    language = _language(file)
+    try:
+        if language == "python":
             pieces = [function.text for function in functions_of(file.text, file.path)]
-        except (SyntaxError, ValueError, RecursionError, MemoryError):  # of another Python, or nested too deeply
-            return []
-    else:
-        pieces = list(blocks_of(file.text))
+        elif isinstance(file, SourceText):
+            pieces = [function.text for function in functions_in(file.text, language)]
+        else:
+            pieces = list(blocks_of(file.text))
+    except (
+        Unparsable,
+        SyntaxError,
+        ValueError,
+        RecursionError,
+        MemoryError,
+    ):  # of another version, or nested too deeply
+        return []
     return [text for text in pieces if least <= len(text) <= most]
 
 
-def _language(file: PackageFile) -> str:
+def _language(file: CorpusFile) -> str:
+    if isinstance(file, SourceText):
+        return file.language
     return "python" if file.path.endswith(".py") else "cpp"
 
 
@@ -201,7 +239,7 @@ def _distinct(texts: Sequence[str], recipe: EncoderCorpusRecipe) -> NDArray[np.b
 
 
 def _entries(
-    files: Sequence[PackageFile], owners: Sequence[int], snippets: Sequence[Snippet], trained: int
+    files: Sequence[CorpusFile], owners: Sequence[int], snippets: Sequence[Snippet], trained: int
 ) -> Iterator[ManifestEntry]:
     characters: Counter[int] = Counter()
     functions: Counter[int] = Counter()
@@ -210,4 +248,8 @@ def _entries(
         functions[at] += 1
     held_out = set(owners[trained:])
     for at in sorted(functions):
-        yield file_entry(files[at], functions[at], dose=int(at not in held_out), characters=characters[at])
+        file = files[at]
+        entry = file_entry(file, functions[at], dose=int(at not in held_out), characters=characters[at])
+        if isinstance(file, SourceText):
+            entry = replace(entry, language=file.language, registry=file.registry)
+        yield entry

@@ -24,7 +24,6 @@ from builtin.command_options import (
 
 if TYPE_CHECKING:
     from builtin.export_encoder import EncoderRecord
-    from builtin.train_encoder import EncoderRecipe
 
 
 def train_encoder_command(
@@ -39,6 +38,20 @@ def train_encoder_command(
         ),
     ],
     package_cap: PackageCap = 4_000_000,
+    control_corpus: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="DIR",
+            help="Train on functions in eight languages: the corpus folder of `build-control-corpus`.",
+            rich_help_panel=TRAINING,
+        ),
+    ] = None,
+    language_cap: Annotated[
+        int,
+        typer.Option(
+            min=1, help="With --control-corpus: most characters of files in a language.", rich_help_panel=TRAINING
+        ),
+    ] = 8_000_000,
     steps: Annotated[int, typer.Option(min=1, help="Steps, each of one batch.", rich_help_panel=TRAINING)] = 120,
     batch: Annotated[
         int, typer.Option(min=2, help="Pairs in a step: each other's negatives.", rich_help_panel=TRAINING)
@@ -64,15 +77,17 @@ def train_encoder_command(
 
     **Example**: `python -m builtin train-encoder --out runs/encoder`
     """
-    from builtin.encoder_corpus import EncoderCorpusRecipe
+    from builtin.encoder_corpus import EncoderCorpusRecipe, prepare_encoder_corpus
     from builtin.export_encoder import export_encoder
-    from builtin.train_encoder import EncoderMachine, EncoderRecipe, train_encoder
+    from builtin.train_encoder import CORPUS, EncoderMachine, EncoderRecipe, train_encoder
 
-    corpus = EncoderCorpusRecipe(package_cap=package_cap)
+    corpus = EncoderCorpusRecipe(package_cap=package_cap, language_cap=language_cap if control_corpus else 0)
     recipe = EncoderRecipe(corpus=corpus, steps=steps, batch=batch, dimensions=dimensions)
     try:
+        if plan_only or (control_corpus is not None and not export_only):
+            prepare_encoder_corpus(out / CORPUS, recipe.corpus, control_corpus)
         if plan_only:
-            show_encoder_corpus(_corpus(out, recipe), as_json=as_json)
+            show_encoder_corpus(_corpus(out), as_json=as_json)
             return
         if not export_only:
             machine = EncoderMachine(device=device, pairs_at_once=pairs_at_once)
@@ -117,10 +132,9 @@ def show_encoder_record(record: "EncoderRecord", folder: Path, *, as_json: bool)
     typer.echo(f"Encoder: {folder}")
 
 
-def _corpus(out: Path, recipe: "EncoderRecipe") -> Mapping[str, object]:
+def _corpus(out: Path) -> Mapping[str, object]:
     from assay.testbed.manifest import read_manifest
-    from builtin.encoder_corpus import MANIFEST, prepare_encoder_corpus
-    from builtin.train_encoder import CORPUS as FOLDER
+    from builtin.encoder_corpus import MANIFEST
+    from builtin.train_encoder import CORPUS
 
-    prepare_encoder_corpus(out / FOLDER, recipe.corpus)
-    return read_manifest(out / FOLDER / MANIFEST).header
+    return read_manifest(out / CORPUS / MANIFEST).header

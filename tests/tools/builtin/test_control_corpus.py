@@ -7,6 +7,7 @@ import tarfile
 import zipfile
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from assay.errors import DataError
@@ -20,7 +21,7 @@ from builtin.control_corpus import (
     read_packages,
     without_header,
 )
-from builtin.control_prepared import HELD_OUT, STREAM, write_control_corpus
+from builtin.control_prepared import HELD_OUT, STREAM, read_control_files, write_control_corpus
 from builtin.package_archives import REGISTRIES, download, source_files
 
 FREE = "Files: *\nCopyright: A\nLicense: Expat\n\nFiles: old/*\nCopyright: B\nLicense: GPL-2\n"
@@ -149,8 +150,6 @@ def test_the_written_corpus_is_whole_and_every_text_is_in_the_manifest(downloads
     folder = tmp_path / "corpus"
     folder.mkdir()
     write_control_corpus(folder, corpus)
-    import numpy as np
-
     stream = np.load(folder / STREAM)
     decoded = corpus.tokenizer.decode(stream.tolist(), skip_special_tokens=False)
     assert decoded == "".join(f"<bos>{file.text}<eos>" for file in corpus.files)
@@ -160,6 +159,22 @@ def test_the_written_corpus_is_whole_and_every_text_is_in_the_manifest(downloads
     ]
     assert {file["package"] for file in json.loads((folder / HELD_OUT).read_text())} == {"kept"}
     assert len(read_sketch(folder / "sketch.npz"))
+    assert read_control_files(folder, language_cap=10**9) == list(corpus.files)
+    least = min(len(file.text) for file in corpus.files)
+    assert all(len(file.text) == least for file in read_control_files(folder, language_cap=least))
+
+
+def test_texts_that_are_not_those_of_the_manifest_are_refused(downloads, tmp_path):
+    corpus = build_control_corpus(RECIPE, lists(), downloads=downloads, benchmarks={})
+    write_control_corpus(tmp_path, corpus)
+    stream = np.load(tmp_path / STREAM)
+    stream[1], stream[2] = stream[2], stream[1] + 1
+    np.save(tmp_path / STREAM, stream)
+    with pytest.raises(DataError, match="is not that of the manifest"):
+        read_control_files(tmp_path, language_cap=10**9)
+    (tmp_path / STREAM).unlink()
+    with pytest.raises(DataError, match="expected a corpus of `build-control-corpus`"):
+        read_control_files(tmp_path, language_cap=1)
 
 
 def test_a_language_without_text_is_refused(downloads):

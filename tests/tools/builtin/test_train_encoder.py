@@ -13,7 +13,8 @@ from assay.retrieval.encoding import open_encoder
 from assay.retrieval.encoding.features import hashed_features
 from assay.testbed.manifest import read_manifest
 from assay.training.resuming import LOG, STATE
-from builtin import encoder_corpus
+from builtin import control_prepared, encoder_corpus
+from builtin.control_corpus import SourceText
 from builtin.encoder_corpus import EncoderCorpusRecipe, blocks_of, prepare_encoder_corpus, read_encoder_corpus
 from builtin.export_encoder import export_encoder
 from builtin.fragment_pairs import FragmentRecipe, as_snippet, draw_fragment
@@ -254,3 +255,27 @@ def test_fragments_are_as_the_recipe_says():
 
 def test_a_function_of_comments_is_no_snippet():
     assert as_snippet('def f():\n    """' + "word " * 100 + '"""\n', "python", 10) is None
+
+
+def go_file(seed):
+    """Return a file of the control corpus with one long function, different for each seed."""
+    draw = random.Random(seed)
+    lines = "".join(f"\tlimit{draw.randrange(10**6)} := weigh({draw.randrange(10**6)}, {at})\n" for at in range(20))
+    text = f"package p\n\nfunc share{seed}(x int) int {{\n{lines}\treturn x\n}}\n"
+    return SourceText("go", "debian-source", "shop", "1.0", f"shop/{seed}.go", "MIT", text)
+
+
+def test_functions_of_other_languages_come_from_the_corpus_of_the_control_model(tmp_path, monkeypatch):
+    files = [go_file(seed) for seed in range(4)]
+    monkeypatch.setattr(control_prepared, "read_control_files", lambda _, *, language_cap: files[:language_cap])
+    monkeypatch.setattr(encoder_corpus, "library_paths", lambda _: MODULES)
+    recipe = EncoderCorpusRecipe(language_cap=4, validation_files=1)
+    prepare_encoder_corpus(tmp_path / "c", recipe, tmp_path / "control")
+    corpus = read_encoder_corpus(tmp_path / "c")
+    assert corpus.trained == 3
+    assert {snippet.language for snippet in corpus.snippets} == {"go"}
+    assert all(snippet.text.startswith("func share") for snippet in corpus.snippets)
+    manifest = read_manifest(tmp_path / "c" / "manifest.jsonl.gz")
+    assert {(entry.language, entry.registry) for entry in manifest.entries} == {("go", "debian-source")}
+    with pytest.raises(DataError, match="expected a corpus of `build-control-corpus`"):
+        prepare_encoder_corpus(tmp_path / "d", recipe)

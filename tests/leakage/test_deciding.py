@@ -107,6 +107,26 @@ def test_a_control_is_flat_if_its_whole_interval_is_within_the_margin_of_chance(
     assert [control.is_flat for control in (FLAT, STEEP, WIDE)] == [True, False, False]
 
 
+@pytest.mark.parametrize(
+    ("p_value", "excess", "verdict"),
+    [
+        (0.001, Estimate(0.4, 0.3, 0.5, 0.9), Verdict.CONTAMINATED),
+        (0.001, Estimate(0.1, 0.04, 0.16, 0.9), Verdict.CANNOT_TELL),
+        (0.4, Estimate(0.02, -0.03, 0.07, 0.9), Verdict.NO_EVIDENCE),
+        (0.4, Estimate(0.05, -0.03, 0.13, 0.9), Verdict.CANNOT_TELL),
+        (0.001, FEW, Verdict.CANNOT_TELL),
+    ],
+)
+@pytest.mark.parametrize("baseline", [DIFFERENT, ALIKE, None])
+def test_where_the_control_reacts_the_excess_over_it_decides(p_value, excess, verdict, baseline):
+    control = replace(STEEP, excess=excess)
+    decision = audit(p_value, baseline=baseline, control=control).decision()
+    assert decision.verdict is verdict
+    if verdict is Verdict.CANNOT_TELL:
+        assert decision.reason is Undecided.CONTROL_NOT_FLAT
+        assert "the audited model flags" in decision.explanation
+
+
 def test_a_control_below_chance_hides_a_leak_and_clears_nobody():
     low = NegativeControl("builtin:small", flags(Estimate(0.0, 0.0, 0.03), 1.0))
     assert audit(0.4, control=low).decision().reason is Undecided.CONTROL_NOT_FLAT

@@ -6,6 +6,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Literal
 
+from assay.api.control import named_control, opened_control
 from assay.api.estimating import report_spending
 from assay.api.manifest import Stopwatch, manifest
 from assay.api.opening import Opener
@@ -18,7 +19,6 @@ from assay.evaluation import check_unseen, unseen_note
 from assay.leakage import (
     Audit,
     ComparisonData,
-    Control,
     DecisionSettings,
     Ties,
     UnseenScores,
@@ -31,15 +31,14 @@ from assay.leakage import (
     write_run,
 )
 from assay.leakage import audit as audit_samples
-from assay.models import ModelSettings, default_control, gguf_note
+from assay.models import ModelSettings, gguf_note
 from assay.reports import write_html
 from assay.scores import ScoreRequest, requests
 from assay.scoring import Plan, Rewriter, ScoredSample, score_stream
-from assay.testbed import describe_run, trained_texts
+from assay.testbed import describe_run
 from assay.types import Sample
 
 PAGE = "report.html"
-NO_CONTROL = "none"
 
 Texts = str | Path | Dataset | Sequence[Sample] | Callable[[], Dataset]
 """A benchmark's name, a file or folder, a data set that `assay.load` returned, samples, or a function that loads a data
@@ -97,8 +96,8 @@ def audit(
         reference: second model, for scores of two models.
         frequencies: table of token frequencies for `dc_pdd`.
         control: negative control, a model that never saw the benchmark: the same audit of it shows whether a score
-            reacts to the difference between the benchmark and the unseen text. None for `builtin:control` where it is
-            installed and access is gray, "none" for no control.
+            reacts to the difference between the benchmark and the unseen text. None for `builtin:control` with gray
+            access, "none" for no control.
         weights: weight p-values by how the texts differ: in "length", or in the scores of the "control".
         primary: score of the headline; None for the declared one.
         alpha: nominal false-positive rate of calibrated decisions.
@@ -128,7 +127,7 @@ def audit(
     specification = selection.specification()  # a misspelt score is reported before anything is loaded
     _check_primary(primary, requests(specification))
     opener = Opener(settings or ModelSettings(), cache)
-    opener.check(model, *selection.other_models(), None if control == NO_CONTROL else control)
+    opener.check(model, *selection.other_models(), named_control(control))
     dataset, fresh, lessons = dataset_of(benchmark), _optional(unseen, repeated="number"), _optional(labelled)
     if fresh is not None:
         check_unseen(len(fresh))
@@ -155,7 +154,7 @@ def audit(
     if note := gguf_note(plan.models.get("target", plan.generator)):
         notes = (*notes, note)
     _check_primary(primary, plan.requests)
-    contrast, control_notes = _control(control, model, selection, opener) if fresh is not None else (None, ())
+    contrast, control_notes = opened_control(control, model, selection, opener) if fresh is not None else (None, ())
     if unseen_scores is not None:
         unseen_scores.check(plan, Path(str(calibration)))
     report_spending(model, plan, [*dataset.samples, *(fresh.samples if fresh else ())], opener.settings)
@@ -287,24 +286,6 @@ def score(
         rows = {sample.index: sample.scores for sample in samples}
     ids = tuple(sample.id for sample in dataset.samples)
     return Scores(plan.name, dataset.name, names, ids, tuple(rows[index] for index in range(len(dataset))))
-
-
-def _control(
-    name: str | None, audited: str, selection: ScoreSelection, opener: Opener
-) -> tuple[Control | None, tuple[str, ...]]:
-    """Open the negative control; return None and a note where the default one cannot serve this audit."""
-    if name == NO_CONTROL:
-        return None, ()
-    chosen = name or (default_control() if selection.access == "gray" else None)
-    if chosen is None:
-        return None, ()
-    if chosen == audited:
-        if name is not None:
-            raise DataError(f"--control {name} is the audited model itself; expected one that never saw the benchmark")
-        return None, (f"There is no negative control: {chosen} is audited itself.",)
-    plan = selection.for_control().plan(chosen, opener.of_other_model())[0]
-    trained = trained_texts(chosen)
-    return Control(plan, None if trained is None else trained.contain), ()
 
 
 def dataset_of(texts: Texts, repeated: RepeatedIds = "refuse") -> Dataset:

@@ -46,9 +46,9 @@ from assay.authorship import (
     units_of,
 )
 from assay.datasets import DataSelection, read_dataset
-from assay.errors import DataError, ModelError
+from assay.errors import DataError
 from assay.files import check_target
-from assay.models import builtin_folder
+from assay.models import default_control
 from assay.provenance import (
     Filters,
     SourceText,
@@ -137,12 +137,8 @@ class DetectorChoice:
 
 
 def default_surrogate() -> str:
-    """Return the built-in model of several languages where it is installed, else that of Python."""
-    try:
-        builtin_folder("control")
-    except ModelError:
-        return "builtin:small"
-    return "builtin:control"
+    """Return the built-in model of several languages."""
+    return default_control()
 
 
 @dataclass(frozen=True, slots=True)

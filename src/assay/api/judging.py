@@ -5,10 +5,11 @@ from collections.abc import Callable
 from pathlib import Path
 
 from assay.api.auditing import PAGE, Texts, dataset_of
+from assay.api.control import named_control, opened_control
 from assay.api.manifest import Stopwatch, manifest
 from assay.api.opening import Opener
 from assay.api.progress import progress_bar
-from assay.api.selection import frequencies_for
+from assay.api.selection import ScoreSelection, frequencies_for
 from assay.datasets import Dataset
 from assay.errors import MissingCapability
 from assay.leakage import (
@@ -26,11 +27,9 @@ from assay.leakage import (
 from assay.models import ModelSettings, open_model
 from assay.reports import write_html
 from assay.scores import FrequencyTable, dataset_requests, headline_score, request, requests
-from assay.scoring import Progress, plan
-from assay.types import LogProbScorer, Sample
+from assay.scoring import plan
+from assay.types import LogProbScorer
 
-CONTROL = "builtin:small"
-"""Model of the negative control where none is named: it saw nothing outside its manifest."""
 TUNING = "fine-tuning"
 
 
@@ -41,7 +40,7 @@ def judge_dataset(
     unseen: Texts | None = None,
     methods: str = "default",
     score: str | None = None,
-    control: str | None = CONTROL,
+    control: str | None = None,
     rate: float | None = None,
     seed: int = 0,
     allow_confounded: bool = False,
@@ -61,7 +60,8 @@ def judge_dataset(
         unseen: text of the same kind that the model has certainly not seen; without it there is no verdict.
         methods: names with commas between them, parameters behind colons, `default` or `all`.
         score: sample-level score that carries the verdict; None for the declared one.
-        control: model that saw neither the benchmark nor the unseen text; None for no negative control.
+        control: negative control, a model that saw neither the benchmark nor the unseen text. None for
+            `builtin:control`, "none" for no control.
         rate: learning rate of a fine-tuning; None finds that of the model on the unseen text.
         seed: of every random draw.
         allow_confounded: decide although the texts that are compared may differ.
@@ -82,13 +82,16 @@ def judge_dataset(
         score=chosen, requests=dataset_requests(methods), seed=seed, allow_confounded=allow_confounded
     )
     opener = Opener(settings or ModelSettings(), cache)
-    opener.check(model, control)
+    opener.check(model, named_control(control))
     if out is not None:
         refuse_finished(Path(out), force=force)
     table = None if frequencies is None else FrequencyTable.load(frequencies)
     dataset = dataset_of(benchmark)
     fresh, overlap = _unseen(unseen, dataset)
     target = _scorer(model, opener)
+    saw_neither, control_notes = (
+        opened_control(control, model, ScoreSelection(scores=chosen), opener) if fresh else (None, ())
+    )
     store = opener.open_cache()
     tuning = TuningOptions(rate=rate, seed=seed, folder=None if out is None else Path(out) / TUNING)
     with progress_bar(f"judging {dataset.name}", shown=progress) as report:
@@ -109,15 +112,15 @@ def judge_dataset(
             judging,
             benchmark=dataset.name,
             unseen_source=fresh.source if fresh else "",
-            control=_control(control, model, measured, opener, report),
+            control=saw_neither,
             expected=expected,
-            notes=(*dataset.notes, *(fresh.notes if fresh else ()), *overlap),
+            notes=(*dataset.notes, *(fresh.notes if fresh else ()), *overlap, *control_notes),
         )
     if out is not None:
         folder = Path(out)
         recorded = {
             "methods": [entry.name for entry in judging.requests],
-            "control": control,
+            "control": saw_neither and saw_neither.plan.name,
             "rate": measured.rate_used,
             "seed": seed,
             "unseen": fresh and fresh.source,
@@ -149,15 +152,3 @@ def _scorer(model: str, opener: Opener) -> LogProbScorer:
     if not isinstance(opened, LogProbScorer):
         raise MissingCapability(f"{model} only generates text: expected a model with token probabilities")
     return opened
-
-
-def _control(
-    control: str | None, model: str, measured: MeasuredModel, opener: Opener, report: Progress | None
-) -> MeasuredModel | None:
-    """Return the control model with the same texts; None where there is none, or it is the judged model itself."""
-    if control is None or control == model or not measured.unseen:
-        return None
-    samples: tuple[Sample, ...] = measured.samples
-    plain = ModelSettings(device=opener.settings.device)
-    saw_neither = _scorer(control, Opener(plain))
-    return MeasuredModel(saw_neither, samples, measured.unseen, cache=opener.open_cache(), progress=report)

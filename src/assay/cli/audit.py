@@ -76,7 +76,7 @@ def audit_command(
             metavar="MODEL|none",
             autocompletion=complete_models,
             help="Negative control: a model that certainly never saw the benchmark. The same audit of it shows whether "
-            "a score reacts to the difference between the texts. Without it there is no control.",
+            "a score reacts to the difference between the texts. Default with --unseen: `builtin:control`.",
             rich_help_panel=SCORES,
             show_default=False,
         ),

@@ -14,8 +14,6 @@ from assay.cli.options import OUTPUT, SCORES, AsJson, DataOptions, Force, ModelN
 if TYPE_CHECKING:
     from assay.leakage import JudgingPreview
 
-NO_CONTROL = "none"
-
 
 @grouped
 def dataset_command(
@@ -49,14 +47,15 @@ def dataset_command(
         ),
     ] = None,
     control: Annotated[
-        str,
+        str | None,
         typer.Option(
             metavar="MODEL|none",
             autocompletion=complete_models,
-            help="Negative control: a model that certainly saw neither the benchmark nor the unseen text.",
+            help="Negative control: a model that certainly saw neither the benchmark nor the unseen text. Default: "
+            "`builtin:control`.",
             rich_help_panel=SCORES,
         ),
-    ] = "builtin:small",
+    ] = None,
     rate: Annotated[
         float | None,
         typer.Option(
@@ -102,7 +101,7 @@ def dataset_command(
         unseen=unseen.loader(),
         methods=methods,
         score=score,
-        control=None if control == NO_CONTROL else control,
+        control=control,
         rate=rate,
         seed=seed,
         allow_confounded=allow_confounded,

@@ -37,6 +37,7 @@ from .estimate import ADVISED_GROUPS as ADVISED_GROUPS
 from .estimate import GROUPS_FOR_INTERVAL as GROUPS_FOR_INTERVAL
 from .estimate import Estimate as Estimate
 from .estimate import unknown as unknown
+from .excess import flagged_excess as flagged_excess
 from .gradient_norm import MeanGradient as MeanGradient
 from .gradient_norm import clearly_smaller as clearly_smaller
 from .matching import matched as matched

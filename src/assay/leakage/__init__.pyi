@@ -45,6 +45,8 @@ from .naming import NamedSample as NamedSample
 from .naming import NamedSamples as NamedSamples
 from .naming import named_samples as named_samples
 from .negative_control import Control as Control
+from .negative_control import ControlScores as ControlScores
+from .negative_control import control_scores as control_scores
 from .redacting import redacted as redacted
 from .results import Audit as Audit
 from .results import Calibration as Calibration

@@ -1,6 +1,6 @@
 """The audit: scores of every sample, compared with labels, doses and known-unseen text where there are any."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Literal
 
@@ -26,9 +26,9 @@ from assay.leakage.parts import PartGroups, PartKeeper, by_part, observers
 from assay.leakage.results import Audit, Calibration
 from assay.leakage.summarising import Draws, UnseenSide, blind_check, calibration_of, file_groups, groups_of, summaries
 from assay.leakage.weighting import Weights, weights_note, weights_of
-from assay.scores import Fitted, ScoreRequest
+from assay.scores import Fitted, ScoreRequest, flagged
 from assay.scoring import Plan, Progress, ScoreTable, has_parts, score_samples
-from assay.types import Sample
+from assay.types import Float64Array, Sample
 
 LEARNED = (
     "was fitted on {count} texts of known membership. None of them, nor of their groups, is judged here. The other "
@@ -151,7 +151,7 @@ def audit(
         for name in references
     }
     if control is not None:
-        calibrated = with_control(calibrated, control, audited, side, ratio)
+        calibrated = with_control(calibrated, control, (values, references), (groups_of(audited), side.groups), ratio)
     whole = None
     if in_question:
         groups = [[sample.group for sample in side] for side in (audited, fresh)]
@@ -201,14 +201,25 @@ def headline_of(requests: Sequence[ScoreRequest]) -> str:
 def with_control(
     calibrated: Mapping[str, Calibration],
     control: ControlScores,
-    samples: Sequence[Sample],
-    side: UnseenSide,
+    audited: tuple[Mapping[str, Float64Array], Mapping[str, Float64Array]],
+    groups: tuple[Sequence[Hashable], Sequence[Hashable]],
     ratio: DensityRatio | None,
 ) -> dict[str, Calibration]:
-    """Return the calibrations with what the control flags by the same score."""
-    groups = groups_of(samples), side.groups
+    """Return the calibrations with what the control flags by the same score.
+
+    Args:
+        calibrated: score → calibration.
+        control: scores under the control.
+        audited: score → values of the samples, and of the unseen texts, under the audited model.
+        groups: of the samples and of the unseen texts.
+        ratio: weights of the texts; None for equal ones.
+    """
+    judged = {name: (audited[0][name], audited[1][name]) for name in flagged("verdict") if name in calibrated}
     return {
-        name: replace(calibration, control=control.flags(name, calibration.alpha, groups, ratio))
+        name: replace(
+            calibration,
+            control=control.flags(name, calibration.alpha, groups, ratio, audited=judged.get(name)),
+        )
         for name, calibration in calibrated.items()
     }
 

@@ -6,8 +6,9 @@ A result is a verdict only if nothing stands in its way. The obstacles, in the o
 2. the score is not declared to carry a verdict (raw likelihoods measure first how predictable a text is);
 3. there are no values, too few groups, or so many ties that no leak would have been detected;
 4. the texts that are compared may differ for a reason other than training. A blind baseline shows that they are alike,
-   or a negative control shows that the score does not react to their difference (equivalence, not a test that fails to
-   reject). A control that reacts overrules a baseline that sees no difference.
+   or a negative control shows what their difference does: the control is flat (equivalence, not a test that fails to
+   reject), or the audited model flags clearly more than the control, or clearly no more than it. A control that reacts
+   overrules a baseline that sees no difference.
 
 Without an obstacle the verdict is "contaminated" if the result is significant at `LEVEL`, else "no evidence".
 """
@@ -18,7 +19,7 @@ from dataclasses import dataclass
 
 from assay.errors import ScoreError
 from assay.evaluation import CHANCE, SEPARATING_AUROC, BlindBaseline, Estimate
-from assay.leakage.results import Audit, Calibration, NegativeControl, ScoreSummary
+from assay.leakage.results import BEYOND, NO_MORE, Audit, Calibration, NegativeControl, ScoreSummary
 from assay.reports import area_with_interval, in_cases, number_of, percent, percent_interval
 from assay.scores import flagged, request
 from assay.types import Decision, Undecided, Verdict
@@ -104,13 +105,21 @@ def obstacles_to(audit: Audit, summary: ScoreSummary) -> list[Obstacle]:
         return [unscored]
     calibration, separation = summary.calibration, separation_of(summary)
     if separation is not None:
-        obstacles = [_few_groups(separation.reason), comparability(audit.blind, audit.blind_compares)]
+        obstacles = [
+            _few_groups(separation.reason),
+            comparability(audit.blind, audit.blind_compares, significant=separation.low > CHANCE),
+        ]
     elif calibration is not None:
         obstacles = [
             unfit_score(summary.score),
             _few_groups(calibration.flagged.rate.reason),
             _without_power(calibration),
-            comparability(audit.blind, audit.blind_compares, calibration.control),
+            comparability(
+                audit.blind,
+                audit.blind_compares,
+                calibration.control,
+                significant=calibration.flagged.p_value <= LEVEL,
+            ),
             _hiding_control(calibration),
         ]
     else:
@@ -136,7 +145,7 @@ def unfit_score(score: str) -> Obstacle | None:
 
 
 def comparability(
-    blind: BlindBaseline | None, compares: str, control: NegativeControl | None = None
+    blind: BlindBaseline | None, compares: str, control: NegativeControl | None = None, *, significant: bool
 ) -> Obstacle | None:
     """Return why two sets of texts may not be compared; None if they may.
 
@@ -144,9 +153,11 @@ def comparability(
         blind: baseline that never sees the model; None where none was measured.
         compares: the two sets in words: "this benchmark and the unseen text".
         control: the same comparison under a model that saw neither set; None where none was run.
+        significant: the result is more than chance.
     """
-    if control is not None and (control.is_flat or control.flagged.p_value <= LEVEL):
-        return None if control.is_flat else _not_flat(control)
+    permitted = control is not None and control.permits(significant=significant)
+    if control is not None and (permitted or control.flagged.p_value <= LEVEL):
+        return None if permitted else _not_flat(control)
     obstacle = _blind_obstacle(blind, compares or "this benchmark and the unseen text")
     if obstacle is not None and control is not None:
         return _not_flat(control)
@@ -155,13 +166,25 @@ def comparability(
 
 def _not_flat(control: NegativeControl) -> Obstacle:
     flags = control.flagged
-    margin = flags.alpha if control.margin is None else control.margin
     return Obstacle(
         Undecided.CONTROL_NOT_FLAT,
         f"{control.model}, which never saw the benchmark, flags {percent(flags.rate.value)} of it "
-        f"({percent_interval(flags.rate)}), where {percent(flags.chance)} is chance; the whole interval would have to "
-        f"be within {percent(margin)} of chance.",
+        f"({percent_interval(flags.rate)}), where {percent(flags.chance)} is chance; {_excess_in_words(control)}.",
         is_confound=True,
+    )
+
+
+def _excess_in_words(control: NegativeControl) -> str:
+    """Return why the excess over a control does not decide."""
+    excess = control.excess
+    if excess is None:
+        return "with weights, the whole interval would have to be near chance"
+    if not excess.has_interval:
+        return f"how much more the audited model flags has no interval ({excess.reason})"
+    return (
+        f"the audited model flags {percent(excess.value)} more ({percent(excess.level)} interval {percent(excess.low)} "
+        f"to {percent(excess.high)}): neither clearly more than {percent(BEYOND)} nor clearly less than "
+        f"{percent(NO_MORE)}"
     )
 
 

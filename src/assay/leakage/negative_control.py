@@ -17,6 +17,7 @@ from assay.evaluation import (
     conformal_p_values,
     density_ratio,
     flag_rate,
+    flagged_excess,
     weighted_p_values,
     weighted_tail,
 )
@@ -81,6 +82,8 @@ class ControlScores:
         alpha: float,
         groups: tuple[Sequence[Hashable], Sequence[Hashable]],
         ratio: DensityRatio | None = None,
+        *,
+        audited: tuple[Float64Array, Float64Array] | None = None,
     ) -> NegativeControl | None:
         """Return what the control flags by a score; None where it has no value for too many texts.
 
@@ -89,6 +92,7 @@ class ControlScores:
             alpha: nominal false-positive rate.
             groups: of the samples and of the unseen texts.
             ratio: weights of the texts; None for equal ones.
+            audited: values of the samples and of the unseen texts under the audited model.
         """
         if score not in self.samples:
             return None
@@ -98,7 +102,11 @@ class ControlScores:
             return None
         p_values = conformal_p_values(values, unseen) if ratio is None else weighted_p_values(values, unseen, ratio)
         tail = weighted_tail(unseen, groups[1], alpha, ratio)
-        return NegativeControl(self.model, flag_rate(p_values, alpha, groups=groups[0], unseen=tail))
+        flags = flag_rate(p_values, alpha, groups=groups[0], unseen=tail)
+        excess = None
+        if audited is not None and ratio is None:
+            excess = flagged_excess(audited, (values, unseen), groups, alpha)
+        return NegativeControl(self.model, flags, excess=excess)
 
 
 def control_scores(

@@ -39,6 +39,10 @@ class Distribution:
     quantiles: Mapping[float, float]
 
 
+BEYOND, NO_MORE = 0.05, 0.1
+"""Excess over the control from which a result is more than a difference of the texts, and below which it is no more."""
+
+
 @dataclass(frozen=True, slots=True)
 class NegativeControl:
     """The same audit with a model that certainly never saw the benchmark: same samples, unseen texts and score.
@@ -49,11 +53,14 @@ class NegativeControl:
         model: name of that model.
         flagged: what it flags, with interval and chance level.
         margin: largest distance of the flagged share from the chance level that counts as none; None for alpha.
+        excess: share that the audited model flags minus that of the control, with a 90 % interval over groups; None
+            with weighted p-values.
     """
 
     model: str
     flagged: FlagRate
     margin: float | None = None
+    excess: Estimate | None = None
 
     @property
     def is_flat(self) -> bool:
@@ -61,6 +68,18 @@ class NegativeControl:
         rate, chance = self.flagged.rate, self.flagged.chance
         margin = self.flagged.alpha if self.margin is None else self.margin
         return rate.has_interval and chance - margin <= rate.low and rate.high <= chance + margin
+
+    def permits(self, *, significant: bool) -> bool:
+        """Return True if a result is clearly more than the difference of the texts, or clearly no more than it.
+
+        Args:
+            significant: the audited model flags more than chance.
+        """
+        if self.is_flat:
+            return True
+        if self.excess is None or not self.excess.has_interval:
+            return False
+        return self.excess.low > BEYOND if significant else self.excess.high < NO_MORE
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -6,6 +6,8 @@ from assay.errors import ModelError, did_you_mean
 
 BUILTIN = Path(__file__).parent / "builtin"
 BUILTIN_PREFIX = "builtin:"
+SMALL = "small"
+"""Built-in model of Python whose training texts are known, see `tools/builtin`."""
 CONTROL = "control"
 """Built-in model of eight languages whose training texts are known, see `tools/builtin`."""
 SERVER_PREFIXES = ("openai:", "openai-chat:")
@@ -46,9 +48,10 @@ def builtin_name(model: str) -> str | None:
     return model.removeprefix(BUILTIN_PREFIX) if model.startswith(BUILTIN_PREFIX) else None
 
 
-def default_control() -> str | None:
-    """Return the built-in model that serves as negative control; None if it is not installed."""
-    return f"{BUILTIN_PREFIX}{CONTROL}" if (BUILTIN / CONTROL / "config.json").exists() else None
+def default_control(audited: str | None = None) -> str:
+    """Return the model that serves as negative control: `builtin:control`, or `builtin:small` where that is audited."""
+    control, small = f"{BUILTIN_PREFIX}{CONTROL}", f"{BUILTIN_PREFIX}{SMALL}"
+    return small if audited == control else control
 
 
 def builtin_folder(name: str) -> Path:

@@ -12,7 +12,7 @@ from assay.types import Generator, LogProbScorer, RankedLogProbs, TokenGenerator
 
 _MISSING: Mapping[ModelRole, str] = {
     "target": "needs the model's token probabilities (--access gray); received a model that only generates text",
-    "reference": "needs a reference model: give one with --reference MODEL",
+    "reference": "needs a reference model: give one with --reference MODEL (builtin:control reads eight languages)",
     "tuned": "needs the model after fine-tuning on the data set; received none",
     "pair": "needs two models of one tokenizer: `assay detect --observer MODEL`",
 }

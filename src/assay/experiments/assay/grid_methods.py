@@ -22,7 +22,7 @@ from assay.evaluation import (
 )
 from assay.experiments.assay.planted_pools import CONTEXT_CHANGE
 from assay.leakage import (
-    NegativeControl,
+    ControlScores,
     VerdictEvidence,
     half_of,
     projected,
@@ -33,6 +33,8 @@ from assay.scores import SCORES, headline_score, one_pass
 from assay.types import Float64Array, Verdict
 
 RESAMPLES, PERMUTATIONS = 100, 199
+ALPHA = 0.05
+"""Level at which single texts are flagged."""
 MARGINS = (0.05, 0.1, 0.15, 0.2)
 """Margins of "no evidence" that are compared on both halves of the seeds."""
 DECLARED = headline_score("gray").name
@@ -48,7 +50,7 @@ class GridDraw:
         scores: score → float64 [n], of the benchmark; `CONTEXT_CHANGE` among them.
         unseen: score → float64 [m], of the unseen text.
         groups: [n]; `unseen_groups` [m].
-        control: values of the declared score under a model that saw neither, of both sides; None where there is none.
+        control: values of the declared score under a model that saw neither, of both sides; NaN where it saw a text.
         blind: baseline that never sees the model, measured once on the pool.
         seed: of every random draw.
     """
@@ -57,7 +59,7 @@ class GridDraw:
     unseen: Mapping[str, Float64Array]
     groups: list[Hashable]
     unseen_groups: list[Hashable]
-    control: tuple[Float64Array, Float64Array] | None
+    control: tuple[Float64Array, Float64Array]
     blind: BlindBaseline | None
     seed: int
 
@@ -108,11 +110,9 @@ def evidence_on_draw(draw: GridDraw) -> VerdictEvidence:
     share = contaminated_share(*texts, resamples=RESAMPLES, seed=draw.seed)
     p_value = set_test(*texts, top=TOP, permutations=PERMUTATIONS, seed=draw.seed).p_value
     scored = int((~np.isnan(draw.scores[DECLARED])).sum())
-    control = None
-    if draw.control is not None:
-        own, unseen = draw.control
-        flagged = flag_rate(conformal_p_values(own, unseen), groups=draw.groups, unseen=len(unseen))
-        control = NegativeControl("base model", flagged)
+    values, unseen = draw.control
+    saw_neither = ControlScores("control", {DECLARED: values}, {DECLARED: unseen})
+    control = saw_neither.flags(DECLARED, ALPHA, (draw.groups, draw.unseen_groups))
     return VerdictEvidence(DECLARED, scored, p_value, share, None, draw.blind, control)
 
 

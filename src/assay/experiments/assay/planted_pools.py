@@ -10,7 +10,9 @@ A seed splits projects into those of which a part is trained on, and others. A p
 
 The model is `builtin:small`. In the plant "converged" the members are functions that it saw in its own training, whose
 rate decays to 0, and the other roles are functions of the standard library that it never saw. For the other plants it
-is trained further, at a constant rate; the base model saw none of those texts, so it is their negative control.
+is trained further, at a constant rate; the base model saw none of those texts.
+
+The negative control is that of `assay dataset`, `builtin:control`; it has no value for texts that it was trained on.
 """
 
 import json
@@ -26,21 +28,25 @@ from assay.code import variants
 from assay.errors import DataError
 from assay.experiments.bench import Bench
 from assay.files import atomic_folder, write_json
-from assay.leakage import MeasuredModel, context_changes
-from assay.models import combined, open_local, quiet
-from assay.scores import DatasetInputs
+from assay.leakage import Control, MeasuredModel, context_changes, control_scores
+from assay.models import combined, default_control, open_local, quiet
+from assay.scores import DatasetInputs, headline_score, requests
+from assay.scoring import plan
 from assay.testbed import (
+    current_scores,
     fresh_functions,
     is_file,
     known_dose_functions,
     never_seen_functions,
-    read_scores,
+    trained_texts,
     write_scores,
 )
 from assay.training import TrainingSettings, member_rows, tune
 from assay.types import Float64Array, Sample
 
 BASE, CONVERGED = "base", "converged"
+CONTROLS = {BASE: "control", CONVERGED: "converged-control"}
+"""Pool → the pool of the same texts under the negative control."""
 CONTEXT_CHANGE = "context change"
 """Column: mean log-probability after a sample of its own role, minus that alone (CoDeC with one sample in front)."""
 BASE_MODEL = "builtin:small"
@@ -142,9 +148,12 @@ def pools(bench: Bench, seed: int, *, context: bool = True) -> dict[str, Planted
     settings = SCALES[bench.scale]
     folder = bench.out / "pools" / f"seed-{seed}"
     samples = stored_texts(folder / "texts.json", settings, seed)
+    converged = converged_pool(bench.out / "pools", settings, seed)
     result = {
         BASE: scored_pool(folder, BASE, samples, None, seed, context=context),
-        CONVERGED: converged_pool(bench.out / "pools", settings, seed),
+        CONVERGED: converged,
+        CONTROLS[BASE]: control_pool(folder, CONTROLS[BASE], samples, seed),
+        CONTROLS[CONVERGED]: control_pool(bench.out / "pools", CONTROLS[CONVERGED], converged.samples, seed),
     }
     for plant, training in plants(settings.epochs).items():
         if plant not in settings.plants:
@@ -267,15 +276,35 @@ def scored_pool(
     """Return the pool of a plant; its scores are computed once."""
     path = folder / f"{plant.replace(' ', '-')}.parquet"
     ids = [sample.id for sample in samples]
-    columns = read_scores(path, ids) if path.exists() else {}
-    if not columns or (context and CONTEXT_CHANGE not in columns):
-        measured = MeasuredModel(open_local(BASE_MODEL if model is None else str(model)), samples)
-        if not columns:
-            columns = {name: measured.scores(name, measured.samples) for name in measured.one_pass_scores}
-        if context:
-            columns[CONTEXT_CHANGE] = context_column(measured, samples)
-        write_scores(path, ids, columns)
+    scorer = open_local(BASE_MODEL if model is None else str(model))
+    measured = MeasuredModel(scorer, samples)
+    origins = dict.fromkeys((*measured.one_pass_scores, CONTEXT_CHANGE), scorer.digest)
+    columns = current_scores(path, ids, origins)
+    missing = [name for name in origins if name not in columns and (context or name != CONTEXT_CHANGE)]
+    for name in missing:
+        columns[name] = (
+            context_column(measured, samples) if name == CONTEXT_CHANGE else measured.scores(name, measured.samples)
+        )
+    if missing:
+        write_scores(path, ids, columns, origins)
     return PlantedPool(plant, seed, samples, columns, model)
+
+
+def control_pool(folder: Path, name: str, samples: tuple[Sample, ...], seed: int) -> PlantedPool:
+    """Return the declared score of texts under the negative control; NaN for texts that it was trained on."""
+    path = folder / f"{name}.parquet"
+    ids = [sample.id for sample in samples]
+    model, score = default_control(), headline_score("gray").name
+    scorer = open_local(model)
+    origins = {score: scorer.digest}
+    columns = current_scores(path, ids, origins)
+    if not columns:
+        trained = trained_texts(model)
+        work = plan(requests(score), {"target": scorer})
+        control = Control(work, None if trained is None else trained.contain)
+        columns = dict(control_scores(control, samples, ()).samples)
+        write_scores(path, ids, columns, origins)
+    return PlantedPool(name, seed, samples, columns, None)
 
 
 def context_column(measured: MeasuredModel, samples: Sequence[Sample]) -> Float64Array:

@@ -15,7 +15,7 @@ import numpy as np
 from assay.errors import DataError
 from assay.evaluation import BlindBaseline, ContaminatedShare, Estimate, blind_baseline, wilson
 from assay.experiments.assay.grid_methods import DECLARED, MARGINS, METHODS, RESAMPLES, GridDraw, evidence_on_draw
-from assay.experiments.assay.planted_pools import BASE, CONVERGED, PlantedPool, pools
+from assay.experiments.assay.planted_pools import BASE, CONTROLS, CONVERGED, PlantedPool, pools
 from assay.experiments.bench import Bench
 from assay.experiments.declaration import Experiment
 from assay.experiments.finding import Finding, ValueRow, ValueTable
@@ -110,20 +110,20 @@ def records_of(bench: Bench, seed: int, *, chooses: bool, context: bool = True) 
     """Yield the verdicts on all draws of one seed; without `context` CoDeC is left out."""
     own = pools(bench, seed, context=context)
     for plant, pool in own.items():
-        if plant == BASE:
+        if plant in {BASE, *CONTROLS.values()}:
             continue
         bench.watchers.begin(f"grid {plant}, seed {seed}")
-        control = None if plant == CONVERGED else own[BASE]
-        shifted = own[BASE] if plant == CONVERGED else pool
+        control = own[CONTROLS[CONVERGED if plant == CONVERGED else BASE]]
         for kind, roles in KINDS.items():
-            source = shifted if kind.startswith("shifted") and plant == CONVERGED else pool
+            source = own[BASE] if kind.startswith("shifted") and plant == CONVERGED else pool
+            of_others = control if source is pool else own[CONTROLS[BASE]]
             role = "clean" if source is not pool else roles[1]
             if not len(source.places(role)):
                 continue
             blind = blind_on_pool(source, role, pool, seed)
             for cell in grid_cells(plant, kind, pool, source, role):
                 for turn in range(DRAWS[bench.scale]):
-                    sources = Sources(pool, source, role, control, blind)
+                    sources = Sources(pool, source, role, (control, of_others), blind)
                     yield recorded(cell, drawn(cell, sources, seed * 1000 + turn), chooses=chooses)
 
 
@@ -144,36 +144,33 @@ class Sources:
     Attributes:
         pool: members and unseen text.
         others: the texts that were not trained on; `role` is theirs.
-        control: the same texts under a model that saw none of them; None where there is none.
+        controls: the texts of both pools under a model that saw none of them.
         blind: baseline that never sees the model.
     """
 
     pool: PlantedPool
     others: PlantedPool
     role: str
-    control: PlantedPool | None
+    controls: tuple[PlantedPool, PlantedPool]
     blind: BlindBaseline | None
 
 
 def drawn(cell: GridCell, sources: Sources, seed: int) -> GridDraw:
     """Return one benchmark of a cell."""
     random = np.random.default_rng([seed, cell.n, round(100 * cell.share)])
-    pool, source, role, control = sources.pool, sources.others, sources.role, sources.control
+    pool, source, role = sources.pool, sources.others, sources.role
     seen = round(cell.share * cell.n)
     first = random.permutation(pool.places("member"))[:seen]
     second = random.permutation(source.places(role))[: cell.n - seen]
     unseen = pool.places("unseen")
     names = pool.scores.keys() & source.scores.keys()
     samples = [*(pool.samples[at] for at in first), *(source.samples[at] for at in second)]
-    compared = None
-    if control is not None:
-        column = control.scores[DECLARED]
-        compared = np.concatenate([column[first], column[second]]), column[unseen]
+    column, of_others = (control.scores[DECLARED] for control in sources.controls)
     return GridDraw(
         {name: np.concatenate([pool.scores[name][first], source.scores[name][second]]) for name in names},
         {name: pool.scores[name][unseen] for name in names},
         *groups_of_both(samples, [pool.samples[at] for at in unseen]),
-        compared,
+        (np.concatenate([column[first], of_others[second]]), column[unseen]),
         sources.blind,
         seed,
     )

@@ -225,8 +225,9 @@ def likelihoods(model: TransformersModel, pairs: Sequence[SamplePair]) -> Float6
     """Return the mean log-likelihood of fix and bug, float64 [pairs, 2]."""
     sides = [side for pair in pairs for side in (pair.fixed, pair.buggy)]
     samples = [replace(side, id=f"{at}") for at, side in enumerate(sides)]
-    values = score_samples(samples, plan(requests(loss.name), {"target": model})).values[loss.name]
-    return values.reshape(-1, 2)
+    values: Float64Array = score_samples(samples, plan(requests(loss.name), {"target": model})).values[loss.name]
+    sides_of_pairs: Float64Array = values.reshape(-1, 2)
+    return sides_of_pairs
 
 
 def recovered(run: StrataValues) -> dict[str, dict[str, Estimate]]:

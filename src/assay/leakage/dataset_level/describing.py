@@ -195,6 +195,10 @@ def condition_tables(judgement: DatasetJudgement) -> tuple[Table, ...]:
         rows.append(
             Row((f"control {judgement.control.model}", value, "flat" if judgement.control.is_flat else "not flat"))
         )
+        excess = judgement.control.excess
+        if excess is not None and excess.has_interval:
+            bounds = f"{percent(excess.low)} to {percent(excess.high)}"
+            rows.append(Row(("excess over the control", f"{percent(excess.value)}, {bounds}", "share flagged at 5 %")))
     if not math.isnan(judgement.p_value):
         rows.append(
             Row(("permutation test by group", f"p = {four_digits(judgement.p_value)}", _test_in_words(judgement)))

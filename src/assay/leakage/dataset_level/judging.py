@@ -19,6 +19,7 @@ from assay.evaluation import (
     BlindBaseline,
     ContaminatedShare,
     FlagRate,
+    UnseenTail,
     blind_baseline,
     conformal_p_values,
     contaminated_share,
@@ -37,6 +38,7 @@ from assay.leakage.dataset_level.results import (
 )
 from assay.leakage.deciding import LEVEL, Obstacle, comparability, decide, unfit_score
 from assay.leakage.measured_model import MeasuredModel
+from assay.leakage.negative_control import Control, control_scores
 from assay.leakage.results import NegativeControl
 from assay.leakage.summarising import groups_of, groups_of_both
 from assay.reports import in_cases, percent
@@ -48,6 +50,8 @@ MARGIN = 0.15
 """Largest upper bound on the share of texts seen `BOUND_AT` times with which "no evidence" may be said: the largest of
 four margins with at most 5 % wrong verdicts on the choice half of the reliability grid."""
 TRIAL_TEXTS = 4
+ALPHA = 0.05
+"""Level at which single samples stand out."""
 GRADIENTS = (Work("mean gradient", 3), Work("mean gradient", 3, "unseen"))
 
 
@@ -129,7 +133,7 @@ def judge_benchmark(
     *,
     benchmark: str,
     unseen_source: str = "",
-    control: MeasuredModel | None = None,
+    control: Control | None = None,
     expected: JudgingPreview | None = None,
     notes: Sequence[str] = (),
 ) -> DatasetJudgement:
@@ -140,7 +144,7 @@ def judge_benchmark(
         settings: score, methods, seed.
         benchmark: its name.
         unseen_source: the unseen text in words.
-        control: a model that certainly saw neither the benchmark nor the unseen text, with the same texts.
+        control: a model that certainly saw neither the benchmark nor the unseen text.
         expected: the result of `judging_preview`; None makes it.
         notes: sentences on the data that a reader needs.
 
@@ -163,7 +167,13 @@ def judge_benchmark(
         share = contaminated_share(*texts, seed=settings.seed)
         p_value = set_test(*texts, top=TOP, seed=settings.seed).p_value
         flagged, blind = flag_rate_of(texts), blind_of(model, settings.seed)
-    measured = None if control is None or not model.unseen else control_of(control, settings.score)
+    saw_neither = None if control is None or not model.unseen else control_scores(control, model.samples, model.unseen)
+    groups = texts.groups, texts.unseen_groups
+    measured = (
+        None
+        if saw_neither is None
+        else saw_neither.flags(settings.score, ALPHA, groups, audited=(texts.values, texts.unseen))
+    )
     evidence = VerdictEvidence(settings.score, scored, p_value, share, flagged, blind, measured)
     return DatasetJudgement(
         kind="dataset",
@@ -185,7 +195,7 @@ def judge_benchmark(
         gate=gate_of(model, settings),
         preview=expected,
         decision=verdict_on(evidence, benchmark, model.name, allow_confounded=settings.allow_confounded),
-        notes=tuple(notes),
+        notes=(*notes, *((saw_neither.note,) if saw_neither and saw_neither.note else ())),
     )
 
 
@@ -198,10 +208,10 @@ def run_method(request: DatasetRequest, inputs: DatasetInputs) -> MethodResult:
 
 def flag_rate_of(texts: Compared) -> FlagRate | None:
     """Return the share of samples that stand out one by one; None with too few unseen texts."""
-    unseen = int((~np.isnan(texts.unseen)).sum())
-    if unseen < MINIMUM_UNSEEN:
+    if (~np.isnan(texts.unseen)).sum() < MINIMUM_UNSEEN:
         return None
-    return flag_rate(conformal_p_values(texts.values, texts.unseen), groups=texts.groups, unseen=unseen)
+    tail = UnseenTail.of(texts.unseen, texts.unseen_groups, ALPHA)
+    return flag_rate(conformal_p_values(texts.values, texts.unseen), ALPHA, groups=texts.groups, unseen=tail)
 
 
 def blind_of(model: MeasuredModel, seed: int) -> BlindBaseline:
@@ -209,18 +219,6 @@ def blind_of(model: MeasuredModel, seed: int) -> BlindBaseline:
     both = [*model.samples, *model.unseen]
     positive = [True] * len(model.samples) + [False] * len(model.unseen)
     return blind_baseline([sample.text for sample in both], positive, groups_of(both), seed=seed)
-
-
-def control_of(control: MeasuredModel, score: str) -> NegativeControl | None:
-    """Return what a model flags that saw neither set; None with too few unseen texts."""
-    texts = Compared(
-        control.scores(score, control.samples),
-        control.scores(score, control.unseen),
-        groups_of(control.samples),
-        groups_of(control.unseen),
-    )
-    flagged = flag_rate_of(texts)
-    return None if flagged is None else NegativeControl(control.name, flagged)
 
 
 def gate_of(model: MeasuredModel, settings: JudgingSettings) -> GradientGate | None:
@@ -269,7 +267,7 @@ def verdict_on(
     obstacles = [
         unfit_score(evidence.score),
         None if estimate.has_interval else Obstacle(Undecided.TOO_FEW, f"There is no interval: {estimate.reason}."),
-        comparability(evidence.blind, COMPARED, evidence.control),
+        comparability(evidence.blind, COMPARED, evidence.control, significant=significant),
         None if significant else _too_wide(evidence.share, benchmark, margin),
     ]
     kept = [o for o in obstacles if o is not None and not (allow_confounded and o.is_confound)]

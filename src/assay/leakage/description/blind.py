@@ -1,6 +1,7 @@
 """The blind baseline in words: how well the texts separate without the model, beside every membership result."""
 
 from assay.evaluation import CHANCE, SEPARATING_AUROC, Estimate, Ranking
+from assay.leakage.deciding import LEVEL
 from assay.leakage.results import Audit
 from assay.reports import area_with_interval, decimal
 
@@ -17,16 +18,18 @@ def baseline_separates_labels(audit: Audit) -> bool:
     return "non-members" in audit.blind_compares
 
 
-def has_flat_control(audit: Audit) -> bool:
-    """Return True if the headline score does not react to a difference of the texts: a negative control shows it."""
+def control_permits(audit: Audit) -> bool:
+    """Return True if a negative control shows that the result is no effect of a difference of the texts."""
     calibration = audit.summary(audit.primary).calibration
-    return calibration is not None and calibration.control is not None and calibration.control.is_flat
+    if calibration is None or calibration.control is None:
+        return False
+    return calibration.control.permits(significant=calibration.flagged.p_value <= LEVEL)
 
 
 def confounding_warning(audit: Audit) -> str | None:
     """Return why the numbers may not be about the model; None where nothing points to that."""
     measured = measured_baseline(audit)
-    if measured is None or audit.blind is None or not audit.blind.separates or has_flat_control(audit):
+    if measured is None or audit.blind is None or not audit.blind.separates or control_permits(audit):
         return None
     kind, baseline = measured
     ranking = audit.summary(audit.primary).ranking
@@ -66,8 +69,8 @@ def _without_warning(audit: Audit, subject: str, area: Estimate) -> str:
     reached = f"AUROC {area_with_interval(area)}, where chance is .5."
     if audit.blind is not None and audit.blind.separates:
         return (
-            f"{subject} separates {audit.blind_compares}: {reached} The negative control shows that the score does not "
-            "react to that difference."
+            f"{subject} separates {audit.blind_compares}: {reached} The negative control takes that difference "
+            "into account."
         )
     if area.value >= SEPARATING_AUROC:
         return (

@@ -14,7 +14,7 @@ from assay.leakage.deciding import decision_of
 from assay.leakage.description.blind import leading_warning
 from assay.leakage.description.methods import titled
 from assay.leakage.naming import FALSE_SHARE, named_samples
-from assay.leakage.results import Audit, Calibration, ScoreSummary
+from assay.leakage.results import Audit, Calibration, NegativeControl, ScoreSummary
 from assay.reports import four_digits, in_cases, listed, number_of, percent, percent_interval
 from assay.types import Decision, Undecided, Verdict
 
@@ -270,8 +270,19 @@ def _control(calibration: Calibration) -> tuple[str, ...]:
     flags = control.flagged
     sentence = (
         f"Negative control: {control.model}, which never saw the benchmark, flags {percent(flags.rate.value)} of it "
-        f"({percent_interval(flags.rate)}), where {percent(flags.chance)} is chance: "
-        f"{'flat' if control.is_flat else 'not shown to be flat'}."
+        f"({percent_interval(flags.rate)}), where {percent(flags.chance)} is chance."
+    )
+    return (sentence, *excess_sentence(control))
+
+
+def excess_sentence(control: NegativeControl) -> tuple[str, ...]:
+    """Return how much more the audited model flags than the control; nothing where that is not known."""
+    excess = control.excess
+    if excess is None or not excess.has_interval:
+        return ()
+    sentence = (
+        f"The audited model flags {percent(excess.value)} more of it ({percent(excess.level)} interval "
+        f"{percent(excess.low)} to {percent(excess.high)})."
     )
     return (sentence,)
 

@@ -1,0 +1,373 @@
+"""Error rate and power of the rule of the negative control, on models of known truth and benchmarks of five languages.
+
+    python benchmarks/control_rule.py --packages packages --unseen unseen --work work \
+        --benchmark python=humaneval=HumanEval.jsonl.gz --benchmark java=humaneval-x=humaneval-x/java …
+    python benchmarks/control_rule.py --work work --figures
+
+`packages` and `unseen` have one folder of archives for each language: wheels, npm archives, or source archives of
+Debian. Models: `builtin:small`, and a smaller Llama from scratch, both trained on general text of all languages; then
+trained on, with or without half of the tasks of every benchmark. All texts are scored under each model and under the
+control. A case is a model and a benchmark.
+
+Rules are compared on the first half of the benchmarks, in the order in which they are named; the other half confirms.
+"""
+
+import argparse
+import itertools
+import pickle
+import time
+from collections import defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+from measuring import RESULTS, arguments, write
+from plant_tasks import tasks
+from transformers import AutoModelForCausalLM
+
+import assay
+from assay.datasets import Dataset
+from assay.evaluation import (
+    Estimate,
+    FlagRate,
+    UnseenTail,
+    conformal_p_values,
+    flag_rate,
+    flagged_excess,
+    wilson,
+)
+from assay.files import atomic_folder
+from assay.leakage import NegativeControl
+from assay.models import default_control, open_local, quiet
+from assay.scores import flagged
+from assay.training import Ids, TrainingSettings, general_rows, member_rows, tune
+from assay.types import Float64Array, Sample, Verdict
+
+SMALL, SCRATCH, LORA = "builtin:small", "from scratch", "LoRA"
+DOSES = {SMALL: (0, 1, 3, 6), SCRATCH: (0, 3), LORA: (6,)}
+SEEDS = range(1)
+CLEAN_SEEDS = range(3)
+GENERAL = {SMALL: 600_000, SCRATCH: 1_200_000}
+"""Tokens of general text before anything is planted."""
+BESIDE = 60_000
+"""Tokens of general text in a training with plants, other ones for each seed."""
+RATES = {SMALL: 1e-3, SCRATCH: 2e-3, LORA: 3e-3}
+WIDTH, LAYERS = 128, 3
+"""Of the model from scratch."""
+ALPHA = 0.05
+PER_PACKAGE = 40
+"""Most functions of a package that calibrate."""
+MARGINS = ((0.0, 0.05), (0.05, 0.1), (0.1, 0.15))
+SCORE = "mid_pit"
+
+
+def main() -> None:
+    """Plant and score, or compute the figures of what was scored."""
+    began = time.perf_counter()
+    options = arguments(__doc__, further)
+    if options.figures:
+        options.out = RESULTS / "control" if options.out == RESULTS else options.out
+        write("control_rule", options, figures(options.work, options.control), began)
+        return
+    options.work.mkdir(parents=True, exist_ok=True)
+    texts = stored(options.work / "texts.pkl", lambda: texts_of(options))
+    for name, model in models(options.work, texts):
+        score(options.work, name, str(model), texts)
+    if options.control:
+        score(options.work, "control " + options.control.replace(":", "-"), options.control, texts)
+
+
+def further(parser: argparse.ArgumentParser) -> None:
+    """Add the options of this script."""
+    parser.add_argument("--packages", type=Path, help="folder with a folder of archives for each language, to train on")
+    parser.add_argument("--unseen", type=Path, help="the same, other packages, to calibrate")
+    parser.add_argument("--work", type=Path, required=True, help="folder of texts, models and scores; it is continued")
+    parser.add_argument("--benchmark", action="append", default=[], help="LANGUAGE=NAME=PATH; repeat")
+    parser.add_argument("--control", default=default_control(), help="the negative control")
+    parser.add_argument("--figures", action="store_true", help="compute the figures")
+
+
+def stored(path: Path, make: Any) -> Any:  # noqa: ANN401  whatever was computed
+    """Return what a file holds; compute it first where there is none."""
+    if not path.exists():
+        path.write_bytes(pickle.dumps(make()))
+    return pickle.loads(path.read_bytes())  # noqa: S301  our own file
+
+
+@dataclass(frozen=True, slots=True)
+class Texts:
+    """Texts of all benchmarks.
+
+    Attributes:
+        benchmarks: name → tasks.
+        unseen: name → functions of packages, in the form of the benchmark.
+        general: texts to train on, of all languages in turn.
+    """
+
+    benchmarks: Mapping[str, Sequence[Sample]]
+    unseen: Mapping[str, Sequence[Sample]]
+    general: Sequence[str]
+
+    @property
+    def every(self) -> list[Sample]:
+        """All texts that are scored."""
+        return [sample for part in (self.benchmarks, self.unseen) for samples in part.values() for sample in samples]
+
+    def planted(self, seed: int) -> dict[str, list[bool]]:
+        """Return name → True for the tasks that are trained on, half of them."""
+        random = np.random.default_rng(seed)
+        return {
+            name: (random.permutation(len(each)) < len(each) // 2).tolist() for name, each in self.benchmarks.items()
+        }
+
+
+def texts_of(options: argparse.Namespace) -> Texts:
+    """Read benchmarks and packages."""
+    benchmarks: dict[str, Sequence[Sample]] = {}
+    unseen: dict[str, Sequence[Sample]] = {}
+    general: defaultdict[str, list[str]] = defaultdict(list)
+    for entry in options.benchmark:
+        language, name, path = entry.split("=", 2)
+        key = name if name not in benchmarks and name != "humaneval-x" else f"{name} {language}"
+        benchmarks[key] = tasks(name, path)
+        like = Dataset.of(key, benchmarks[key], source=key)
+        built = assay.build_unseen(archives(options.unseen / language), like=like, released="2026-01-01")
+        unseen[key] = of_each_package(built.samples)
+        print(key, len(benchmarks[key]), "tasks,", len(unseen[key]), "unseen of", built.groups, flush=True)
+        if language not in general:
+            others = assay.build_unseen(archives(options.packages / language), released="2026-01-01").samples
+            general[language] = [
+                sample.text for sample in np.random.default_rng(0).permutation(np.array(others, object))
+            ]
+    turns = itertools.zip_longest(*general.values())
+    return Texts(benchmarks, unseen, [text for turn in turns for text in turn if text is not None])
+
+
+def archives(folder: Path) -> list[Path]:
+    """Return the archives of a folder, without packaging files of Debian."""
+    return sorted(path for path in folder.iterdir() if path.suffix in {".whl", ".tgz"} or ".orig" in path.name)
+
+
+def of_each_package(samples: Sequence[Sample]) -> list[Sample]:
+    """Return some functions of each package."""
+    by_package: defaultdict[str, list[Sample]] = defaultdict(list)
+    for sample in np.random.default_rng(0).permutation(np.array(samples, object)):
+        by_package[str(sample.group)].append(sample)
+    return [sample for each in by_package.values() for sample in each[:PER_PACKAGE]]
+
+
+def models(work: Path, texts: Texts) -> Iterator[tuple[str, Path]]:
+    """Yield name and folder of each model; what is there already is not trained again."""
+    for parent in (SMALL, SCRATCH):
+        folder = work / "models" / parent.replace(":", "-")
+        if not folder.exists():
+            train(None, parent, folder, texts, dose=0, seed=0)
+        yield f"{parent}, dose 0, seed general", folder
+        for recipe in (SMALL, LORA) if parent == SMALL else (SCRATCH,):
+            for dose in DOSES[recipe]:
+                for seed in SEEDS if dose else CLEAN_SEEDS:
+                    path = work / "models" / f"{recipe}-{dose}-{seed}".replace(":", "-")
+                    if not path.exists():
+                        train(folder, recipe, path, texts, dose=dose, seed=seed)
+                    yield f"{recipe}, dose {dose}, seed {seed}", path
+
+
+def train(parent: Path | None, recipe: str, out: Path, texts: Texts, *, dose: int, seed: int) -> None:
+    """Train a parent on general text, or its child on plants with a little of it."""
+    began = time.perf_counter()
+    model = open_local(SMALL if parent is None else str(parent))
+    network, tokenizer = model.checkpoint.model, model.checkpoint.tokenizer
+    if parent is None and recipe == SCRATCH:
+        config = type(network.config)(
+            **network.config.to_dict()
+            | {
+                "hidden_size": WIDTH,
+                "num_hidden_layers": LAYERS,
+                "intermediate_size": 3 * WIDTH,
+                "num_attention_heads": 2,
+                "num_key_value_heads": 2,
+            }
+        )
+        with torch.random.fork_rng():
+            torch.manual_seed(0)
+            network = AutoModelForCausalLM.from_config(config)  # type: ignore[no-untyped-call]
+    start, count = (0, GENERAL[recipe]) if parent is None else (GENERAL[SCRATCH] + seed * BESIDE, BESIDE)
+    rows = general_tokens(tokenizer, texts, model.context)
+    general = list(rows[start // model.context : (start + count) // model.context])
+    chosen = texts.planted(seed)
+    members = [
+        s.text for name, each in texts.benchmarks.items() for s, is_in in zip(each, chosen[name], strict=True) if is_in
+    ]
+    plants: list[Ids] = member_rows(tokenizer, members, context=model.context) * dose if dose else []
+    settings = TrainingSettings(
+        method="lora" if recipe == LORA else "full",
+        rate=RATES[recipe] / (1 if parent is None else 2),
+        batch=8,
+        epochs=1,
+        checkpoints=(),
+    )
+    tuned = tune(network, [*plants, *([] if recipe == LORA else general)], settings, seed=seed)
+    if recipe == LORA:
+        tuned = tuned.merge_and_unload()
+    out.parent.mkdir(parents=True, exist_ok=True)
+    with atomic_folder(out) as unfinished, quiet():
+        tuned.save_pretrained(unfinished)
+        tokenizer.save_pretrained(unfinished)
+    print(out.name, round(time.perf_counter() - began), "s", flush=True)
+
+
+@cache
+def _general(tokenizer: Any, texts: tuple[str, ...], context: int) -> list[Ids]:  # noqa: ANN401  of transformers
+    return general_rows(tokenizer, texts, tokens=10**9, context=context)[0]
+
+
+def general_tokens(tokenizer: Any, texts: Texts, context: int) -> list[Ids]:  # noqa: ANN401  of transformers
+    """Return all general text as rows; there must be enough for every seed."""
+    rows = _general(tokenizer, tuple(texts.general), context)
+    needed = (GENERAL[SCRATCH] + len(CLEAN_SEEDS) * BESIDE) // context
+    if len(rows) < needed:
+        raise SystemExit(f"{len(rows)} rows of general text, expected {needed}: more packages are needed")
+    return rows
+
+
+def score(work: Path, name: str, model: str, texts: Texts) -> None:
+    """Write score → float64 [texts] of one model."""
+    stored(work / f"{name}.values", lambda: columns(model, texts.every))
+
+
+def columns(model: str, samples: Sequence[Sample]) -> dict[str, Float64Array]:
+    """Return the standard scores of texts under a model."""
+    named = [replace(sample, id=str(i)) for i, sample in enumerate(samples)]
+    table = assay.score(model, named, ",".join(flagged("weights")), cache=False).to_arrow()
+    return {name: table[name].to_numpy(zero_copy_only=False).astype(np.float64) for name in flagged("weights")}
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Case:
+    """One audit of known truth.
+
+    Attributes:
+        benchmark: its name.
+        model: name of the audited model.
+        dose: times that half of the tasks were trained on.
+        audited, control: standard score → values of the tasks and then of the unseen texts.
+        count: number of tasks.
+        groups: of the unseen texts.
+    """
+
+    benchmark: str
+    model: str
+    dose: int
+    audited: Mapping[str, Float64Array]
+    control: Mapping[str, Float64Array]
+    count: int
+    groups: Sequence[str]
+
+
+def figures(work: Path, control: str) -> list[dict[str, Any]]:
+    """Return a row for each rule and half of the benchmarks, and one for each benchmark."""
+    texts: Texts = pickle.loads((work / "texts.pkl").read_bytes())  # noqa: S301  our own file
+    cases = list(cases_of(work, texts, control))
+    verdicts = [verdicts_of(case) for case in cases]
+    names = list(texts.benchmarks)
+    halves = {"chosen on": names[: len(names) // 2], "confirmed on": names[len(names) // 2 :]}
+    rows: list[dict[str, Any]] = []
+    for half, of in halves.items():
+        for rule in verdicts[0]:
+            own = [(case, verdict[rule]) for case, verdict in zip(cases, verdicts, strict=True) if case.benchmark in of]
+            rows.append({"half": half, "benchmarks": of, "rule": rule} | rates(own))
+    for name in names:
+        of_name = [case for case in cases if case.benchmark == name]
+        rows.append(
+            {
+                "benchmark": name,
+                "tasks": of_name[0].count,
+                "unseen": len(of_name[0].groups),
+                "packages": len(set(of_name[0].groups)),
+                "control flags": str(flags(of_name[0], of_name[0].control).rate),
+                "models flag, by dose": {
+                    dose: spread([flags(case, case.audited).rate.value for case in of_name if case.dose == dose])
+                    for dose in sorted({case.dose for case in of_name})
+                },
+            }
+        )
+    return rows
+
+
+def spread(values: Sequence[float]) -> list[float]:
+    """Return smallest, median and largest value."""
+    return [float(value) for value in np.quantile(values, (0, 0.5, 1))]
+
+
+def cases_of(work: Path, texts: Texts, control: str) -> Iterator[Case]:
+    """Yield a case for each model and benchmark."""
+    of_control = pickle.loads((work / f"control {control.replace(':', '-')}.values").read_bytes())  # noqa: S301  our own file
+    total = sum(map(len, texts.benchmarks.values()))
+    for path in sorted(work.glob("*dose*.values")):
+        values = pickle.loads(path.read_bytes())  # noqa: S301  our own file
+        at, behind = 0, total
+        for name, samples in texts.benchmarks.items():
+            unseen = texts.unseen[name]
+            places = [*range(at, at + len(samples)), *range(behind, behind + len(unseen))]
+            yield Case(
+                name,
+                path.stem,
+                int(path.stem.split("dose ")[1].split(",")[0]),
+                {score: column[places] for score, column in values.items()},
+                {score: column[places] for score, column in of_control.items()},
+                len(samples),
+                [str(sample.group) for sample in unseen],
+            )
+            at += len(samples)
+            behind += len(unseen)
+
+
+def flags(case: Case, table: Mapping[str, Float64Array]) -> FlagRate:
+    """Return what a model flags."""
+    values, unseen = table[SCORE][: case.count], table[SCORE][case.count :]
+    tail = UnseenTail.of(unseen, case.groups, ALPHA)
+    return flag_rate(conformal_p_values(values, unseen), ALPHA, unseen=tail)
+
+
+def verdicts_of(case: Case) -> dict[str, Verdict]:
+    """Return rule → its verdict; the texts are taken to differ, so that the verdict rests on the control."""
+    audited, control = flags(case, case.audited), flags(case, case.control)
+    significant = audited.p_value <= ALPHA
+    called = Verdict.CONTAMINATED if significant else Verdict.NO_EVIDENCE
+    flat = NegativeControl("control", control).is_flat
+    result = {"no control": called, "flat control": called if flat else Verdict.CANNOT_TELL}
+    excess = excess_of(case)
+    for beyond, no_more in MARGINS:
+        decided = excess.has_interval and (excess.low > beyond if significant else excess.high < no_more)
+        hides = not significant and control.rate.has_interval and control.rate.high < control.chance
+        name = f"beyond the control by {beyond:.2f}, or no more than {no_more:.2f}"
+        result[name] = called if decided else Verdict.CANNOT_TELL
+        result[f"{name}, and the control not below chance"] = called if decided and not hides else Verdict.CANNOT_TELL
+    return result
+
+
+def excess_of(case: Case) -> Estimate:
+    """Return what the audited model flags beyond the control."""
+    models = [(table[SCORE][: case.count], table[SCORE][case.count :]) for table in (case.audited, case.control)]
+    return flagged_excess(models[0], models[1], ([None] * case.count, case.groups), ALPHA)
+
+
+def rates(own: Sequence[tuple[Case, Verdict]]) -> dict[str, Any]:
+    """Return shares of verdicts for clean models, and for planted ones by dose."""
+    result: dict[str, Any] = {}
+    for dose in sorted({case.dose for case, _ in own}):
+        verdicts = [verdict for case, verdict in own if case.dose == dose]
+        counts = {verdict: verdicts.count(verdict) for verdict in Verdict}
+        result["clean" if not dose else f"dose {dose}"] = {
+            "cases": len(verdicts),
+            **{verdict.value: str(wilson(counts[verdict], len(verdicts))) for verdict in Verdict},
+        }
+    return result
+
+
+if __name__ == "__main__":
+    main()

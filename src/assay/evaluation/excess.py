@@ -1,0 +1,67 @@
+"""Flagged share of a model beyond that of another model, on the same texts."""
+
+from collections.abc import Hashable, Sequence
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from assay.evaluation.bootstrap import grouped_bootstrap
+from assay.evaluation.estimate import Estimate, unknown
+from assay.types import BooleanArray, Float64Array
+
+EXCESS_LEVEL = 0.9
+"""Of the interval: each of its ends is a one-sided bound at 95 %."""
+RESAMPLES = 1000
+
+
+def flagged_excess(
+    first: tuple[ArrayLike, ArrayLike],
+    second: tuple[ArrayLike, ArrayLike],
+    groups: tuple[Sequence[Hashable], Sequence[Hashable]],
+    alpha: float,
+    *,
+    resamples: int = RESAMPLES,
+    seed: int = 0,
+) -> Estimate:
+    """Return the share that one model flags at `alpha` minus that of another model, with a 90 % interval over groups.
+
+    Tasks and unseen texts are resampled by group, for both models together, so that the threshold of each model is
+    drawn anew too. What the difference of the texts does to both models alike cancels out.
+
+    Args:
+        first: scores of the tasks [n] and of the unseen texts [m]; NaN where unscorable.
+        second: the same of the other model, for the same texts.
+        groups: of the tasks [n] and of the unseen texts [m]; None is a group of its own.
+        alpha: nominal false-positive rate of a flag.
+        resamples: number of draws.
+        seed: of the draws.
+    """
+    sides = [np.column_stack([np.asarray(model[at], np.float64) for model in (first, second)]) for at in (0, 1)]
+    kept: list[BooleanArray] = [~np.isnan(side).any(axis=1) for side in sides]
+    values, unseen = (side[chosen] for side, chosen in zip(sides, kept, strict=True))
+    if not len(values) or not len(unseen):
+        return unknown(EXCESS_LEVEL)
+    names: list[Hashable] = []
+    for place, (side, chosen) in enumerate(zip(groups, kept, strict=True)):
+        names += [None if name is None else (place, name) for name, keeps in zip(side, chosen, strict=True) if keeps]
+    is_task = np.arange(len(names)) < len(values)
+    # for each model: unseen texts in rising order, and how many of them lie below each task
+    orders = [np.argsort(unseen[:, model], kind="stable") for model in (0, 1)]
+    below = [np.searchsorted(unseen[orders[model], model], values[:, model], side="left") for model in (0, 1)]
+
+    def statistic(weights: Float64Array) -> Float64Array:
+        """Weights [r, n + m] → excess [r, 1]."""
+        of_tasks, of_unseen = weights[:, is_task], weights[:, ~is_task]
+        total = of_unseen.sum(axis=1, keepdims=True)
+        shares = []
+        for order, places in zip(orders, below, strict=True):
+            cumulated = np.concatenate([np.zeros((len(weights), 1)), np.cumsum(of_unseen[:, order], axis=1)], axis=1)
+            p_values = (1 + total - cumulated[:, places]) / (1 + total)
+            shares.append((of_tasks * (p_values <= alpha)).sum(axis=1, keepdims=True))
+        excess: Float64Array = (shares[0] - shares[1]) / of_tasks.sum(axis=1, keepdims=True)
+        return excess
+
+    (estimate,) = grouped_bootstrap(
+        statistic, names, is_task, resamples=resamples, seed=seed, within=None, level=EXCESS_LEVEL
+    )
+    return estimate

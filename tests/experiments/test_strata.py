@@ -9,7 +9,16 @@ import pytest
 from assay.errors import DataError
 from assay.experiments import Bench, finding_report
 from assay.experiments.bugs import strata as module
-from assay.experiments.bugs.strata import BOTH, BUG, FIX, NEITHER, StrataSize, StrataValues, mutated, recovered
+from assay.experiments.bugs.strata import (
+    BOTH,
+    BUG,
+    FIX,
+    NEITHER,
+    StrataSize,
+    StrataValues,
+    recovered,
+    with_small_change,
+)
 from assay.types import Sample, SamplePair
 
 
@@ -23,7 +32,7 @@ from assay.types import Sample, SamplePair
     ],
 )
 def test_a_bug_is_one_changed_operator_or_constant_behind_the_first_line(before, after):
-    assert mutated(before) == after
+    assert with_small_change(before) == after
     assert after is None or ast.dump(ast.parse(after)) != ast.dump(ast.parse(before))
 
 

@@ -37,7 +37,7 @@ def flagged_excess(
         seed: of the draws.
     """
     sides = [np.column_stack([np.asarray(model[at], np.float64) for model in (first, second)]) for at in (0, 1)]
-    kept: list[BooleanArray] = [~np.isnan(side).any(axis=1) for side in sides]
+    kept: list[BooleanArray] = [np.asarray(np.isfinite(side).all(axis=1)) for side in sides]
     values, unseen = (side[chosen] for side, chosen in zip(sides, kept, strict=True))
     if not len(values) or not len(unseen):
         return unknown(EXCESS_LEVEL)

@@ -173,9 +173,8 @@ def pairs_of(bench: Bench, size: StrataSize) -> tuple[tuple[SamplePair, ...], st
         source = f"bugs of {', '.join(bench.data)}"
     else:
         samples = (fresh_functions(0.5) if size.fresh else never_seen_functions()).samples
-        pairs = [
-            SamplePair(sample, replace(sample, text=changed)) for sample in samples if (changed := mutated(sample.text))
-        ]
+        changed = [(sample, with_small_change(sample.text)) for sample in samples]
+        pairs = [SamplePair(sample, replace(sample, text=text)) for sample, text in changed if text is not None]
         source = "functions, and copies of them in which one operator or constant is changed"
     low, high = CHARACTERS
     lengths = [sorted((len(pair.fixed.text), len(pair.buggy.text))) for pair in pairs]
@@ -191,7 +190,7 @@ def named_pairs(name: str, path: Path) -> Sequence[SamplePair]:
     return read_pairs(name, DataSelection(data=path)).pairs if is_benchmark(name) else read_pairs(path).pairs
 
 
-def mutated(text: str) -> str | None:
+def with_small_change(text: str) -> str | None:
     """Return a function with one changed operator or constant, behind its first line; None where none fits."""
     head, line, body = text.partition("\n")
     places = [(place, new) for pattern, new in CHANGES for place in re.finditer(pattern, body)]
@@ -226,8 +225,7 @@ def likelihoods(model: TransformersModel, pairs: Sequence[SamplePair]) -> Float6
     sides = [side for pair in pairs for side in (pair.fixed, pair.buggy)]
     samples = [replace(side, id=f"{at}") for at, side in enumerate(sides)]
     values: Float64Array = score_samples(samples, plan(requests(loss.name), {"target": model})).values[loss.name]
-    sides_of_pairs: Float64Array = values.reshape(-1, 2)
-    return sides_of_pairs
+    return values.reshape(-1, 2)
 
 
 def recovered(run: StrataValues) -> dict[str, dict[str, Estimate]]:
@@ -254,7 +252,8 @@ def statistic(values: Float64Array, comparison: str) -> Float64Array:
     """Return the value that answers a question, from those of fix and bug, [n, 2] → [n]."""
     if comparison == "fix against bug":
         return values[:, 0] - values[:, 1]
-    return values.min(axis=1) if comparison == "both against one side" else values.max(axis=1)
+    value: Float64Array = values.min(axis=1) if comparison == "both against one side" else values.max(axis=1)
+    return value
 
 
 def false_alarms(run: StrataValues) -> dict[str, Estimate]:

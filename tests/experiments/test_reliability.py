@@ -13,6 +13,7 @@ from assay.experiments.assay.grid_methods import AVERAGED, DECLARED, METHODS
 from assay.experiments.assay.planted_pools import (
     BASE,
     CONTEXT_CHANGE,
+    CONTROLS,
     CONVERGED,
     PlantedPool,
     PoolSettings,
@@ -44,8 +45,9 @@ def pool(plant: str, shift: float, seed: int = 0) -> PlantedPool:
 @pytest.fixture
 def bench(monkeypatch, tmp_path):
     def made_up(_: Bench, seed: int, **_options: bool) -> dict[str, PlantedPool]:
-        base = pool(BASE, 0.0, seed)
+        base, control = pool(BASE, 0.0, seed), pool("control", 0.0, seed + 7)
         return {
+            **dict.fromkeys(CONTROLS.values(), control),
             BASE: base,
             CONVERGED: pool(CONVERGED, 4.0, seed),
             "constant rate": replace(pool("constant rate", 3.0, seed), samples=base.samples),
@@ -71,13 +73,15 @@ def test_the_grid_states_right_wrong_and_open_for_every_method(bench):
 
 
 def test_a_benchmark_of_a_cell_has_its_share_of_members():
-    own = pool("constant rate", 5.0)
-    draw = drawn(GridCell("constant rate", "planted", 50, 0.2), Sources(own, own, "clean", pool(BASE, 0.0), None), 3)
+    own, control = pool("constant rate", 5.0), pool(BASE, 0.0)
+    draw = drawn(GridCell("constant rate", "planted", 50, 0.2), Sources(own, own, "clean", (control, control), None), 3)
     assert len(draw.groups) == 50
     assert (draw.scores[DECLARED] > 2.5).sum() == pytest.approx(10, abs=2)
     assert len(draw.unseen_groups) == SIZES["unseen"]
     assert [len(side) for side in draw.control] == [50, SIZES["unseen"]]
-    again = drawn(GridCell("constant rate", "planted", 50, 0.2), Sources(own, own, "clean", None, None), 3)
+    again = drawn(
+        GridCell("constant rate", "planted", 50, 0.2), Sources(own, own, "clean", (control, control), None), 3
+    )
     np.testing.assert_array_equal(draw.scores[DECLARED], again.scores[DECLARED])
 
 

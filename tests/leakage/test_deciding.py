@@ -111,9 +111,9 @@ def test_a_control_is_flat_if_its_whole_interval_is_within_the_margin_of_chance(
     ("p_value", "excess", "verdict"),
     [
         (0.001, Estimate(0.4, 0.3, 0.5, 0.9), Verdict.CONTAMINATED),
-        (0.001, Estimate(0.1, 0.04, 0.16, 0.9), Verdict.CANNOT_TELL),
-        (0.4, Estimate(0.02, -0.03, 0.07, 0.9), Verdict.NO_EVIDENCE),
-        (0.4, Estimate(0.05, -0.03, 0.13, 0.9), Verdict.CANNOT_TELL),
+        (0.001, Estimate(0.13, 0.09, 0.17, 0.9), Verdict.CANNOT_TELL),
+        (0.4, Estimate(0.05, -0.03, 0.13, 0.9), Verdict.NO_EVIDENCE),
+        (0.4, Estimate(0.09, -0.03, 0.18, 0.9), Verdict.CANNOT_TELL),
         (0.001, FEW, Verdict.CANNOT_TELL),
     ],
 )

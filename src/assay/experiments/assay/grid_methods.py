@@ -112,7 +112,9 @@ def evidence_on_draw(draw: GridDraw) -> VerdictEvidence:
     scored = int((~np.isnan(draw.scores[DECLARED])).sum())
     values, unseen = draw.control
     saw_neither = ControlScores("control", {DECLARED: values}, {DECLARED: unseen})
-    control = saw_neither.flags(DECLARED, ALPHA, (draw.groups, draw.unseen_groups))
+    control = saw_neither.flags(
+        DECLARED, ALPHA, (draw.groups, draw.unseen_groups), audited=(draw.scores[DECLARED], draw.unseen[DECLARED])
+    )
     return VerdictEvidence(DECLARED, scored, p_value, share, None, draw.blind, control)
 
 

@@ -120,7 +120,7 @@ def strata(bench: Bench) -> Finding:
                 "AUROC of telling strata apart",
                 "strata",
                 tuple(recovery[0]["fix against bug"]),
-                mean_rows(recovery),
+                mean_rows(recovery, share=True),
                 "number",
             ),
             ValueTable(

@@ -70,5 +70,5 @@ def test_too_few_pairs_are_one_clear_line(tmp_path):
     table.write_text(
         '{"id": "a", "fixed": "def f(x):\\n    return x + 1\\n", "buggy": "def f(x):\\n    return x\\n"}\n'
     )
-    with pytest.raises(DataError, match="0 pairs of 100 to 1200 characters; expected at least 54"):
+    with pytest.raises(DataError, match="0 different programs of 100 to 1200 characters; expected at least 54"):
         module.strata(Bench.of_scale("smoke", tmp_path, (0,), {str(table): table}))

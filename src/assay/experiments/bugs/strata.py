@@ -178,10 +178,12 @@ def pairs_of(bench: Bench, size: StrataSize) -> tuple[tuple[SamplePair, ...], st
         source = "functions, and copies of them in which one operator or constant is changed"
     low, high = CHARACTERS
     lengths = [sorted((len(pair.fixed.text), len(pair.buggy.text))) for pair in pairs]
-    chosen = tuple(p for p, (short, long) in zip(pairs, lengths, strict=True) if low <= short and long <= high)
+    fitting = [p for p, (short, long) in zip(pairs, lengths, strict=True) if low <= short and long <= high]
+    # two bugs of one program would leak from one stratum into another
+    chosen = tuple({pair.fixed.text: pair for pair in fitting}.values())
     needed = 3 * size.trained + size.calibrating + size.judged
     if len(chosen) < needed:
-        raise DataError(f"{len(chosen)} pairs of {low} to {high} characters; expected at least {needed}")
+        raise DataError(f"{len(chosen)} different programs of {low} to {high} characters; expected at least {needed}")
     return chosen, source
 
 

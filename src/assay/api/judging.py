@@ -1,5 +1,6 @@
 """`assay.judge_dataset`: a verdict on a whole benchmark."""
 
+import math
 import shutil
 from collections.abc import Callable
 from pathlib import Path
@@ -11,7 +12,7 @@ from assay.api.opening import Opener
 from assay.api.progress import progress_bar
 from assay.api.selection import ScoreSelection, frequencies_for
 from assay.datasets import Dataset
-from assay.errors import MissingCapability
+from assay.errors import DataError, MissingCapability
 from assay.leakage import (
     DatasetJudgement,
     JudgingPreview,
@@ -77,6 +78,8 @@ def judge_dataset(
         AssayError: bad input; one line says what was received and what was expected.
     """
     watch = Stopwatch()
+    if rate is not None and not (math.isfinite(rate) and rate > 0):
+        raise DataError(f"--rate {rate:g}: expected a number above 0")
     chosen = request(score).name if score else headline_score("gray").name
     judging = JudgingSettings(
         score=chosen, requests=dataset_requests(methods), seed=seed, allow_confounded=allow_confounded

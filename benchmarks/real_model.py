@@ -251,7 +251,8 @@ def judged(audit: Audit) -> dict[str, object]:
     decision = audit.decision()
     return {
         "verdict": str(decision.verdict),
-        "explanation": decision.explanation,
+        "explanation": decision.explanation.replace(audit.model, "the model"),
+        "control": control(audit),
         "blind": blind(audit),
         "scores": {
             summary.score: {
@@ -264,6 +265,16 @@ def judged(audit: Audit) -> dict[str, object]:
             if summary.calibration is not None
         },
     }
+
+
+def control(audit: Audit) -> str:
+    """Return what the negative control flags by the score of the verdict, and how much more the model flags."""
+    calibration = audit.summary(audit.primary).calibration
+    if calibration is None or calibration.control is None:
+        return "not run"
+    measured = calibration.control
+    beyond = "not known" if measured.excess is None else str(measured.excess)
+    return f"{measured.model} flags {measured.flagged.rate}; excess of the audited model {beyond}"
 
 
 def blind(audit: Audit) -> str:
@@ -347,6 +358,8 @@ def section(part: dict[str, object]) -> list[str]:
         lines += [f"{part['tasks']} tasks, {part['unseen']} unseen functions. Verdict: **{part['verdict']}**."]
         lines += [str(part["explanation"])]
     lines += [f"Blind baseline: AUROC {part['blind']}; chance is .5.", ""]
+    if "control" in part:
+        lines[-1:] = [f"Negative control, by `mid_pit`: {part['control']}.", ""]
     if "older" in part:
         lines += ["| score | AUROC (older against newer) |", "|---|---|"]
         lines += [f"| `{name}` | {figures['text']} |" for name, figures in scores.items()]

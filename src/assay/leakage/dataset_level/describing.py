@@ -11,6 +11,7 @@ from assay.leakage.dataset_level.results import (
     JudgingPreview,
     MethodResult,
 )
+from assay.leakage.detectors.permutation_test import NAME as PERMUTATION_TEST
 from assay.reports import (
     Column,
     Fact,
@@ -33,8 +34,6 @@ FAMILIAR_FORM = (
     "Where a part of a benchmark was trained on, its other part looks more familiar too, because the model learns the "
     "form of the benchmark. The share is therefore too high rather than too low, and says nothing of single texts."
 )
-TEST = "permutation_test"
-"""Method that is the test behind the verdict, where score and parameters are the same."""
 
 COMPARES = "Scores of one method compare between benchmarks only at equal numbers of samples and for one model."
 
@@ -215,11 +214,12 @@ def condition_tables(judgement: DatasetJudgement) -> tuple[Table, ...]:
 
 def _test_in_words(judgement: DatasetJudgement) -> str:
     """Return the score of the test behind the verdict, and how it relates to the method of that name."""
-    methods = [result for result in judgement.methods if result.name.partition(":")[0] == TEST]
+    methods = [result for result in judgement.methods if result.name.partition(":")[0] == PERMUTATION_TEST]
     if not methods:
         return judgement.score
     same = any(result.score.p_value == judgement.p_value for result in methods)
-    return f"{judgement.score}; {'the same test as' if same else 'another score or another part than in'} {TEST} above"
+    relation = "the same test as" if same else "another score or another part than in"
+    return f"{judgement.score}; {relation} {PERMUTATION_TEST} above"
 
 
 def gate_notes(judgement: DatasetJudgement) -> list[str]:

@@ -11,6 +11,7 @@ from assay.scores import (
     headline_score,
 )
 
+NAME = "permutation_test"
 ALPHA = 0.05
 
 
@@ -20,7 +21,7 @@ def work(**_: object) -> tuple[Work, ...]:
 
 
 @dataset_level(
-    name="permutation_test",
+    name=NAME,
     title="Permutation test of a benchmark",
     formula="larger of (difference of mean ranks, difference of shares among the top 10 %) / standard error by group",
     reference="Janssen 1997; Chung and Romano 2013 (studentised permutation test), groups permuted as wholes",

@@ -227,13 +227,13 @@ def lessons(tmp_path):
 
 
 def test_detectors_learn_from_labelled_texts_and_say_from_how_many(assay, lessons, tmp_path):
-    known, judged = lessons("known.jsonl", 0, 12), lessons("judged.jsonl", 20, 6)
+    known, judged = lessons("known.jsonl", 0, 8), lessons("judged.jsonl", 20, 4)
     done = assay("audit", "builtin:small", judged, "--access", "black", "--labelled", known, "--out", "run", "-v")
     assert done.code == 0, done.err
     summary = json.loads((tmp_path / "run" / "summary.json").read_text())
     assert {entry["score"] for entry in summary["summaries"]} >= {"sr_black", "veil_probe", "dpdllm"}
     for name in ("veil_probe", "dpdllm"):
-        assert any(note.startswith(f"{name} was fitted on 12 texts of known membership") for note in summary["notes"])
+        assert any(note.startswith(f"{name} was fitted on 8 texts of known membership") for note in summary["notes"])
     again = assay("report", "run")
     assert (again.code, again.out) == (0, done.out)
 

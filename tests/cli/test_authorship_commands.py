@@ -152,7 +152,8 @@ def test_detectors_with_further_models(assay, tmp_path):
     (tmp_path / "b.py").write_text("x")
     names = ("binoculars", "detect_gpt:n=2", "npr:n=2", "detect_code_gpt:n=2")
     done = assay(
-        "detect", "a.py", "b.py", "--scores", ",".join(names), "--observer", "builtin:small",
+        "detect", "a.py", "b.py", "--scores", ",".join(names), "--model", "builtin:small",
+        "--observer", "builtin:small",
         "--filler", "builtin:small", "--json", "--no-progress",
     )  # fmt: skip
     assert done.code == 0, done.err

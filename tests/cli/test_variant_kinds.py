@@ -68,9 +68,10 @@ def test_without_a_sandbox_one_line_says_so(assay, tested, monkeypatch):
     assert done.err.strip().endswith("the sandbox needs bwrap (package bubblewrap), which is not installed")
 
 
-def test_an_engine_is_not_opened_where_no_score_compares_rewritings(assay, tested):
+def test_an_engine_without_a_score_that_compares_rewritings_is_refused_and_not_opened(assay, tested):
     done = assay("score", "builtin:small", tested, "--scores", "loss", "--variant-engine", "openai:m@nowhere")
-    assert done.code == 0
+    assert done.code == 2
+    assert "--variant-engine has no effect" in done.err
 
 
 def test_a_model_rewrites_test_cases_in_the_words_of_the_paper(assay, tested):

@@ -115,6 +115,7 @@ ELSEWHERE = (
     "kds/",
     "assay/reliability",
     "assay/kinds",
+    "bugs/strata",
     "bugs/table-3",
     "bugs/table-5",
     "bugs/table-6",

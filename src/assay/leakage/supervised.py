@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 
 from assay.errors import DataError
+from assay.leakage.labelled import TrainingTexts
 from assay.scores import Fitted, FittedDetector, detectors_of
 from assay.types import MEMBER, NONMEMBER, Generator, Sample
 
@@ -28,6 +29,7 @@ def fit_all(
             f"none of {len(samples)} texts to learn from is labelled: expected a column of labels, 1 = member"
         )
     labels = [sample.label == MEMBER for sample in labelled]
+    TrainingTexts(tuple(labelled), tuple(labels), seed).refuse_overlap(unlabelled)  # before hours of generation
     return {
         name: detector(labelled, labels, generator, unlabelled=unlabelled, seed=seed)
         for name, detector in detectors_of(FittedDetector).items()

@@ -36,7 +36,9 @@ def test_the_files_are_those_of_the_record(record):
 
 def test_training_went_to_the_end_of_the_default_recipe(record):
     assert record["finished"]
-    assert record["recipe"] == json.loads(json.dumps(asdict(EncoderRecipe())))
+    recipe = json.loads(json.dumps(asdict(EncoderRecipe())))
+    assert recipe["corpus"].pop("language_cap") == 0  # other languages: the record is older than the setting
+    assert record["recipe"] == recipe
 
 
 def test_every_text_is_under_a_permissive_licence():

@@ -296,6 +296,8 @@ CONFOUNDS = """
 
 - **The texts differ.** The blind baseline, which never sees the model, is given for every comparison. Where it tells
   the two sets apart, a score may do so for the same reason, without any memory.
+- **"No evidence" does not mean "not seen".** It means that the model flags no more of the benchmark than a small model
+  that never saw it. A leak of a small part, or one that left little memory, looks the same.
 - **Nothing is known of the training data.** The standard library, HumanEval and MBPP are on many public pages that
   are older than the model, so they were probably seen, in some form. No figure here is a measured truth; the
   [testbed](testbed.md) has that.

@@ -53,7 +53,11 @@ class TrainedTexts:
         if hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest() in self.digests:
             return True
         own = kept_shingles(text, {})
-        return bool(len(own) and len(self.sketch) and np.isin(own, self.sketch).mean() >= CONTAINED)
+        if not len(own) or not len(self.sketch):
+            return False
+        places = np.searchsorted(self.sketch, own)  # np.isin would sort the whole sketch for every text
+        present = self.sketch[np.minimum(places, len(self.sketch) - 1)] == own
+        return bool(present.mean() >= CONTAINED)
 
 
 def trained_texts(model: str) -> TrainedTexts | None:

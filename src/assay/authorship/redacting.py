@@ -7,7 +7,7 @@ from assay.authorship.detecting import Detection, UnitResult
 
 REVEALS = (
     "The code is left out. Paths, names of functions, languages, lengths, scores and digests of the code are still "
-    "here: whoever has a piece of code can test whether it is among these."
+    "here: a person who has a piece of code can test whether it is among these."
 )
 
 

@@ -20,7 +20,7 @@ from dataclasses import dataclass
 from assay.errors import ScoreError
 from assay.evaluation import CHANCE, SEPARATING_AUROC, BlindBaseline, Estimate
 from assay.leakage.results import BEYOND, NO_MORE, Audit, Calibration, NegativeControl, ScoreSummary
-from assay.reports import area_with_interval, in_cases, number_of, percent, percent_interval
+from assay.reports import area_with_interval, in_cases, number_of, percent, percent_interval, points_with_interval
 from assay.scores import flagged, request
 from assay.types import Decision, Undecided, Verdict
 
@@ -182,9 +182,8 @@ def _excess_in_words(control: NegativeControl) -> str:
     if not excess.has_interval:
         return f"how much more the audited model flags has no interval ({excess.reason})"
     return (
-        f"the audited model flags {percent(excess.value)} more ({percent(excess.level)} interval {percent(excess.low)} "
-        f"to {percent(excess.high)}): neither clearly more than {percent(BEYOND)} nor clearly less than "
-        f"{percent(NO_MORE)}"
+        f"the audited model flags more by {points_with_interval(excess)}: neither clearly more than {100 * BEYOND:g} "
+        f"nor clearly less than {100 * NO_MORE:g}"
     )
 
 

@@ -48,5 +48,6 @@ from .wording import number_of as number_of
 from .wording import percent as percent
 from .wording import percent_interval as percent_interval
 from .wording import percent_with_interval as percent_with_interval
+from .wording import points_with_interval as points_with_interval
 from .wording import short_p_value as short_p_value
 from .wording import three_decimals as three_decimals

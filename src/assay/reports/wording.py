@@ -47,6 +47,12 @@ def percent_with_interval(measured: Measured, *, basis: bool = True) -> str:
     return f"{value} [{reason}]" if reason else value
 
 
+def points_with_interval(measured: Measured) -> str:
+    """Return a difference of shares: `0.6 percentage points (90 % interval -8.8 to 10)`."""
+    low, high = (f"{_hundredths(end)}" for end in (measured.low, measured.high))
+    return f"{_hundredths(measured.value)} percentage points ({percent(measured.level)} interval {low} to {high})"
+
+
 def in_cases(p: float) -> str:
     """Return how often something happens: `in 3 % of cases`, `in fewer than 1 case in 1,000`."""
     if math.isnan(p):

@@ -26,6 +26,7 @@ from assay.reports import (
     number_of,
     percent,
     percent_interval,
+    points_with_interval,
 )
 from assay.scores import DETECTORS
 from assay.types import Verdict
@@ -196,8 +197,7 @@ def condition_tables(judgement: DatasetJudgement) -> tuple[Table, ...]:
         )
         excess = judgement.control.excess
         if excess is not None and excess.has_interval:
-            bounds = f"{percent(excess.low)} to {percent(excess.high)}"
-            rows.append(Row(("excess over the control", f"{percent(excess.value)}, {bounds}", "share flagged at 5 %")))
+            rows.append(Row(("excess over the control", points_with_interval(excess), "of the share flagged at 5 %")))
     if not math.isnan(judgement.p_value):
         rows.append(
             Row(("permutation test by group", f"p = {four_digits(judgement.p_value)}", _test_in_words(judgement)))

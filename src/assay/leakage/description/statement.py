@@ -15,7 +15,7 @@ from assay.leakage.description.blind import leading_warning
 from assay.leakage.description.methods import titled
 from assay.leakage.naming import FALSE_SHARE, named_samples
 from assay.leakage.results import Audit, Calibration, NegativeControl, ScoreSummary
-from assay.reports import four_digits, in_cases, listed, number_of, percent, percent_interval
+from assay.reports import four_digits, in_cases, listed, number_of, percent, percent_interval, points_with_interval
 from assay.types import Decision, Undecided, Verdict
 
 
@@ -280,11 +280,7 @@ def excess_sentence(control: NegativeControl) -> tuple[str, ...]:
     excess = control.excess
     if excess is None or not excess.has_interval:
         return ()
-    sentence = (
-        f"The audited model flags {percent(excess.value)} more of it ({percent(excess.level)} interval "
-        f"{percent(excess.low)} to {percent(excess.high)})."
-    )
-    return (sentence,)
+    return (f"Excess of the audited model over the control: {points_with_interval(excess)}.",)
 
 
 UNGROUPED = (

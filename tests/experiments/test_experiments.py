@@ -74,7 +74,9 @@ def bench(tmp_path_factory):
         ),
         mix=GeneralTextSettings(ratio=1),
         training=TrainingSettings(method="full", rate=2e-3, batch=4, epochs=2, checkpoints=(1, 2), device="cpu"),
-        judging=EvaluationSettings(detectors=DETECTORS, variants=3, resamples=30, device="cpu"),
+        judging=EvaluationSettings(
+            detectors=DETECTORS, variants=3, settings={"veil_probe": {"layers": 2}}, resamples=30, device="cpu"
+        ),
     )
     return Bench(folder / "out", (configuration,), (0, 1))
 
@@ -157,6 +159,8 @@ def test_table_2_has_the_papers_three_detectors_at_their_papers_decision(written
     accuracy = values(finding.table("accuracy-filtered"))
     assert accuracy["SrDetection"]["tiny-black, epoch 2"].value == 1  # every member lies above 0, no other text does
     assert accuracy["DPDLLM"]["tiny-black, epoch 2"].value == 1
+    assert finding.notes[-1].startswith("VeilProbe has other settings than its defaults")
+    assert finding.notes[-1].endswith("layers 2 (6).")
 
 
 def test_table_9_has_what_was_held_out_beside_what_was_planted(written):

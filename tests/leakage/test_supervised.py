@@ -121,12 +121,16 @@ def test_the_same_seed_gives_the_same_values(texts, parrot):
 def test_the_reference_is_tuned_on_all_texts_or_on_half_of_the_labelled_ones(texts_of, texts, parrot, monkeypatch):
     tuned = []
     monkeypatch.setattr(dpdllm, "memorise", lambda _, texts, *__, **___: tuned.extend(texts))
+    dpdllm.tuned_reference.cache_clear()
     settings = replace(SMALL["dpdllm"], texts=texts_of)
     labels = [bool(i % 2) for i in range(32)]
     fitted = dpdllm.fit(texts[:32], labels, parrot, unlabelled=texts[32:], settings=settings)
     first, _ = fitted.labelled.halves()
     expected = texts if texts_of == "all" else [texts[i] for i in first]
     assert tuned == [text.text for text in expected]
+    dpdllm.fit(texts[:32], labels, Parrot([]), unlabelled=texts[32:], settings=settings)
+    assert len(tuned) == len(expected), "the reference does not depend on the audited model"
+    dpdllm.tuned_reference.cache_clear()
 
 
 def test_memorised_texts_are_likelier(texts):

@@ -6,6 +6,7 @@ from dataclasses import replace
 import pytest
 
 from assay.errors import DataError
+from assay.scores import DETECTORS
 from assay.testbed.configuration import (
     SCALES,
     Configuration,
@@ -33,10 +34,23 @@ def test_the_papers_scale_has_the_papers_setting():
         assert entry.data.filter
 
 
+def test_the_papers_scale_fits_detectors_as_published_and_the_others_have_a_smaller_network():
+    published = DETECTORS["veil_probe"].settings
+    assert all(entry.judging.settings == {} for entry in scale("paper"))
+    for name in ("smoke", "small"):
+        (found,) = scale(name)
+        settings = DETECTORS["veil_probe"].configured(found.judging.settings["veil_probe"])
+        assert settings.layers < published.layers
+        same = ("texts", "prompt", "answers", "temperature", "decoder", "perturbation", "key_share", "proxy")
+        assert all(getattr(settings, key) == getattr(published, key) for key in same)
+
+
 def test_what_is_written_is_read_again(tmp_path):
     given = replace(scale("small")[0], seed=7)
+    assert given.judging.settings
     (tmp_path / "c.json").write_text(as_json(given))
     assert read_configuration(tmp_path / "c.json") == given
+    assert hash(read_configuration(tmp_path / "c.json")) == hash(given)
 
 
 def test_a_file_of_yours_is_a_scale(tmp_path):
@@ -66,6 +80,17 @@ def test_toml_and_defaults_meet(tmp_path):
         ({"training": {"checkpoints": [1, 9]}}, "expected rising epochs from 1 to 5"),
         ({"training": {"rate": 0}}, "training.rate"),
         ({"mix": {"ratio": -1}}, "mix.ratio"),
+        (
+            {"judging": {"settings": {"loss": {}}}},
+            "judging.settings.loss: expected a fitted detector (dpdllm, veil_probe",
+        ),
+        ({"judging": {"settings": {"nonsense": {}}}}, "judging.settings.nonsense: expected a fitted detector"),
+        (
+            {"judging": {"settings": {"dpdllm": {"epoch": 3}}}},
+            "'epoch' is no setting of dpdllm, which takes",
+        ),
+        ({"judging": {"settings": {"dpdllm": {"epochs": "three"}}}}, "epochs of dpdllm is 'three'"),
+        ({"judging": {"settings": {"veil_probe": {"decoder": "nothing"}}}}, "decoder of veil_probe is 'nothing'"),
         ([], "the file"),
     ],
 )

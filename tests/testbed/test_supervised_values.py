@@ -1,12 +1,21 @@
 """Detectors that learn from labels, in the testbed: from the calibration split alone."""
 
+from dataclasses import replace
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 
+from assay.scores import FittedDetector, detectors_of
 from assay.testbed import supervised
+from assay.testbed.configuration import Configuration, EvaluationSettings
+from assay.testbed.detectors import ComparedDetector
+from assay.testbed.evaluate import origins_of
 from assay.testbed.plant import PARTS, Planted
-from assay.testbed.supervised import supervised_values
+from assay.testbed.supervised import settings_notes, supervised_values
 from assay.types import Sample, Score
+
+FITTED = detectors_of(FittedDetector)
 
 
 class Remembering:
@@ -38,7 +47,8 @@ def test_only_the_calibration_split_teaches_and_all_others_are_judged(planted, m
     made = []
     detectors = {"it": lambda *a, **k: made.append(Remembering(*a, **k)) or made[0]}
     monkeypatch.setattr(supervised, "detectors_of", lambda _: detectors)
-    found = supervised_values(planted, ["it"], "the model", spare_unseen=spared, seed=7)["it"]
+    judging = EvaluationSettings(unseen_one_pass=spared)
+    found = supervised_values(planted, ["it"], "the model", judging, seed=7)["it"]
     assert made[0].given == [
         ("calibration-member/0", True),
         ("calibration-member/1", True),
@@ -50,3 +60,36 @@ def test_only_the_calibration_split_teaches_and_all_others_are_judged(planted, m
     for sample, value in zip(planted.samples, found, strict=True):
         taught = sample.id.startswith("calibration") or (spared and sample.id.startswith("unseen"))
         assert np.isnan(value) if taught else value == len(sample.text)
+
+
+CHANGED = EvaluationSettings(settings={"dpdllm": {"epochs": 2, "batch": 4}, "veil_probe": {}})
+
+
+def test_a_detector_is_fitted_with_the_settings_of_the_configuration(planted, monkeypatch):
+    fits = {}
+
+    def fit(entry, *texts, settings=None, **rest):
+        fits[entry.name] = settings
+        return Remembering(*texts, **rest)
+
+    monkeypatch.setattr(FittedDetector, "__call__", fit)
+    supervised_values(planted, list(FITTED), "the model", CHANGED, seed=7)
+    assert fits == {"dpdllm": replace(FITTED["dpdllm"].settings, epochs=2), "veil_probe": None}
+
+
+def test_settings_other_than_the_defaults_are_named_beside_them():
+    (note,) = settings_notes(CHANGED, FITTED)
+    assert note.startswith("DPDLLM has other settings than its defaults")
+    assert note.endswith(": epochs 2 (15).")
+    assert settings_notes(EvaluationSettings(), FITTED) == []
+
+
+def test_values_are_bound_to_the_settings_of_their_detector(planted):
+    detectors = [ComparedDetector.of(name) for name in ("loss", *FITTED)]
+    models = {"target": SimpleNamespace(digest="model")}
+    table = SimpleNamespace(tokenizer_digest="tokenizer", counts=np.zeros(2))
+    first, second = (
+        origins_of(detectors, Configuration(judging=judging), planted, models, table)
+        for judging in (EvaluationSettings(), CHANGED)
+    )
+    assert {name for name in first if first[name] != second[name]} == {"dpdllm"}

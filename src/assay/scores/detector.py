@@ -10,16 +10,20 @@ The entry of a detector holds all facts about it, so that no other module names 
 """
 
 import inspect
+import json
 import math
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import Literal, Protocol, Required, TypedDict, Unpack
+from dataclasses import asdict, dataclass, field
+from typing import TYPE_CHECKING, Literal, Protocol, Required, TypedDict, Unpack
 
 import numpy as np
 from numpy.typing import NDArray
 
 from assay.errors import ScoreError
 from assay.types import Generator, Sample, Score, TokenStatistics
+
+if TYPE_CHECKING:
+    from _typeshed import DataclassInstance
 
 DetectorKind = Literal["sample", "fitted", "dataset"]
 Access = Literal["gray", "two models", "several models", "black", "labelled"]
@@ -155,9 +159,11 @@ class FittedDetector(Detector):
 
     Attributes:
         fit: samples, labels (True = positive), the audited model, and settings by keyword → the fitted detector.
+        settings: the default of the argument `settings` of `fit`, which follows the paper; None if there is none.
     """
 
     fit: Callable[..., Fitted]
+    settings: "DataclassInstance | None" = None
 
     @property
     def kind(self) -> DetectorKind:
@@ -180,6 +186,31 @@ class FittedDetector(Detector):
             ModelError: a model cannot be opened or run.
         """
         return self.fit(samples, labels, generator, **settings)
+
+    def configured(self, values: Mapping[str, object]) -> "DataclassInstance":
+        """Return the settings with these values in place of the defaults.
+
+        Args:
+            values: setting → its value.
+
+        Raises:
+            ScoreError: there is no such setting, or a value is of the wrong kind.
+        """
+        from pydantic import TypeAdapter, ValidationError  # noqa: PLC0415  slow to import
+
+        if self.settings is None:
+            raise ScoreError(f"detector {self.name} takes no settings, received {', '.join(values)}")
+        defaults = asdict(self.settings)
+        if unknown := [name for name in values if name not in defaults]:
+            raise ScoreError(f"{unknown[0]!r} is no setting of {self.name}, which takes {', '.join(defaults)}")
+        try:
+            content = json.dumps({**defaults, **values}, default=str)
+            settings: DataclassInstance = TypeAdapter(type(self.settings)).validate_json(content, strict=True)
+        except ValidationError as error:
+            first = error.errors()[0]
+            name = first["loc"][0]
+            raise ScoreError(f"{name} of {self.name} is {values[str(name)]!r}: {first['msg'].lower()}") from error
+        return settings
 
 
 @dataclass(frozen=True, slots=True)
@@ -334,9 +365,13 @@ def fitted(
     flags: Collection[Flag] = frozenset(),
     names_in: Mapping[str, str] | None = None,
 ) -> Callable[[Callable[..., Fitted]], FittedDetector]:
-    """Make a function a fitted detector; its own rule is a value above 0."""
+    """Make a function a fitted detector; its own rule is a value above 0.
+
+    A keyword argument `settings` has a frozen dataclass as its default: the settings of the paper.
+    """
 
     def define(fit: Callable[..., Fitted]) -> FittedDetector:
+        settings = inspect.signature(fit).parameters.get("settings")
         return FittedDetector(
             name=name,
             title=title,
@@ -348,6 +383,7 @@ def fitted(
             rule=0.0,
             names_in=dict(names_in or {}),
             fit=fit,
+            settings=settings.default if settings else None,
         )
 
     return define

@@ -49,3 +49,4 @@ from .sources import never_seen_functions as never_seen_functions
 from .stored_scores import current_scores as current_scores
 from .stored_scores import read_scores as read_scores
 from .stored_scores import write_scores as write_scores
+from .supervised import settings_notes as settings_notes

@@ -6,13 +6,15 @@ of the wrong kind are refused.
 
 import json
 import tomllib
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from importlib.resources import files
 from pathlib import Path
 from typing import Literal
 
-from assay.errors import DataError, plain_reason
+from assay.errors import DataError, ScoreError, plain_reason
 from assay.files import parse_json
+from assay.scores import DETECTORS, FittedDetector, detectors_of
 from assay.training import TrainingSettings
 
 NEVER_SEEN = "never-seen"
@@ -21,6 +23,8 @@ TRAINING_FILES = "training-files"
 SCALES = ("smoke", "small", "paper")
 NamesFrom = Literal["dictionary", "synonyms", "self"]
 """Source of the names in rewritings; "self" is the judged checkpoint."""
+FittedSettings = Mapping[str, Mapping[str, bool | int | float | str]]
+"""Fitted detector → setting → value, where it is not the default, which follows the paper."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -88,6 +92,7 @@ class EvaluationSettings:
         variants: rewritings of each text.
         names: source of the names in rewritings: a word list, or "self" for the judged checkpoint.
         rename: "all" names in each rewriting, as SrDetection does, or "one".
+        settings: of fitted detectors; those without an entry have their defaults, which follow the paper.
         unseen_one_pass: spare the clean texts whatever costs more than one pass each, as rewritings do.
         resamples: behind every interval.
         device: where models are scored: as `assay audit --device`.
@@ -98,6 +103,7 @@ class EvaluationSettings:
     variants: int = 10
     names: NamesFrom = "dictionary"
     rename: Literal["all", "one"] = "all"
+    settings: FittedSettings = field(default_factory=dict, hash=False)
     unseen_one_pass: bool = False
     resamples: int = 1000
     device: str = "auto"
@@ -201,6 +207,15 @@ def check(configuration: Configuration, source: str) -> None:
     for holds, message in rules:
         if not holds:
             raise DataError(f"{source}: {message}")
+    for name, values in configuration.judging.settings.items():
+        detector = DETECTORS.get(name)
+        if not isinstance(detector, FittedDetector):
+            names = ", ".join(detectors_of(FittedDetector))
+            raise DataError(f"{source}: judging.settings.{name}: expected a fitted detector ({names})")
+        try:
+            detector.configured(values)
+        except ScoreError as error:
+            raise DataError(f"{source}: judging.settings.{name}: {error}") from error
 
 
 def scale(name: str) -> tuple[Configuration, ...]:

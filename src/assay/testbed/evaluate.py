@@ -6,6 +6,7 @@ checkpoint it continues after the last stored statistics.
 
 import hashlib
 from collections.abc import Mapping, Sequence
+from dataclasses import asdict
 from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -25,7 +26,7 @@ from assay.models import (
     open_local,
     open_tokenizer,
 )
-from assay.scores import FrequencyTable, ModelRole, ScoreDefinition, flagged, request
+from assay.scores import FittedDetector, FrequencyTable, ModelRole, ScoreDefinition, flagged, request
 from assay.scoring import Deterministic, Progress, Rewriter, plan, score_samples
 from assay.testbed.configuration import Configuration, EvaluationSettings
 from assay.testbed.detectors import ComparedDetector, chosen, with_variants
@@ -34,7 +35,7 @@ from assay.testbed.judge import blind, cells, contests
 from assay.testbed.plant import PARTS, Planted
 from assay.testbed.sources import general_texts
 from assay.testbed.stored_scores import Columns, current_scores, write_scores
-from assay.testbed.supervised import supervised_values
+from assay.testbed.supervised import settings_notes, supervised_values
 from assay.training import TRAIN, checkpoint_folder
 from assay.types import Generator, Sample, TokenScorer
 
@@ -85,7 +86,7 @@ def judged(
     draws = {"resamples": configuration.judging.resamples, "seed": configuration.seed}
     views: dict[SampleView, NDArray[np.bool_]] = {"all": np.ones(len(planted.samples), np.bool_)}
     passed = passes_filter(scored[0])
-    notes = list(planted.notes)
+    notes = [*planted.notes, *settings_notes(configuration.judging, [detector.name for detector in detectors])]
     if passed is not None and not configuration.data.filter:
         views["filtered"] = passed
     judged_cells: list[DetectorResult] = []
@@ -174,6 +175,8 @@ def origins_of(
         own: dict[str, object] = {"reference": models["reference"].digest if two else None}
         if isinstance(detector.detector, ScoreDefinition) and detector.detector.needs_variants:
             own["names"] = f"{judging.names}, {judging.rename}"
+        if isinstance(detector.detector, FittedDetector) and detector.detector.settings is not None:
+            own["settings"] = asdict(detector.detector.configured(judging.settings.get(detector.name, {})))
         origins[detector.name] = combined({**common, **own})
     return origins
 
@@ -198,7 +201,7 @@ def _computed(
     judging, seed = configuration.judging, configuration.seed
     writing = any(detector.access == "black" for detector in scored)
     return {
-        **supervised_values(planted, fitted, generator, spare_unseen=judging.unseen_one_pass, seed=seed),
+        **supervised_values(planted, fitted, generator, judging, seed=seed),
         **values_of(
             planted,
             scored,

@@ -42,7 +42,9 @@ from assay.testbed import (
     open_checkpoint,
     read_planted,
     read_scores,
+    settings_notes,
     write_scores,
+    writing_detectors,
 )
 
 PAPER = paper("srdetection")
@@ -57,6 +59,8 @@ def table_2(bench: Bench) -> Finding:
     """Accuracy, precision, recall and macro-F1 of the black-box detectors after 1, 3 and 5 epochs."""
     black = writing(bench)
     runs = runs_of(black)
+    learning = [detector.name for detector in writing_detectors() if detector.access == "labelled"]
+    changed = [note for chosen in black.configurations for note in settings_notes(chosen.judging, learning)]
     return Finding(
         name="srdetection/table-2",
         title="Black-box detectors after 1, 3 and 5 epochs (SrDetection, Table 2)",
@@ -72,6 +76,7 @@ def table_2(bench: Bench) -> Finding:
                 "does not say from how many theirs learn. SrDetection's rule needs no label; the thresholds of the "
                 "rows without a paper's value are fitted on the calibration texts."
             ),
+            *dict.fromkeys(changed),
         ),
         seeds=bench.seeds,
         charts=macro_f1_chart("Macro-F1 of black-box detectors by epoch", runs, drawn_black()),

@@ -21,6 +21,7 @@ labelled ones while the classifier is fitted on the other half; `temperature=0` 
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Literal
 
 import numpy as np
@@ -143,8 +144,7 @@ def fit(
     judged = frozenset(sample.text for sample in unlabelled) if settings.texts == "all" else None
     if judged is not None:
         texts += [sample.text for sample in unlabelled]
-    reference = open_local(settings.reference, dtype="float32", device=settings.device)
-    memorise(reference, list(dict.fromkeys(texts)), settings, seed=seed)
+    reference = tuned_reference(tuple(dict.fromkeys(texts)), settings, seed)
     pairs = completed([samples[i].text for i in fitting], generator, settings, seed)
     columns = features(pairs, reference)
     truths = np.array([labelled.labels[i] for i in fitting])
@@ -153,6 +153,18 @@ def fit(
     classifier = GaussianNB(priors=(0.5, 0.5))
     classifier.fit(columns[scored], truths[scored])
     return DPDLLM(labelled, judged, generator, reference, classifier, settings)
+
+
+@lru_cache(maxsize=1)  # checkpoints of one run are audited one after the other, on the same texts
+def tuned_reference(texts: tuple[str, ...], settings: DpdllmSettings, seed: int) -> TransformersModel:
+    """Return the reference model, tuned on texts; it does not depend on the audited model.
+
+    Raises:
+        ModelError: it cannot be opened.
+    """
+    reference = open_local(settings.reference, dtype="float32", device=settings.device)
+    memorise(reference, texts, settings, seed=seed)
+    return reference
 
 
 def memorise(reference: TransformersModel, texts: Sequence[str], settings: DpdllmSettings, *, seed: int) -> None:

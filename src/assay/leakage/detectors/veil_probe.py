@@ -26,6 +26,7 @@ rate of the mapping.
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from pathlib import Path
 from typing import Any, Literal
 
@@ -410,8 +411,14 @@ def _perturbed(
         variants = [rewritten(sample, 1).texts for sample in samples]
         renamed = iter(prompts_of([texts[0] for texts in variants if texts], generator, settings))
         return [next(renamed) if texts else None for texts in variants]
+    return list(_key_tokens_replaced(tuple(prompt or "" for prompt in prompts), settings, seed))
+
+
+@lru_cache(maxsize=2)  # labelled and judged texts: checkpoints of one run are audited one after the other, on the same
+def _key_tokens_replaced(prompts: tuple[str, ...], settings: VeilProbeSettings, seed: int) -> tuple[str | None, ...]:
+    """Return each prompt with its key tokens replaced, which does not depend on the audited model."""
     proxy = open_local(settings.proxy, dtype="float32", device=settings.device)
-    return perturbed([prompt or "" for prompt in prompts], proxy, share=settings.key_share, seed=seed)
+    return tuple(perturbed(prompts, proxy, share=settings.key_share, seed=seed))
 
 
 def _read_by_decoder(

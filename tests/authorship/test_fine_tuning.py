@@ -6,7 +6,6 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-import torch
 
 from assay.authorship.detecting import by_fine_tuned
 from assay.authorship.evaluating import measure_collections
@@ -23,14 +22,6 @@ from support.authorship_texts import labelled
 from support.small_roberta import save_small_roberta
 
 QUICK = Protocol(task="binary", rates=(5e-3,), batches=(8,), seeds=(0,), epochs=4, context=32, device="cpu")
-
-
-@pytest.fixture(scope="module", autouse=True)
-def _one_thread():
-    before = torch.get_num_threads()
-    torch.set_num_threads(1)
-    yield
-    torch.set_num_threads(before)
 
 
 @pytest.fixture(scope="module")

@@ -18,7 +18,6 @@ def environment(tmp_path):
     """No cache but this test's own."""
     return os.environ | {
         "ASSAY_CACHE": str(tmp_path / "cache"),
-        "OMP_NUM_THREADS": "1",
         "PYTHONPATH": str(SOURCE),
         "COLUMNS": "200",
         "NO_COLOR": "1",

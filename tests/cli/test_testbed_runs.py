@@ -9,7 +9,6 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-import torch
 
 from assay.testbed.configuration import EvaluationSettings, PlantSettings, as_json, scale
 from assay.testbed.detectors import chosen
@@ -20,15 +19,6 @@ from assay.testbed.running import run
 
 SIZES = PlantSettings(members=6, calibration_members=3, calibration_nonmembers=20, unseen=4)
 QUICK = EvaluationSettings(detectors=("loss", "mid_pit", "sr_gray:n=2"), variants=2, resamples=30, device="cpu")
-
-
-@pytest.fixture(scope="module", autouse=True)
-def _one_thread():
-    """Equal runs give equal bits, and threads of a loaded machine do not wait for one another."""
-    before = torch.get_num_threads()
-    torch.set_num_threads(1)
-    yield
-    torch.set_num_threads(before)
 
 
 @pytest.fixture(scope="module")

@@ -10,7 +10,6 @@ from types import SimpleNamespace
 import numpy as np
 import pyarrow.parquet as pq
 import pytest
-import torch
 
 from assay import load
 from assay.errors import DataError
@@ -46,14 +45,6 @@ def function(i):
     )
 
 
-@pytest.fixture(scope="module", autouse=True)
-def _one_thread():
-    before = torch.get_num_threads()
-    torch.set_num_threads(1)
-    yield
-    torch.set_num_threads(before)
-
-
 @pytest.fixture(scope="module")
 def bench(tmp_path_factory):
     """Two seeds of one small configuration; members are shown often enough to be recognised."""
@@ -78,7 +69,7 @@ def bench(tmp_path_factory):
             detectors=DETECTORS, variants=3, settings={"veil_probe": {"layers": 2}}, resamples=30, device="cpu"
         ),
     )
-    return Bench(folder / "out", (configuration,), (0, 1))
+    return Bench(folder / "out", (configuration,), (0, 1), scale="smoke")
 
 
 @pytest.fixture(scope="module")

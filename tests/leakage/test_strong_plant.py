@@ -8,7 +8,6 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-import torch
 from sklearn.metrics import roc_auc_score
 
 from assay.leakage.detectors import dpdllm, veil_probe
@@ -40,14 +39,6 @@ AT_CHANCE = pytest.mark.xfail(
     strict=True, reason="VeilProbe as published reads the prompts alone, which do not differ between the classes"
 )
 FITTED = [name for name, entry in DETECTORS.items() if entry.kind == "fitted"]
-
-
-@pytest.fixture(scope="module", autouse=True)
-def _one_thread():
-    before = torch.get_num_threads()
-    torch.set_num_threads(1)
-    yield
-    torch.set_num_threads(before)
 
 
 @pytest.fixture(scope="module")

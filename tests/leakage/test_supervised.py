@@ -49,14 +49,6 @@ def function(i):
     )
 
 
-@pytest.fixture(scope="module", autouse=True)
-def _one_thread():
-    before = torch.get_num_threads()
-    torch.set_num_threads(1)
-    yield
-    torch.set_num_threads(before)
-
-
 @pytest.fixture(scope="module")
 def texts():
     """48 functions, half of which the model knows by heart; four in a group."""

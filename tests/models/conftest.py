@@ -5,19 +5,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import torch
 from tiny_models import byte_tokenizer, tiny
 
 from assay.models.loading import Checkpoint
-
-
-@pytest.fixture(autouse=True, scope="session")
-def _one_thread():
-    """Tiny matrices gain nothing from threads, and lose much where other programs run beside."""
-    before = torch.get_num_threads()
-    torch.set_num_threads(1)
-    yield
-    torch.set_num_threads(before)
 
 
 @pytest.fixture

@@ -4,7 +4,6 @@ import importlib.metadata
 import sys
 
 import pytest
-import torch
 
 from assay.testbed.library_functions import library_functions, library_root
 from builtin import base_corpus
@@ -24,16 +23,7 @@ def tiny_corpus(tmp_path_factory):
 
 
 @pytest.fixture(scope="session")
-def one_thread():
-    """Sums in one order, so that equal runs give equal bits."""
-    before = torch.get_num_threads()
-    torch.set_num_threads(1)
-    yield
-    torch.set_num_threads(before)
-
-
-@pytest.fixture(scope="session")
-def trained(tiny_corpus, one_thread, tmp_path_factory):
+def trained(tiny_corpus, tmp_path_factory):
     """The folder of an unbroken run of the tiny recipe."""
     out = tmp_path_factory.mktemp("trained")
     (out / CORPUS).symlink_to(tiny_corpus)

@@ -28,14 +28,6 @@ def rows(seed, count=10):
     return [np.array([0, *random.integers(3, 4000, int(random.integers(4, 30))), 1]) for _ in range(count)]
 
 
-@pytest.fixture(scope="module", autouse=True)
-def _one_thread():
-    before = torch.get_num_threads()
-    torch.set_num_threads(1)
-    yield
-    torch.set_num_threads(before)
-
-
 @pytest.fixture(scope="module")
 def bases(tmp_path_factory):
     return {name: str(saved(name, tmp_path_factory.mktemp("base"))) for name in ARCHITECTURES}
@@ -191,7 +183,7 @@ def test_two_processes_learn_what_one_learns(task, tmp_path):
     """Started by accelerate; each takes half of every batch."""
     script = tmp_path / "train.py"
     script.write_text(
-        "import pickle, sys\nfrom pathlib import Path\nimport torch\ntorch.set_num_threads(1)\n"
+        "import pickle, sys\nfrom pathlib import Path\n"
         "from assay.training.finetuning import finetune\n"
         "finetune(Path(sys.argv[2]), pickle.loads(Path(sys.argv[1]).read_bytes()))\n"
     )

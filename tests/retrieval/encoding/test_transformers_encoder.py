@@ -16,14 +16,6 @@ TEXTS = ["def f(x):\n    return x + 1\n", "", "x", "for i in range(10):\n    s +
 POOLED_BY_MEAN = {"pooling_mode_mean_tokens": True}
 
 
-@pytest.fixture(autouse=True, scope="module")
-def _one_thread():
-    before = torch.get_num_threads()
-    torch.set_num_threads(1)
-    yield
-    torch.set_num_threads(before)
-
-
 @pytest.fixture
 def folder(tmp_path):
     tiny_encoder(tmp_path)

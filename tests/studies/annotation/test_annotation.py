@@ -49,7 +49,6 @@ def run_harness(harness, first, second):
         "PYTHONPATH": os.pathsep.join([str(ROOT / "src"), str(ROOT / "tests")]),
         "HF_HUB_OFFLINE": "1",
         "HF_DATASETS_OFFLINE": "1",
-        "OMP_NUM_THREADS": "1",
         "TOKENIZERS_PARALLELISM": "false",
     }
     command = [sys.executable, str(ROOT / "tests" / "support" / "harness_runs.py"), harness, str(first), str(second)]

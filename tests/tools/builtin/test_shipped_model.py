@@ -93,7 +93,7 @@ def test_the_frequency_table_belongs_to_the_tokenizer(folder, model):
 
 
 @pytest.fixture(scope="module")
-def sampled(model, one_thread):
+def sampled(model):
     """Mean log-likelihoods of some functions of each dose that this Python has."""
     by_dose = {}
     for sample in known_dose_functions().samples:

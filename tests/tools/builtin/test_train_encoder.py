@@ -31,8 +31,6 @@ from builtin.train_encoder import (
 )
 from support.tiny import MODULES
 
-pytestmark = pytest.mark.usefixtures("one_thread")
-
 TINY_CORPUS = EncoderCorpusRecipe(package_cap=60_000, validation_files=2, roots=("jinja2", "rich"), headers=())
 TINY_ENCODER = EncoderRecipe(corpus=TINY_CORPUS, dimensions=16, row_bits=6, batch=12, steps=8, warm_up=1)
 HERE = EncoderMachine(device="cpu")
@@ -49,7 +47,7 @@ def encoder_folder(tmp_path_factory):
 
 
 @pytest.fixture(scope="session")
-def trained_encoder(encoder_folder, one_thread, tmp_path_factory):
+def trained_encoder(encoder_folder, tmp_path_factory):
     """The folder of an unbroken run."""
     out = tmp_path_factory.mktemp("trained_encoder")
     (out / CORPUS).symlink_to(encoder_folder)

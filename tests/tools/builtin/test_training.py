@@ -27,8 +27,6 @@ from builtin.train_base import (
 )
 from support.tiny import CPU, TINY
 
-pytestmark = pytest.mark.usefixtures("one_thread")
-
 ROOT = Path(__file__).resolve().parents[3]
 SEARCH_PATH = os.pathsep.join(str(ROOT / name) for name in ("src", "tests", "tools"))
 
@@ -36,7 +34,6 @@ SEARCH_PATH = os.pathsep.join(str(ROOT / name) for name in ("src", "tests", "too
 KILLED = """
 import os, signal, sys
 from pathlib import Path
-import torch
 from support.tiny import CPU, TINY
 from dataclasses import replace
 from builtin.train_base import train_base
@@ -45,7 +42,6 @@ def die_at_13(record, steps):
     if record["step"] == 13:
         os.kill(os.getpid(), signal.SIGKILL)
 
-torch.set_num_threads(1)
 train_base(Path(sys.argv[1]), TINY, replace(CPU, checkpoint_seconds=-1), die_at_13)
 """
 
@@ -72,7 +68,7 @@ def test_the_loss_falls(trained):
 
 
 def test_a_run_killed_after_a_checkpoint_ends_with_the_weights_of_an_unbroken_run(trained, fresh_run):
-    environment = os.environ | {"PYTHONPATH": SEARCH_PATH, "OMP_NUM_THREADS": "1"}
+    environment = os.environ | {"PYTHONPATH": SEARCH_PATH}
     killed = subprocess.run([sys.executable, "-c", KILLED, fresh_run], env=environment, timeout=240, check=False)
     assert killed.returncode == -signal.SIGKILL
     assert load_trained(fresh_run, TINY)[1] == 12
@@ -98,7 +94,6 @@ FULL = """
 import resource, signal, sys
 from pathlib import Path
 from dataclasses import replace
-import torch
 from support.tiny import CPU, TINY
 from assay.training.resuming import STATE
 from builtin.train_base import train_base
@@ -109,7 +104,6 @@ def fill(record, steps):
         resource.setrlimit(resource.RLIMIT_FSIZE, (20_000, 20_000))
 
 if __name__ == "__main__":
-    torch.set_num_threads(1)
     try:
         train_base(Path(sys.argv[1]), TINY, replace(CPU, checkpoint_seconds=-1, processes=int(sys.argv[2])), fill)
     except OSError as error:
@@ -119,7 +113,7 @@ if __name__ == "__main__":
 
 @pytest.mark.parametrize("processes", [1, 2])
 def test_a_full_disk_is_told_as_such_and_the_last_checkpoint_stays(fresh_run, tmp_path, processes):
-    environment = os.environ | {"PYTHONPATH": SEARCH_PATH, "OMP_NUM_THREADS": "1"}
+    environment = os.environ | {"PYTHONPATH": SEARCH_PATH}
     script = tmp_path / "full.py"
     script.write_text(FULL)
     command = [sys.executable, script, fresh_run, str(processes)]

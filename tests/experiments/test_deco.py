@@ -213,6 +213,8 @@ def test_without_data_the_standard_library_and_the_model_of_the_bench_are_author
     assert found.authors == (HUMAN, "builtin:small at 0.4", "builtin:small at 1")
     assert len(found.tasks("Python")) == 8
     assert all(len(task) == 3 for task in found.tasks("Python"))
+    monkeypatch.setattr(TableModel, "generate", lambda *_, **__: pytest.fail("wrote the same texts again"))
+    assert collection(Bench(tmp_path, (Settings(),), (0,), scale="smoke")).samples == found.samples
 
 
 def test_the_generators_with_most_texts_stay():

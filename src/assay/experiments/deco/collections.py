@@ -19,13 +19,16 @@ from assay.errors import DataError
 from assay.experiments.bench import Bench
 from assay.experiments.papers import paper
 from assay.languages import LANGUAGES, language_named
-from assay.models import open_model
+from assay.models import StatisticsCache, cached_generator, open_model
+from assay.scoring import generator_digest
 from assay.types import Sample
 
 HUMAN = "human"
 MODULES = ("argparse", "calendar", "configparser", "fractions", "shlex", "statistics", "textwrap", "difflib")
 TEMPERATURES = (0.4, 1.0)
 PROMPT_LINES = 3
+STORE = "continuations.sqlite"
+"""What the model wrote, in the folder of the bench: all experiments of DECo read the same texts."""
 PAPER = paper("deco")
 STRATUM = "stratum"
 LABELS = ("generator", "model", "label")
@@ -243,13 +246,15 @@ def _always_there(bench: Bench, settings: ScaleSizes) -> AuthorTexts:
     model = open_model(name)
     heads = ["\n".join(text.splitlines()[:PROMPT_LINES]) + "\n" for _, text in functions]
     samples = [Sample(f"{task}/{HUMAN}", text, "python", HUMAN, task) for task, text in functions]
-    for temperature in TEMPERATURES[: settings.authors]:
-        author = f"{name} at {temperature:g}"
-        bodies = model.generate(heads, max_new_tokens=120, temperature=temperature, seed=bench.seeds[0])
-        samples += [
-            Sample(f"{task}/{author}", head + str(body), "python", author, task)
-            for (task, _), head, body in zip(functions, heads, bodies, strict=True)
-        ]
+    with StatisticsCache(bench.out / STORE) as store:
+        generator = cached_generator(model, store, digest=generator_digest(model))
+        for temperature in TEMPERATURES[: settings.authors]:
+            author = f"{name} at {temperature:g}"
+            bodies = generator.generate(heads, max_new_tokens=120, temperature=temperature, seed=bench.seeds[0])
+            samples += [
+                Sample(f"{task}/{author}", head + str(body), "python", author, task)
+                for (task, _), head, body in zip(functions, heads, bodies, strict=True)
+            ]
     note = (
         f"{len(functions)} functions of Python's standard library, and continuations of their first {PROMPT_LINES} "
         f"lines by {name} at several temperatures. The paper's generators rewrite whole files."

@@ -51,6 +51,7 @@ HALVES = (
     ("networkx", "sklearn", "numpy", "datasets", "peft", "pydantic", "pygments", "mpmath"),
 )
 """Packages that calibrate, packages that are traced; those that are installed."""
+SMOKE_HALVES = (("rich",), ("mpmath",))
 FUNCTIONS = 500
 """Functions of each half."""
 NOT_CORPUS = ("site-packages", "test", "tests", "idle_test", "lib2to3")
@@ -66,7 +67,8 @@ def main() -> None:
         paths = [root / "email", root / "json"] if options.smoke else [root]
         index.add(documents(paths))
         index.commit()
-        measuring, fresh = ([*islice(sampled_functions(texts(half)), most)] for half in HALVES)
+        halves = SMOKE_HALVES if options.smoke else HALVES
+        measuring, fresh = ([*islice(sampled_functions(texts(half)), most)] for half in halves)
         measured_rates = calibrate_index(index, measuring)
         calibration = measured_rates.table_for("python", documents=len(index), encoder_digest=index.encoder_digest)
         assert calibration is not None

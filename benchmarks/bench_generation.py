@@ -36,7 +36,7 @@ STARTS, SUFFIX = StartsCut(n=5, stride=512), SuffixCut(prefix=0.5, at="line", un
 TEXTS = {
     LARGE: {"ngram_generation": 6, "sr_black": 1, "samples": 2},
     SMALL: {"ngram_generation": 60, "sr_black": 8, "samples": 12},
-    TINY: {"ngram_generation": 4, "sr_black": 1, "samples": 2},
+    TINY: {"ngram_generation": 1, "sr_black": 1, "samples": 1},
 }
 
 
@@ -136,7 +136,7 @@ def main() -> None:
     results = []
     for name in [TINY] if options.smoke else [LARGE, SMALL]:
         for workload in TEXTS[name]:
-            results.append(measured(name, workload, options.device, options.repeats or (2 if options.smoke else 3)))
+            results.append(measured(name, workload, options.device, options.repeats or (1 if options.smoke else 3)))
             print(name, workload, results[-1]["positions"], results[-1]["passes"], results[-1]["ratio"], flush=True)
     print(write("generation", options, results, began))
 

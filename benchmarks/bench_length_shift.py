@@ -34,7 +34,7 @@ def main() -> None:
     random = np.random.default_rng(0)
     rows: list[dict[str, Any]] = []
     for slope in (*SLOPES, None):
-        draws = 1 if slope is None else options.repeats or 30
+        draws = 1 if slope is None else options.repeats or (2 if options.smoke else 30)
         shares: dict[str, list[list[float]]] = {name: [] for name in SCORES}
         sizes = []
         for _ in range(draws):

@@ -50,7 +50,7 @@ CASES = (
     Case(LARGE, "all", 1, (400, 400), one_by_one=False),
     Case(LARGE, "paper", 3, (600, 1000), one_by_one=False),
 )
-SMOKE = (Case(TINY, "all", 1, (200, 400), one_by_one=True), Case(TINY, "paper", 2, (200, 400), one_by_one=True))
+SMOKE = (Case(TINY, "all", 1, (60, 80), one_by_one=True), Case(TINY, "paper", 2, (60, 80), one_by_one=True))
 
 
 @dataclass(frozen=True, slots=True)

@@ -185,7 +185,7 @@ def main() -> None:
     began = time.perf_counter()
     options = arguments(__doc__)
     names = [TINY] if options.smoke else [LARGE, SMALL]
-    results = [measured(name, options.device, options.repeats or (2 if options.smoke else 3)) for name in names]
+    results = [measured(name, options.device, options.repeats or (1 if options.smoke else 3)) for name in names]
     for result in results:
         print(result["model"], result["ratio"], result["largest_relative_difference"])
     print(write("peers", options, results, began))

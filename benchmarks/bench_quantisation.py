@@ -28,6 +28,7 @@ sys.path.insert(0, str(Path(__file__).parents[1] / "tools"))  # exporter of GGUF
 from gguf_export import export_gguf
 
 FORMATS = ("F16", "Q8_0", "Q5_1", "Q4_1", "Q4_0")
+SMOKE_FORMATS = ("F16", "Q4_0")
 TEXTS = 400
 
 
@@ -48,7 +49,7 @@ def main() -> None:
     exact = scores_of(TransformersModel(original), samples)
     results: list[dict[str, object]] = []
     with tempfile.TemporaryDirectory() as folder:
-        for kind in FORMATS:
+        for kind in SMOKE_FORMATS if options.smoke else FORMATS:
             path = export_gguf(original.model, original.tokenizer, Path(folder) / f"{kind}.gguf", kind)
             loaded = replace(load_checkpoint(str(path)), tokenizer=original.tokenizer)
             values = scores_of(TransformersModel(loaded), samples)

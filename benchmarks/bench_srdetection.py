@@ -15,6 +15,7 @@ import argparse
 import json
 import time
 from collections.abc import Callable, Sequence
+from itertools import islice
 
 import torch
 from bench_one_pass import batches
@@ -57,8 +58,8 @@ def ways(model: TransformersModel, texts: Sequence[str]) -> dict[str, Callable[[
 
 def whole_functions(count: int) -> list[str]:
     """Functions of the standard library with ten variants: whole ones, since a cut text cannot be rewritten."""
-    found = [text for text in library_texts(20 * count, longest=100_000) if len(text) <= 1500]
-    return [text for text in found if len(variants(text, N).variants) == N][:count]
+    texts = (text for text in library_texts(20 * count, longest=100_000) if len(text) <= 1500)
+    return list(islice((text for text in texts if len(variants(text, N).variants) == N), count))
 
 
 def measured(name: str, device: str, repeats: int) -> dict[str, object]:

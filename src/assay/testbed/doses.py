@@ -5,6 +5,7 @@ version matches in part; functions that do not match are not used.
 """
 
 from dataclasses import dataclass
+from functools import cache
 from importlib.resources import files
 from pathlib import Path
 
@@ -36,7 +37,9 @@ class KnownDoses:
 
 
 def known_dose_functions(manifest: Path | None = None, root: Path | None = None) -> KnownDoses:
-    """Return the functions of known dose that this interpreter's standard library contains.
+    """Return the functions of known dose that a standard library contains.
+
+    The functions of this interpreter are read once: that takes seconds, and every run of a testbed needs them.
 
     Args:
         manifest: a training manifest; None means the one shipped with `builtin:small`.
@@ -45,8 +48,18 @@ def known_dose_functions(manifest: Path | None = None, root: Path | None = None)
     Raises:
         DataError: the manifest cannot be read, or the library contains none of its functions.
     """
-    listed = read_manifest(manifest or shipped_manifest())
-    library = root or library_root()
+    if manifest is None and root is None:
+        return _shipped_doses()
+    return _doses(manifest or shipped_manifest(), root or library_root())
+
+
+@cache
+def _shipped_doses() -> KnownDoses:
+    return _doses(shipped_manifest(), library_root())
+
+
+def _doses(manifest: Path, library: Path) -> KnownDoses:
+    listed = read_manifest(manifest)
     entries = {entry.sha256: entry for entry in listed.functions()}
     texts: dict[str, str] = {}
     likely = sorted({entry.path for entry in entries.values()})

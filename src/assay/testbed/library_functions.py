@@ -6,6 +6,7 @@ library alone.
 
 import ast
 import hashlib
+import os
 import sysconfig
 import tokenize
 import warnings
@@ -64,12 +65,17 @@ def library_root() -> Path:
 
 def library_paths(root: Path) -> list[str]:
     """Return the paths of the library's modules relative to `root`, sorted."""
-    relative = (path.relative_to(root) for path in root.rglob("*.py"))
-    return sorted(
-        path.as_posix()
-        for path in relative
-        if not any(part in _LEFT_OUT or part.startswith(("config-", "_sysconfigdata")) for part in path.parts)
-    )
+    paths: list[str] = []
+    for place, folders, files in os.walk(root):
+        folders[:] = filter(_is_library, folders)  # not even looked into: packages hold more files than the library
+        folder = Path(place).relative_to(root)
+        paths += [(folder / name).as_posix() for name in files if name.endswith(".py") and _is_library(name)]
+    return sorted(paths)
+
+
+def _is_library(name: str) -> bool:
+    """Return True if a file or folder of this name is library code."""
+    return name not in _LEFT_OUT and not name.startswith(("config-", "_sysconfigdata"))
 
 
 def library_functions(root: Path, paths: list[str]) -> Iterator[LibraryFunction]:

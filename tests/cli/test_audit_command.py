@@ -2,8 +2,11 @@
 
 import json
 import re
+from dataclasses import replace
 
 import pytest
+
+from assay.leakage.detectors import veil_probe
 
 RUN_FILES = {"manifest.json", "summary.json", "report.html", "scores.parquet", "decisions.parquet"}
 
@@ -226,6 +229,15 @@ def lessons(tmp_path):
     return written
 
 
+@pytest.fixture
+def small_mapping(monkeypatch):
+    """VeilProbe with less to compute than as published: a narrow mapping."""
+    narrow = {"layers": 2, "width": 64, "heads": 2, "feed_forward": 128}
+    new = veil_probe.open_mapping
+    monkeypatch.setattr(veil_probe, "open_mapping", lambda settings, seed: new(replace(settings, **narrow), seed=seed))
+
+
+@pytest.mark.usefixtures("small_mapping")
 def test_detectors_learn_from_labelled_texts_and_say_from_how_many(assay, lessons, tmp_path):
     known, judged = lessons("known.jsonl", 0, 8), lessons("judged.jsonl", 20, 4)
     done = assay("audit", "builtin:small", judged, "--access", "black", "--labelled", known, "--out", "run", "-v")

@@ -49,6 +49,10 @@ from assay.types import Float64Array, Sample, Verdict
 
 SMALL, SCRATCH, LORA = "builtin:small", "from scratch", "LoRA"
 DOSES = {SMALL: (0, 1, 3, 6), SCRATCH: (0, 3), LORA: (6,)}
+HALF = 0.5
+SHARES = {SMALL: (0.05, 0.1, 0.2)}
+"""Shares of every benchmark that are planted beside the half, with the doses `SMALL_DOSES`."""
+SMALL_DOSES = (1, 3)
 SEEDS = range(1)
 CLEAN_SEEDS = range(3)
 GENERAL = {SMALL: 600_000, SCRATCH: 1_200_000}
@@ -117,12 +121,28 @@ class Texts:
         """All texts that are scored."""
         return [sample for part in (self.benchmarks, self.unseen) for samples in part.values() for sample in samples]
 
-    def planted(self, seed: int) -> dict[str, list[bool]]:
-        """Return name → True for the tasks that are trained on, half of them."""
-        random = np.random.default_rng(seed)
+    def planted(self, plant: "Plant") -> dict[str, list[bool]]:
+        """Return name → True for the tasks that are trained on."""
+        random = np.random.default_rng(plant.seed)
         return {
-            name: (random.permutation(len(each)) < len(each) // 2).tolist() for name, each in self.benchmarks.items()
+            name: (random.permutation(len(each)) < int(plant.share * len(each))).tolist()
+            for name, each in self.benchmarks.items()
         }
+
+
+@dataclass(frozen=True, slots=True)
+class Plant:
+    """What a model is trained on beside general text.
+
+    Attributes:
+        dose: times that each planted task is trained on; 0 for a clean model.
+        share: share of the tasks of every benchmark that are planted.
+        seed: which tasks, and which general text.
+    """
+
+    dose: int = 0
+    share: float = HALF
+    seed: int = 0
 
 
 def texts_of(options: argparse.Namespace) -> Texts:
@@ -165,18 +185,25 @@ def models(work: Path, texts: Texts) -> Iterator[tuple[str, Path]]:
     for parent in (SMALL, SCRATCH):
         folder = work / "models" / parent.replace(":", "-")
         if not folder.exists():
-            train(None, parent, folder, texts, dose=0, seed=0)
+            train(None, parent, folder, texts, Plant())
         yield f"{parent}, dose 0, seed general", folder
         for recipe in (SMALL, LORA) if parent == SMALL else (SCRATCH,):
-            for dose in DOSES[recipe]:
-                for seed in SEEDS if dose else CLEAN_SEEDS:
-                    path = work / "models" / f"{recipe}-{dose}-{seed}".replace(":", "-")
-                    if not path.exists():
-                        train(folder, recipe, path, texts, dose=dose, seed=seed)
-                    yield f"{recipe}, dose {dose}, seed {seed}", path
+            for plant in plants_of(recipe):
+                few = f"-{plant.share}" if plant.share != HALF else ""
+                path = work / "models" / f"{recipe}-{plant.dose}-{plant.seed}{few}".replace(":", "-")
+                if not path.exists():
+                    train(folder, recipe, path, texts, plant)
+                share = f", share {plant.share}" if plant.share != HALF else ""
+                yield f"{recipe}, dose {plant.dose}{share}, seed {plant.seed}", path
 
 
-def train(parent: Path | None, recipe: str, out: Path, texts: Texts, *, dose: int, seed: int) -> None:
+def plants_of(recipe: str) -> list[Plant]:
+    """Return what the models of one recipe are trained on."""
+    halves = [Plant(dose, HALF, seed) for dose in DOSES[recipe] for seed in (SEEDS if dose else CLEAN_SEEDS)]
+    return halves + [Plant(dose, share) for share in SHARES.get(recipe, ()) for dose in SMALL_DOSES]
+
+
+def train(parent: Path | None, recipe: str, out: Path, texts: Texts, plant: Plant) -> None:
     """Train a parent on general text, or its child on plants with a little of it."""
     began = time.perf_counter()
     model = open_local(SMALL if parent is None else str(parent))
@@ -195,14 +222,14 @@ def train(parent: Path | None, recipe: str, out: Path, texts: Texts, *, dose: in
         with torch.random.fork_rng():
             torch.manual_seed(0)
             network = AutoModelForCausalLM.from_config(config)  # type: ignore[no-untyped-call]
-    start, count = (0, GENERAL[recipe]) if parent is None else (GENERAL[SCRATCH] + seed * BESIDE, BESIDE)
+    start, count = (0, GENERAL[recipe]) if parent is None else (GENERAL[SCRATCH] + plant.seed * BESIDE, BESIDE)
     rows = general_tokens(tokenizer, texts, model.context)
     general = list(rows[start // model.context : (start + count) // model.context])
-    chosen = texts.planted(seed)
+    chosen = texts.planted(plant)
     members = [
         s.text for name, each in texts.benchmarks.items() for s, is_in in zip(each, chosen[name], strict=True) if is_in
     ]
-    plants: list[Ids] = member_rows(tokenizer, members, context=model.context) * dose if dose else []
+    plants: list[Ids] = member_rows(tokenizer, members, context=model.context) * plant.dose if plant.dose else []
     settings = TrainingSettings(
         method="lora" if recipe == LORA else "full",
         rate=RATES[recipe] / (1 if parent is None else 2),
@@ -210,7 +237,7 @@ def train(parent: Path | None, recipe: str, out: Path, texts: Texts, *, dose: in
         epochs=1,
         checkpoints=(),
     )
-    tuned = tune(network, [*plants, *([] if recipe == LORA else general)], settings, seed=seed)
+    tuned = tune(network, [*plants, *([] if recipe == LORA else general)], settings, seed=plant.seed)
     if recipe == LORA:
         tuned = tuned.merge_and_unload()
     out.parent.mkdir(parents=True, exist_ok=True)
@@ -253,7 +280,7 @@ class Case:
     Attributes:
         benchmark: its name.
         model: name of the audited model.
-        dose: times that half of the tasks were trained on.
+        plant: clean, or the times that the planted tasks were trained on, and their share.
         audited, control: standard score → values of the tasks and then of the unseen texts.
         count: number of tasks.
         groups: of the unseen texts.
@@ -261,7 +288,7 @@ class Case:
 
     benchmark: str
     model: str
-    dose: int
+    plant: str
     audited: Mapping[str, Float64Array]
     control: Mapping[str, Float64Array]
     count: int
@@ -289,9 +316,9 @@ def figures(work: Path, control: str) -> list[dict[str, Any]]:
                 "unseen": len(of_name[0].groups),
                 "packages": len(set(of_name[0].groups)),
                 "control flags": str(flags(of_name[0], of_name[0].control).rate),
-                "models flag, by dose": {
-                    dose: spread([flags(case, case.audited).rate.value for case in of_name if case.dose == dose])
-                    for dose in sorted({case.dose for case in of_name})
+                "models flag, by plant": {
+                    plant: spread([flags(case, case.audited).rate.value for case in of_name if case.plant == plant])
+                    for plant in sorted({case.plant for case in of_name})
                 },
             }
         )
@@ -316,7 +343,7 @@ def cases_of(work: Path, texts: Texts, control: str) -> Iterator[Case]:
             yield Case(
                 name,
                 path.stem,
-                int(path.stem.split("dose ")[1].split(",")[0]),
+                "clean" if "dose 0" in path.stem else path.stem.split(", ", 1)[1].rsplit(", seed", 1)[0],
                 {score: column[places] for score, column in values.items()},
                 {score: column[places] for score, column in of_control.items()},
                 len(samples),
@@ -357,12 +384,12 @@ def excess_of(case: Case) -> Estimate:
 
 
 def rates(own: Sequence[tuple[Case, Verdict]]) -> dict[str, Any]:
-    """Return shares of verdicts for clean models, and for planted ones by dose."""
+    """Return shares of verdicts for clean models, and for planted ones by dose and share."""
     result: dict[str, Any] = {}
-    for dose in sorted({case.dose for case, _ in own}):
-        verdicts = [verdict for case, verdict in own if case.dose == dose]
+    for plant in sorted({case.plant for case, _ in own}):
+        verdicts = [verdict for case, verdict in own if case.plant == plant]
         counts = {verdict: verdicts.count(verdict) for verdict in Verdict}
-        result["clean" if not dose else f"dose {dose}"] = {
+        result[plant] = {
             "cases": len(verdicts),
             **{verdict.value: str(wilson(counts[verdict], len(verdicts))) for verdict in Verdict},
         }

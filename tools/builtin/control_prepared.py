@@ -1,7 +1,7 @@
 """The corpus of `builtin:control` on disk as training reads it: one stream of tokens, held-out texts, tokenizer."""
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
 
@@ -56,12 +56,13 @@ def write_control_corpus(folder: Path, corpus: ControlCorpus) -> None:
     write_sketch(folder / SKETCH, (file.text for file in corpus.files))
 
 
-def read_control_files(folder: Path, *, language_cap: int) -> list[SourceText]:
+def read_control_files(folder: Path, *, language_cap: int, left_out: Collection[str] = ()) -> list[SourceText]:
     """Return training files of a corpus that `write_control_corpus` wrote, decoded from its tokens, in training order.
 
     Args:
         folder: of the corpus.
         language_cap: most characters of each language; the first files are taken.
+        left_out: packages whose files are not taken.
 
     Raises:
         DataError: there is no such corpus, or a file is not the one of the manifest.
@@ -79,7 +80,7 @@ def read_control_files(folder: Path, *, language_cap: int) -> list[SourceText]:
     files = []
     for entry, start, stop in zip(entries, starts, [*starts[1:], len(stream)], strict=True):
         language = str(entry.language)
-        if sizes[language] + entry.characters > language_cap:
+        if entry.package in left_out or sizes[language] + entry.characters > language_cap:
             continue
         # without <bos> and <eos>
         text = tokenizer.backend_tokenizer.decode(stream[start + 1 : stop - 1].tolist(), skip_special_tokens=False)

@@ -64,6 +64,7 @@ class EncoderCorpusRecipe:
         headers: folders of C and C++ beside the Python files.
         language_cap: most characters of files in each language from the corpus of `builtin:control`; 0: installed
             packages and headers.
+        left_out: packages of that corpus that are not trained on, so that something can be measured on them.
     """
 
     characters: tuple[int, int] = (200, 6000)
@@ -75,6 +76,7 @@ class EncoderCorpusRecipe:
     roots: tuple[str, ...] = ROOTS
     headers: tuple[str, ...] = HEADERS
     language_cap: int = 0
+    left_out: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -156,7 +158,8 @@ def _sources(recipe: EncoderCorpusRecipe, control: Path | None) -> tuple[Sequenc
         raise DataError(f"language_cap {recipe.language_cap}: expected a corpus of `build-control-corpus` with it")
     from builtin.control_prepared import read_control_files
 
-    return read_control_files(control, language_cap=recipe.language_cap), []
+    files = read_control_files(control, language_cap=recipe.language_cap, left_out=recipe.left_out)
+    return files, []
 
 
 def _build(folder: Path, recipe: EncoderCorpusRecipe, control: Path | None) -> None:

@@ -52,6 +52,14 @@ def train_encoder_command(
             min=1, help="With --control-corpus: most characters of files in a language.", rich_help_panel=TRAINING
         ),
     ] = 8_000_000,
+    leave_out: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="PACKAGE",
+            help="With --control-corpus: a package to leave out, so that something can be measured on it; repeat.",
+            rich_help_panel=TRAINING,
+        ),
+    ] = None,
     steps: Annotated[int, typer.Option(min=1, help="Steps, each of one batch.", rich_help_panel=TRAINING)] = 120,
     batch: Annotated[
         int, typer.Option(min=2, help="Pairs in a step: each other's negatives.", rich_help_panel=TRAINING)
@@ -81,7 +89,11 @@ def train_encoder_command(
     from builtin.export_encoder import export_encoder
     from builtin.train_encoder import CORPUS, EncoderMachine, EncoderRecipe, train_encoder
 
-    corpus = EncoderCorpusRecipe(package_cap=package_cap, language_cap=language_cap if control_corpus else 0)
+    corpus = EncoderCorpusRecipe(
+        package_cap=package_cap,
+        language_cap=language_cap if control_corpus else 0,
+        left_out=tuple(sorted(leave_out or ())),
+    )
     recipe = EncoderRecipe(corpus=corpus, steps=steps, batch=batch, dimensions=dimensions)
     try:
         if plan_only or (control_corpus is not None and not export_only):

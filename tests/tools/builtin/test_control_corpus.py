@@ -160,6 +160,9 @@ def test_the_written_corpus_is_whole_and_every_text_is_in_the_manifest(downloads
     assert {file["package"] for file in json.loads((folder / HELD_OUT).read_text())} == {"kept"}
     assert len(read_sketch(folder / "sketch.npz"))
     assert read_control_files(folder, language_cap=10**9) == list(corpus.files)
+    package = corpus.files[0].package
+    others = [file for file in corpus.files if file.package != package]
+    assert read_control_files(folder, language_cap=10**9, left_out=[package]) == others
     least = min(len(file.text) for file in corpus.files)
     assert all(len(file.text) == least for file in read_control_files(folder, language_cap=least))
 

@@ -38,6 +38,7 @@ from sklearn.preprocessing import normalize
 
 from assay.evaluation import grouped_bootstrap
 from assay.evaluation.near_duplicates import ShingleIndex
+from assay.provenance import SourceText
 from assay.provenance.adaptation import adapt
 from assay.provenance.clones import TokenizedText, bare, edited, renamed
 from assay.retrieval.encoding import BagEncoder, open_encoder
@@ -50,13 +51,13 @@ WINDOWS = (15, 30, 60, 120)
 SHORTEST = 200
 NEAR = 0.5
 SEED = 7
-COPIES: Mapping[str, Callable[[str, str], str]] = {
-    "exact": lambda fragment, _: fragment,
-    "Algorithm 1": lambda fragment, _: adapt(fragment, seed=SEED).text,
-    "renamed": lambda fragment, _: renamed(fragment, "python", seed=SEED),
-    "edited": lambda fragment, donor: edited(fragment, [donor], seed=SEED),
+COPIES: Mapping[str, Callable[[str, str, str], str]] = {
+    "exact": lambda fragment, _donor, _language: fragment,
+    "Algorithm 1": lambda fragment, _donor, _language: adapt(fragment, seed=SEED).text,
+    "renamed": lambda fragment, _donor, language: renamed(fragment, language, seed=SEED),
+    "edited": lambda fragment, donor, _language: edited(fragment, [donor], seed=SEED),
 }
-"""How a fragment differs; the second text is where an added line may come from."""
+"""How a fragment differs; the second text is where an added line may come from, the third its language."""
 
 RANKS = (1, 10, 100)
 Similarities = Callable[[Sequence[str]], NDArray[np.float64]]
@@ -86,7 +87,9 @@ def main() -> None:
         groups = [functions[at].path for at in chosen]
         donors = np.random.default_rng(SEED).choice(len(texts), len(chosen))
         for copy, change in COPIES.items():
-            queries = [change(one, texts[donor]) for one, donor in zip(fragments, donors, strict=True)]
+            queries = [
+                change(fragment, texts[donor], "python") for fragment, donor in zip(fragments, donors, strict=True)
+            ]
             for way, of in ways.items():
                 measured = recalls(of(queries), chosen, groups)
                 results.append({"way": way, "copy": copy, "tokens": window, "queries": len(queries), **measured})
@@ -103,13 +106,15 @@ def distinct_functions(files: int | None) -> list[LibraryFunction]:
     return [one for one, keep in zip(found, kept, strict=True) if keep]
 
 
-def fragments_of(functions: Sequence[LibraryFunction], window: int, queries: int) -> tuple[list[int], list[str]]:
+def fragments_of(
+    functions: Sequence[LibraryFunction | SourceText], window: int, queries: int, language: str = "python"
+) -> tuple[list[int], list[str]]:
     """Functions that are long enough, drawn at random, and a fragment of each."""
     draw = np.random.default_rng([SEED, window])
     chosen: list[int] = []
     fragments: list[str] = []
     for at in draw.permutation(len(functions)).tolist():
-        cut = TokenizedText.of(bare(functions[at].text, "python"), "python")
+        cut = TokenizedText.of(bare(functions[at].text, language), language)
         if len(cut) >= window and len(chosen) < queries:
             chosen.append(at)
             fragments.append(cut.fragment(int(draw.integers(len(cut) - window + 1)), window))

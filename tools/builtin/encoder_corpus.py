@@ -8,6 +8,7 @@ The encoder is evaluated on the standard library, so a function with a near-dupl
 import gzip
 import json
 import platform
+import random
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass, replace
@@ -62,9 +63,8 @@ class EncoderCorpusRecipe:
         seed: of every order and choice.
         roots: distributions whose requirements make up the packages.
         headers: folders of C and C++ beside the Python files.
-        language_cap: most characters of files in each language from the corpus of `builtin:control`; 0: installed
-            packages and headers.
-        left_out: packages of that corpus that are not trained on, so that something can be measured on them.
+        language_cap: most characters of files in each language that are added from the corpus of `builtin:control`.
+        left_out: packages that are not trained on, so that something can be measured on them.
     """
 
     characters: tuple[int, int] = (200, 6000)
@@ -151,15 +151,16 @@ def blocks_of(text: str) -> Iterator[str]:
 
 def _sources(recipe: EncoderCorpusRecipe, control: Path | None) -> tuple[Sequence[CorpusFile], Sequence[str]]:
     """Return the files in random order, and the packages left out for their licence."""
-    if not recipe.language_cap:
-        sources = package_sources(recipe.roots, seed=recipe.seed, cap=recipe.package_cap, also=recipe.headers)
-        return sources.files, sorted(sources.left_out)
-    if control is None:
-        raise DataError(f"language_cap {recipe.language_cap}: expected a corpus of `build-control-corpus` with it")
-    from builtin.control_prepared import read_control_files
+    sources = package_sources(recipe.roots, seed=recipe.seed, cap=recipe.package_cap, also=recipe.headers)
+    files: list[CorpusFile] = [file for file in sources.files if file.package not in recipe.left_out]
+    if recipe.language_cap:
+        if control is None:
+            raise DataError(f"language_cap {recipe.language_cap}: expected a corpus of `build-control-corpus` with it")
+        from builtin.control_prepared import read_control_files
 
-    files = read_control_files(control, language_cap=recipe.language_cap, left_out=recipe.left_out)
-    return files, []
+        files += read_control_files(control, language_cap=recipe.language_cap, left_out=recipe.left_out)
+        random.Random(recipe.seed).shuffle(files)  # noqa: S311  no secret
+    return files, sorted(sources.left_out)
 
 
 def _build(folder: Path, recipe: EncoderCorpusRecipe, control: Path | None) -> None:

@@ -42,7 +42,7 @@ def train_encoder_command(
         Path | None,
         typer.Option(
             metavar="DIR",
-            help="Train on functions in eight languages: the corpus folder of `build-control-corpus`.",
+            help="Train on functions in eight languages too: the corpus folder of `build-control-corpus`.",
             rich_help_panel=TRAINING,
         ),
     ] = None,
@@ -56,7 +56,7 @@ def train_encoder_command(
         list[str] | None,
         typer.Option(
             metavar="PACKAGE",
-            help="With --control-corpus: a package to leave out, so that something can be measured on it; repeat.",
+            help="Package to leave out, so that something can be measured on it; repeat.",
             rich_help_panel=TRAINING,
         ),
     ] = None,

@@ -267,7 +267,7 @@ def test_functions_of_other_languages_come_from_the_corpus_of_the_control_model(
     files = [go_file(seed) for seed in range(4)]
     monkeypatch.setattr(control_prepared, "read_control_files", lambda _, **choice: files[: choice["language_cap"]])
     monkeypatch.setattr(encoder_corpus, "library_paths", lambda _: MODULES)
-    recipe = EncoderCorpusRecipe(language_cap=4, validation_files=1)
+    recipe = EncoderCorpusRecipe(roots=(), headers=(), language_cap=4, validation_files=1)
     prepare_encoder_corpus(tmp_path / "c", recipe, tmp_path / "control")
     corpus = read_encoder_corpus(tmp_path / "c")
     assert corpus.trained == 3

@@ -22,6 +22,7 @@ from assay.experiments.assay.planted_pools import (
     split,
 )
 from assay.experiments.assay.reliability import GridCell, GridRecord, Sources, best_threshold_of, drawn, outcome
+from assay.experiments.assay.tuned_methods import tuned_requests, tuned_values
 from assay.experiments.bench import Bench
 from assay.types import Sample, Verdict
 
@@ -55,6 +56,7 @@ def bench(monkeypatch, tmp_path):
 
     monkeypatch.setattr(reliability, "pools", made_up)
     monkeypatch.setattr(reliability, "SIZES", (50, 164))
+    monkeypatch.setattr(reliability, "tuned_values", lambda *_: {request.name: 0.5 for request in tuned_requests()})
     return Bench(tmp_path, (), (0, 1), scale="smoke")
 
 
@@ -70,6 +72,23 @@ def test_the_grid_states_right_wrong_and_open_for_every_method(bench):
     clean = {row.name: row.values for row in finding.table("clean").rows}
     assert clean["assay"][1].value < 0.3
     assert finding.seeds == (0, 1)
+
+
+def test_methods_that_fine_tune_run_on_few_draws(bench):
+    finding = reliability.reliability(bench)
+    widths = {row.name: row.values[2].high - row.values[2].low for row in finding.table("all").rows}
+    own = {request.detector.title for request in tuned_requests()}
+    assert own
+    assert min(widths[name] for name in own) > 2 * widths["permutation test alone"]  # neither of them ever abstains
+
+
+def test_values_of_a_draw_are_computed_once(tmp_path):
+    samples = [Sample(str(i), f"def f{i}(x):\n    return x + {i}\n" * 3) for i in range(6)]
+    values = tuned_values("builtin:small", samples[:4], samples[4:], tmp_path)
+    assert values.keys() == {request.name for request in tuned_requests()}
+    (path,) = tmp_path.iterdir()
+    path.write_text('{"kds": 7.0}')
+    assert tuned_values("builtin:small", samples[:4], samples[4:], tmp_path) == {"kds": 7.0}
 
 
 def test_a_benchmark_of_a_cell_has_its_share_of_members():

@@ -5,7 +5,7 @@ that has only a value and no rule is entered with `threshold_method`: its thresh
 """
 
 import math
-from collections.abc import Callable, Hashable, Mapping
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
 
@@ -21,6 +21,7 @@ from assay.evaluation import (
     set_test,
 )
 from assay.experiments.assay.planted_pools import CONTEXT_CHANGE
+from assay.experiments.assay.tuned_methods import tuned_requests
 from assay.leakage import (
     ControlScores,
     VerdictEvidence,
@@ -30,7 +31,7 @@ from assay.leakage import (
     welch,
 )
 from assay.scores import SCORES, headline_score, one_pass
-from assay.types import Float64Array, Verdict
+from assay.types import Float64Array, Sample, Verdict
 
 RESAMPLES, PERMUTATIONS = 100, 199
 ALPHA = 0.05
@@ -53,6 +54,8 @@ class GridDraw:
         control: values of the declared score under a model that saw neither, of both sides; NaN where it saw a text.
         blind: baseline that never sees the model, measured once on the pool.
         seed: of every random draw.
+        samples: the benchmark, and the unseen text.
+        tuned: method that fine-tunes, or runs the model many times → its value; empty where it was not run.
     """
 
     scores: Mapping[str, Float64Array]
@@ -62,6 +65,8 @@ class GridDraw:
     control: tuple[Float64Array, Float64Array]
     blind: BlindBaseline | None
     seed: int
+    samples: tuple[Sequence[Sample], Sequence[Sample]] = ((), ())
+    tuned: Mapping[str, float] = field(default_factory=dict)
 
 
 GridMethod = Callable[[GridDraw], Verdict]
@@ -176,6 +181,13 @@ def lowered_share(draw: GridDraw) -> float:
     return float((kept < 0).mean()) if len(kept) else math.nan
 
 
+def tuned_value(name: str) -> Callable[[GridDraw], float]:
+    """Return the value of a method that is run on a fraction of the draws."""
+    return lambda draw: draw.tuned.get(name, math.nan)
+
+
 for _name in AVERAGED:
     threshold_method(f"mean of {_name}", mean_difference(_name))
 threshold_method("CoDeC", lowered_share)
+for _request in tuned_requests():
+    threshold_method(_request.detector.title, tuned_value(_request.name))

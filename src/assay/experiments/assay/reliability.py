@@ -8,14 +8,15 @@ half confirms: only its figures are printed.
 import math
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from assay.errors import DataError
 from assay.evaluation import BlindBaseline, ContaminatedShare, Estimate, blind_baseline, wilson
 from assay.experiments.assay.grid_methods import DECLARED, MARGINS, METHODS, RESAMPLES, GridDraw, evidence_on_draw
-from assay.experiments.assay.planted_pools import BASE, CONTROLS, CONVERGED, PlantedPool, pools
+from assay.experiments.assay.planted_pools import BASE, BASE_MODEL, CONTROLS, CONVERGED, PlantedPool, pools
+from assay.experiments.assay.tuned_methods import tuned_values
 from assay.experiments.bench import Bench
 from assay.experiments.declaration import Experiment
 from assay.experiments.finding import Finding, ValueRow, ValueTable
@@ -34,6 +35,8 @@ KINDS: Mapping[str, tuple[str, str]] = {
 """Kind of benchmark → roles of its trained-on and of its other samples; λ is above 0 only in the first."""
 MEASURABLE = 0.2, 164
 """λ and n from which on a right verdict is expected."""
+TUNED_SHARES = (0.0, 0.2, 1.0)
+"""λ of the smallest benchmarks on which the methods run that fine-tune; one draw of each cell."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,7 +110,7 @@ def reliability(bench: Bench) -> Finding:
 
 
 def records_of(bench: Bench, seed: int, *, chooses: bool, context: bool = True) -> Iterator[GridRecord]:
-    """Yield the verdicts on all draws of one seed; without `context` CoDeC is left out."""
+    """Yield the verdicts on all draws of one seed; without `context` CoDeC and what fine-tunes are left out."""
     own = pools(bench, seed, context=context)
     for plant, pool in own.items():
         if plant in {BASE, *CONTROLS.values()}:
@@ -124,7 +127,11 @@ def records_of(bench: Bench, seed: int, *, chooses: bool, context: bool = True) 
             for cell in grid_cells(plant, kind, pool, source, role):
                 for turn in range(DRAWS[bench.scale]):
                     sources = Sources(pool, source, role, (control, of_others), blind)
-                    yield recorded(cell, drawn(cell, sources, seed * 1000 + turn), chooses=chooses)
+                    draw = drawn(cell, sources, seed * 1000 + turn)
+                    if context and not turn and cell.n == SIZES[0] and cell.share in TUNED_SHARES:
+                        model = BASE_MODEL if pool.model is None else str(pool.model)
+                        draw = replace(draw, tuned=tuned_values(model, *draw.samples, bench.out / "pools" / "tuned"))
+                    yield recorded(cell, draw, chooses=chooses)
 
 
 def grid_cells(plant: str, kind: str, pool: PlantedPool, source: PlantedPool, role: str) -> Iterator[GridCell]:
@@ -165,14 +172,16 @@ def drawn(cell: GridCell, sources: Sources, seed: int) -> GridDraw:
     unseen = pool.places("unseen")
     names = pool.scores.keys() & source.scores.keys()
     samples = [*(pool.samples[at] for at in first), *(source.samples[at] for at in second)]
+    others = [pool.samples[at] for at in unseen]
     column, of_others = (control.scores[DECLARED] for control in sources.controls)
     return GridDraw(
         {name: np.concatenate([pool.scores[name][first], source.scores[name][second]]) for name in names},
         {name: pool.scores[name][unseen] for name in names},
-        *groups_of_both(samples, [pool.samples[at] for at in unseen]),
+        *groups_of_both(samples, others),
         (np.concatenate([column[first], of_others[second]]), column[unseen]),
         sources.blind,
         seed,
+        (samples, others),
     )
 
 
@@ -312,7 +321,10 @@ def grid_notes(records: Sequence[GridRecord], thresholds: Mapping[str, float], s
         accuracy,
         "A verdict of no evidence at any λ above 0 counts as wrong, also at λ that no test of this size can reveal.",
         "CoDeC runs on the first seed of each half, because it costs three times as much as all other scores together.",
-        "KDS, score deviations and SRCT need a fine-tuning or many passes a benchmark and are not in this table.",
+        (
+            "Methods that fine-tune the model or run it many times (the last rows) run on the first draw of the cells "
+            f"with n {SIZES[0]} and λ {', '.join(f'{share:g}' for share in TUNED_SHARES)} of those seeds."
+        ),
     )
 
 

@@ -22,7 +22,7 @@ from measuring import RESULTS, arguments, write
 
 from assay.evaluation.near_duplicates import ShingleIndex
 from assay.provenance import SourceText
-from assay.retrieval.encoding import for_queries, open_encoder
+from assay.retrieval.encoding import document_vectors, for_queries, open_encoder
 
 SEARCHED, QUERIES = 3_000, 300
 
@@ -58,11 +58,15 @@ def rows(language: str, options: argparse.Namespace) -> list[dict[str, object]]:
     measured = []
     for name in options.encoder or ["builtin:fragments"]:
         encoder = open_encoder(name)
-        documents = encoder.encode([text.text for text in texts])
+        before = time.process_time()
+        documents = document_vectors(encoder, [text.text for text in texts])
+        cost = {"vectors": sum(map(len, documents)), "encoding_seconds": round(time.process_time() - before, 2)}
+        firsts = np.cumsum([0, *map(len, documents[:-1])])
         for copy, window, chosen, queries in changed:
-            similarity = np.asarray(for_queries(encoder).encode(queries) @ documents.T, np.float64)
-            figures = recalls(similarity, chosen, [groups[at] for at in chosen])
-            row = {"language": language, "encoder": name, "searched": len(texts), "packages": len(packages)}
+            similarity = np.asarray(for_queries(encoder).encode(queries) @ np.concatenate(documents).T, np.float64)
+            nearest = np.maximum.reduceat(similarity, firsts, axis=1)
+            figures = recalls(nearest, chosen, [groups[at] for at in chosen])
+            row = {"language": language, "encoder": name, "searched": len(texts), "packages": len(packages)} | cost
             measured.append(row | {"copy": copy, "tokens": window, "queries": len(queries), "mrr": figures["mrr"]})
             print(language, name, copy, window, figures["mrr"], flush=True)
     return measured

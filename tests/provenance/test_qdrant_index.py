@@ -43,9 +43,9 @@ def document(text, path="a.py", source="here", **more):
     return Document(text, "python", "function", "f", (Origin(source, path, **more),))
 
 
-@pytest.fixture(scope="module")
-def encoder():
-    return open_encoder("builtin:fragments")
+@pytest.fixture(scope="module", params=["builtin:fragments"])
+def encoder(request):
+    return open_encoder(request.param)
 
 
 @pytest.fixture
@@ -85,6 +85,7 @@ def shown(found, index):
     return (rows, found.evidence, found.candidates), cosines
 
 
+@pytest.mark.parametrize("encoder", ["builtin:fragments", "builtin:windows"], indirect=True)
 @pytest.mark.parametrize("method", ["union", "hst", "winnowing", "vector"])
 def test_a_trace_says_the_same_of_both(pair, method):
     query = text_of(3).replace("other", "renamed").replace("total", "sum")

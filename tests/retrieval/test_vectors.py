@@ -221,3 +221,48 @@ def test_removed_documents_that_a_file_does_not_have_are_damage(tmp_path, rows, 
 def test_a_query_of_another_length_is_damage(tmp_path, rows):
     with pytest.raises(CorpusIndexError, match="components"):
         filled(tmp_path / "vectors", rows[:50]).search(np.ones(384, np.float32), 3)
+
+
+@pytest.fixture
+def several(tmp_path, rows):
+    """Documents 0 to 999 with three vectors each, in two files; the vectors of a document are those of its number."""
+    index = VectorIndex.create(tmp_path / "vectors", DIMENSIONS)
+    owners = np.repeat(np.arange(1000), 3)
+    for half in (owners < 400, owners >= 400):
+        index.add(owners[half], rows[half])
+        index.commit()
+    return index
+
+
+def test_of_several_vectors_of_a_document_the_nearest_counts(several, rows, queries):
+    assert len(several) == 1000
+    assert several.ids().tolist() == list(range(1000))
+    for query in queries:
+        documents, similarities = several.search(query, 20)
+        of_document = (rows @ query).reshape(1000, 3).max(axis=1)
+        assert len(np.unique(documents)) == 20
+        assert similarities == pytest.approx(of_document[documents], abs=0.02)
+        assert (np.diff(similarities) <= 0).all()
+        assert of_document[documents].min() >= np.sort(of_document)[-20] - 0.02
+
+
+def test_a_document_is_removed_with_all_its_vectors(several, rows, tmp_path):
+    gone = np.arange(300, 500)
+    several.remove_all(gone)
+    assert len(several) == 800
+    several.commit(several.generation + 1)
+    for index in (several, VectorIndex.open(tmp_path / "vectors")):
+        assert len(index) == 800
+        for vector in rows[3 * 450 : 3 * 450 + 3]:
+            assert not np.isin(index.search(vector, 50)[0], gone).any()
+    several.compact()
+    assert several.ids().tolist() == [*range(300), *range(500, 1000)]
+    several.check()
+
+
+def test_two_files_with_one_document_are_damage(tmp_path, rows):
+    index = filled(tmp_path / "vectors", rows[:10])
+    index.add(np.array([3, 3]), rows[10:12])
+    index.commit()
+    with pytest.raises(CorpusIndexError, match="two files have the same document"):
+        index.check()

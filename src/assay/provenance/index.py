@@ -41,6 +41,7 @@ from assay.retrieval import (
     Profile,
     TooShort,
     VectorIndex,
+    document_vectors,
     fingerprint,
     fingerprint_hashes,
     for_queries,
@@ -170,7 +171,7 @@ class CodeIndex:
         Args:
             documents: any number; they are added in batches.
             hashes: result of `fingerprint_hashes` for each of them, if computed elsewhere.
-            vectors: result of the encoder for each of them, if computed elsewhere.
+            vectors: float32 [k, d] of each of them, if computed elsewhere.
 
         Raises:
             CorpusIndexError: the disk is full, or the index was opened for reading.
@@ -483,8 +484,9 @@ class CodeIndex:
         for number, of_document in zip(numbers, hashes, strict=True):
             self._postings.add(number, of_document)
         if self._vectors is not None and self._encoder is not None:
-            rows = self._encoder.encode(texts) if vectors is None else np.vstack(vectors)
-            self._vectors.add(np.asarray(numbers, np.int64), rows)
+            rows = document_vectors(self._encoder, texts) if vectors is None else vectors
+            repeated = np.repeat(np.asarray(numbers, np.int64), [len(of_document) for of_document in rows])
+            self._vectors.add(repeated, np.concatenate(rows))
 
     def _opened_damaged(self) -> tuple[Postings, VectorIndex | None]:
         """Return what can be read of postings and vectors; nothing of a part whose manifest is damaged or missing."""

@@ -11,7 +11,7 @@ from assay.provenance.filters import DEFAULT_FILTERS, Filters, decode_source, la
 from assay.provenance.licences import resolved
 from assay.provenance.sources.entry import Entry, Reason
 from assay.provenance.splitting import Granularity, Piece, pieces
-from assay.retrieval import DEFAULT, Form, Hashes, Profile, fingerprint_hashes
+from assay.retrieval import DEFAULT, Form, Hashes, Profile, document_vectors, fingerprint_hashes
 from assay.types import Encoder, Float32Array
 
 
@@ -48,7 +48,7 @@ class FileRead:
         stamp: that the index records; see `Stamp`.
         documents: in text order, the whole file first; none where it was skipped or did not change.
         hashes: of each document, by form.
-        vectors: float32 [d] of each document, where an encoder was given.
+        vectors: float32 [k, d] of each document, where an encoder was given.
         skipped: reason why there is no document; None where there is one.
         unchanged: content and facts are as before, so the index has the documents already.
         size: bytes read.
@@ -163,7 +163,7 @@ def read_entries(
     texts = [document.text for file in files for document in file.documents]
     if encoder is None or not texts:
         return files
-    remaining = iter(encoder.encode(texts))
+    remaining = iter(document_vectors(encoder, texts))
     return [replace(file, vectors=tuple(islice(remaining, len(file.documents)))) for file in files]
 
 

@@ -37,10 +37,10 @@ _FIELDS = (("documents", "<i8"), ("scales", "<f4"), ("signs", "<u8"), ("values",
 
 @dataclass(frozen=True, slots=True, eq=False)
 class VectorRows:
-    """Vectors of documents.
+    """Vectors of documents, one or several of each.
 
     Attributes:
-        documents: int64 [n], ascending.
+        documents: int64 [n], ascending; the rows of one document lie together.
         scales: float32 [n], 1 / length of the row of `values`.
         signs: uint64 [n, ⌈d / 64⌉], bit b of word w is set where component 64 w + b is positive.
         values: int8 [n, d], direction of each vector.
@@ -83,11 +83,15 @@ class VectorRows:
             arrays.append(array if field in {"documents", "scales"} else array.reshape(count, width))
             start = stop
         rows = cls(*arrays)
-        if (np.diff(rows.documents) <= 0).any():
+        if (np.diff(rows.documents) < 0).any():
             raise ValueError("the documents are not in ascending order")
         if not (np.isfinite(rows.scales) & (rows.scales > 0)).all():
             raise ValueError("a length that is not a positive number")
         return rows
+
+    def distinct(self) -> DocumentIds:
+        """Return each document once, ascending."""
+        return np.asarray(self.documents[np.diff(self.documents, prepend=-1) != 0])
 
     def without(self, documents: DocumentIds) -> "VectorRows":
         """Return the vectors of all other documents."""
@@ -99,26 +103,25 @@ class VectorRows:
         return bool((self.positions(documents) >= 0).any())
 
     def positions(self, documents: DocumentIds) -> Int64Array:
-        """Return the row of each document, −1 for an absent one, int64 [m]."""
+        """Return the first row of each document, −1 for an absent one, int64 [m]."""
         if not len(self):
             return np.full(len(documents), -1)
         at = np.minimum(np.searchsorted(self.documents, documents), len(self) - 1)
         return np.where(self.documents[at] == documents, at, -1)
 
     def nearest(self, vector: Float32Array, n: int, dead: DocumentIds) -> tuple[DocumentIds, Float32Array]:
-        """Return the nearest documents that are not dead, and their cosines.
+        """Return the nearest vectors of documents that are not dead, and their cosines.
 
         Args:
             vector: float32 [d].
-            n: number of documents.
+            n: number of vectors.
             dead: documents to leave out, ascending.
 
         Returns:
-            Documents, int64 [m], in any order, at least the n nearest of those compared, and cosines, float32 [m].
+            Documents, int64 [m], in any order, at least the n nearest of those compared, and cosines, float32 [m]; a
+            document appears as often as it has a vector among them.
         """
-        living = np.ones(len(self), np.bool_)
-        removed = self.positions(dead)
-        living[removed[removed >= 0]] = False
+        living = ~np.isin(self.documents, dead) if len(dead) else np.ones(len(self), np.bool_)
         compared = max(LEAST_COMPARED, int(len(self) * COMPARED_SHARE), n)
         if living.sum() > compared:
             products = sign_products(self.signs, _bit_planes(vector))

@@ -42,25 +42,39 @@ NONE = np.zeros(0, np.int64)
 
 @dataclass(frozen=True, eq=False)
 class VectorFile:
-    """One immutable file; `dead` are the documents in it that were removed since, ascending."""
+    """One immutable file.
+
+    Attributes:
+        name: of the file.
+        rows: its vectors.
+        count: of documents that have a vector in it.
+        size: bytes.
+        checksum: of the content.
+        dead: documents in it that were removed since, ascending.
+    """
 
     name: str
     rows: VectorRows
+    count: int
     size: int
     checksum: int
     dead: DocumentIds
 
     def __len__(self) -> int:
-        return len(self.rows) - len(self.dead)
+        return self.count - len(self.dead)
 
     def living(self) -> BooleanArray:
         """Return for each row whether its document was not removed, bool [n]."""
-        return ~np.isin(self.rows.documents, self.dead, assume_unique=True)
+        return ~np.isin(self.rows.documents, self.dead)
+
+    def ids(self) -> DocumentIds:
+        """Return the documents that were not removed, ascending."""
+        return np.setdiff1d(self.rows.distinct(), self.dead, assume_unique=True)
 
 
 POLICY: MergePolicy[VectorFile] = MergePolicy(
     size=lambda file: len(file.rows),
-    dead_share=lambda file: len(file.dead) / max(1, len(file.rows)),
+    dead_share=lambda file: len(file.dead) / max(1, file.count),
     most=LARGEST_FILE,
     least_tier=1 << 12,
 )
@@ -68,6 +82,8 @@ POLICY: MergePolicy[VectorFile] = MergePolicy(
 
 class VectorIndex:
     """Documents by the cosine similarity of their vectors, which are stored in eight bits a component.
+
+    A document has one vector or several; the nearest of them counts. All vectors of a document are in one file.
 
     It commits as `Postings` does. A search compares the signs of all vectors, and computes the cosines of those that
     agree most; see `VectorRows.nearest`.
@@ -131,7 +147,7 @@ class VectorIndex:
         return cls(folder, dimensions, generation, ())
 
     def __len__(self) -> int:
-        return sum(map(len, self._files)) + sum(map(len, self._added))
+        return sum(map(len, self._files)) + sum(len(rows.distinct()) for rows in self._added)
 
     @property
     def bytes(self) -> int:
@@ -140,14 +156,14 @@ class VectorIndex:
 
     def ids(self) -> DocumentIds:
         """Return all documents that have a vector, ascending."""
-        stored = (file.rows.documents[file.living()] for file in self._files)
-        return np.sort(np.concatenate([NONE, *stored, *(rows.documents for rows in self._added)]))
+        added = (rows.distinct() for rows in self._added)
+        return np.sort(np.concatenate([NONE, *(file.ids() for file in self._files), *added]))
 
     def add(self, documents: DocumentIds, vectors: Float32Array) -> None:
         """Add documents that are not in the index.
 
         Args:
-            documents: int64 [n].
+            documents: int64 [n]; a document with several vectors is repeated.
             vectors: float32 [n, d].
         """
         if vectors.shape != (len(documents), self.dimensions):
@@ -170,7 +186,7 @@ class VectorIndex:
         """Return the n documents nearest to a vector, nearest first; of equally near ones the smaller number first.
 
         Returns:
-            Documents, int64 [m], and cosine similarities, float32 [m]; m <= n.
+            Documents, int64 [m], and cosine similarities of their nearest vectors, float32 [m]; m <= n.
 
         Raises:
             CorpusIndexError: the vectors have another number of components than those of the index.
@@ -183,8 +199,11 @@ class VectorIndex:
         nearest += [rows.nearest(vector, n, NONE) for rows in self._added]
         documents = np.concatenate([NONE, *(part for part, _ in nearest)])
         similarities = np.concatenate([np.zeros(0, np.float32), *(part for _, part in nearest)])
-        order = np.lexsort((documents, -similarities))[:n]
-        return documents[order], similarities[order]
+        order = np.lexsort((documents, -similarities))
+        documents, similarities = documents[order], similarities[order]
+        # the nearest vector of each document, in the order of nearness
+        first = np.sort(np.unique(documents, return_index=True)[1])[:n]
+        return documents[first], similarities[first]
 
     def commit(self, generation: int | None = None) -> None:
         """Make all changes since the last commit durable, and merge files if there are many."""
@@ -272,7 +291,7 @@ def _open_file(folder: Path, entry: dict[str, Any], dimensions: int) -> VectorFi
     except ValueError as error:
         raise CorpusIndexError(f"{path}: vectors are damaged: {error}") from error
     dead = _dead(folder, entry, rows) if "dead" in entry else NONE
-    return VectorFile(path.name, rows, size, entry["checksum"], dead)
+    return VectorFile(path.name, rows, len(rows.distinct()), size, entry["checksum"], dead)
 
 
 def _dead(folder: Path, entry: dict[str, Any], rows: VectorRows) -> DocumentIds:

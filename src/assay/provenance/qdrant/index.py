@@ -40,8 +40,10 @@ from assay.retrieval import (
     DocumentIds,
     Form,
     Hashes,
+    ManyVectors,
     Overlap,
     Profile,
+    document_vectors,
     fingerprint_hashes,
     for_queries,
     profile_named,
@@ -303,7 +305,8 @@ class QdrantIndex:
             name = self._described.encoder
             reason = f"was opened without its encoder {name}" if name else "has no vectors"
             raise CorpusIndexError(f"{self.address}: {reason}: it cannot be searched by vector")
-        points = self._documents.query(for_queries(self._encoder).encode([text])[0].tolist(), VECTOR, n)
+        query = for_queries(self._encoder).encode([text]).tolist()
+        points = self._documents.query(query if isinstance(self._encoder, ManyVectors) else query[0], VECTOR, n)
         numbers = np.array([point.id for point in points], np.int64)
         return numbers, np.array([point.score for point in points], np.float32)
 
@@ -386,12 +389,14 @@ class QdrantIndex:
             of_new = list(fingerprint_hashes(texts, [document.language for document in chosen], self.profile))
         else:
             of_new = [hashes[first[digest]] for digest in new]
-        rows: Sequence[Float32Array | None] = [None] * len(new)
+        dense: Sequence[Float32Array | None] = [None] * len(new)
         if self._encoder is not None and new:
-            rows = list(self._encoder.encode(texts)) if vectors is None else [vectors[first[digest]] for digest in new]
+            computed = [vectors[first[digest]] for digest in new] if vectors else None
+            rows = computed or document_vectors(self._encoder, texts)
+            dense = rows if isinstance(self._encoder, ManyVectors) else [row for (row,) in rows]
         points = [
-            point_of(placed[digest][0], document, digest, of_document, row)
-            for digest, document, of_document, row in zip(new, chosen, of_new, rows, strict=True)
+            point_of(placed[digest][0], document, digest, of_document, vector)
+            for digest, document, of_document, vector in zip(new, chosen, of_new, dense, strict=True)
         ]
         for group in requests_of(points, LARGEST_REQUEST):
             self._documents.upsert(group)

@@ -6,12 +6,14 @@ from assay.errors import CorpusIndexError
 from assay.provenance.qdrant.collection import Collection, equal
 from assay.provenance.qdrant.connection import Address
 from assay.provenance.qdrant.points import VECTOR
-from assay.retrieval import Profile
+from assay.retrieval import ManyVectors, Profile
 from assay.types import Encoder
 
 FILES = "-files"
 """Suffix of the name of the second collection."""
 
+_NEAREST = models.MultiVectorConfig(comparator=models.MultiVectorComparator.MAX_SIM)
+"""Of several vectors of a document the nearest counts."""
 _KEYWORD = models.KeywordIndexParams(type=models.KeywordIndexType.KEYWORD, on_disk=True)
 _NUMBER = models.IntegerIndexParams(type=models.IntegerIndexType.INTEGER, lookup=True, range=False)
 
@@ -37,6 +39,7 @@ def make_collections(
             distance=models.Distance.COSINE,
             on_disk=True,
             datatype=models.Datatype.FLOAT16,
+            multivector_config=_NEAREST if isinstance(encoder, ManyVectors) else None,
         )
     of_form = models.SparseVectorParams(
         index=models.SparseIndexParams(on_disk=True, datatype=models.Datatype.UINT8), modifier=models.Modifier.IDF

@@ -67,12 +67,20 @@ def unpack_hashes(text: str) -> Hashes:
 
 
 def point_of(
-    number: int, document: Document, digest: str, hashes: Mapping[Form, Hashes], vector: Float32Array | None
+    number: int, document: Document, digest: str, hashes: Mapping[Form, Hashes], dense: Float32Array | None
 ) -> models.PointStruct:
-    """Return the point of a document; a channel for which it is too short has no vector."""
+    """Return the point of a document; a channel for which it is too short has no vector.
+
+    Args:
+        number: of the point.
+        document: what is stored.
+        digest: of its text.
+        hashes: of each channel.
+        dense: float32 [d], or [k, d] where the encoder gives a document several vectors; None without an encoder.
+    """
     vectors: dict[str, Any] = {form: sparse(of_form) for form, of_form in hashes.items() if len(of_form)}
-    if vector is not None:
-        vectors[VECTOR] = np.round(np.asarray(vector, np.float64), DECIMALS).tolist()
+    if dense is not None:
+        vectors[VECTOR] = np.round(np.asarray(dense, np.float64), DECIMALS).tolist()
     payload: Payload = {
         "text": storable(document.text),
         "language": document.language,
@@ -128,6 +136,6 @@ def bytes_of(point: models.PointStruct) -> int:
     payload = point.payload or {}
     hashes: int = sum(payload["sizes"].values())
     vector = point.vector.get(VECTOR, []) if isinstance(point.vector, dict) else []
-    dense = len(vector) if isinstance(vector, list) else 0
+    dense = np.size(vector) if isinstance(vector, list) else 0
     text, places = len(payload["text"]), len(payload["origins"])
     return 2 * text + 300 * places + 27 * hashes + 11 * dense + 500

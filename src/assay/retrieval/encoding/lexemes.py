@@ -43,6 +43,8 @@ that kind are ignored, so that the time is linear in the text."""
 PART = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[^\W\d_a-zA-Z]+")
 SHORTEST_PART = 2
 
+QUOTES = "\"'"
+
 IS_NAME, SPELLED, PROSE = range(3)
 
 ANY_NUMBER, ANY_STRING = mixed(np.array([1, 2], np.uint64)).tolist()
@@ -112,6 +114,21 @@ def read_lexemes(texts: Sequence[str]) -> Lexemes:
     return Lexemes(len(texts), text, spelling[ids], shape[ids], since, word_text, words)
 
 
+def code_starts(text: str) -> list[int]:
+    """Return the position of each token; comments and docstrings are not tokens."""
+    tokens = _lexer(text).finditer(text)
+    return [token.start() for token in tokens if not _is_prose(token[0])]
+
+
+def _is_prose(token: str) -> bool:
+    return len(token) > 1 and token[0] in "#/" + QUOTES and not _is_string(token)
+
+
+def _is_string(token: str) -> bool:
+    """Return True for a literal within a line; one that may span lines counts as a docstring."""
+    return token[0] in QUOTES and not token.startswith(tuple(3 * quote for quote in QUOTES))
+
+
 def _lexer(text: str) -> re.Pattern[str]:
     marks = (mark for mark in SPANNING_PATTERNS if mark not in text or _unclosed(text, mark) <= MOST_UNCLOSED)
     return _pattern(tuple(marks))
@@ -147,7 +164,7 @@ def _vocabulary(tokens: Sequence[str]) -> tuple[Hashes, Hashes, NDArray[np.uint8
             shape[at] = ANY_NUMBER
         elif len(token) > 1:
             inside = _words(token)
-            if first in "\"'" and not token.startswith(('"""', "'''")):
+            if _is_string(token):
                 shape[at] = ANY_STRING
             else:
                 kind[at] = PROSE

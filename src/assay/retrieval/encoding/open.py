@@ -1,7 +1,8 @@
-"""One string → an encoder: `builtin:fragments`, a folder, or a hub id."""
+"""One string → an encoder: `builtin:fragments`, `builtin:windows`, a folder, or a hub id."""
 
 import hashlib
 import json
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Protocol, runtime_checkable
@@ -13,7 +14,8 @@ from safetensors.numpy import load_file
 from assay.errors import ModelError, plain_reason, require
 from assay.retrieval.encoding.bag import BagEncoder
 from assay.retrieval.encoding.settings import EncoderSettings
-from assay.types import Encoder
+from assay.retrieval.encoding.windows import WindowEncoder
+from assay.types import Encoder, Float32Array
 
 BUILTIN_ENCODERS = Path(__file__).parent / "builtin"
 BUILTIN_PREFIX = "builtin:"
@@ -22,6 +24,8 @@ SENTENCE_MODULES = "modules.json"
 GENERATING = ("CausalLM", "LMHeadModel", "ConditionalGeneration")
 """Ends of the names of architectures that generate text."""
 DEFAULT_SETTINGS = EncoderSettings()
+WHOLE_TEXTS, WINDOWS = "fragments", "windows"
+"""Built-in encoders: one vector of a document, or several by the same weights."""
 
 FEATURES_VERSION = 1
 """Raised when the features of a text change: vectors of different versions cannot be compared."""
@@ -36,16 +40,27 @@ class TwoSided(Protocol):
         ...
 
 
+@runtime_checkable
+class ManyVectors(Protocol):
+    """An encoder that gives a document several vectors."""
+
+    def encode_documents(self, texts: Sequence[str]) -> list[Float32Array]:
+        """Return the vectors of each text, float32 [k, d]."""
+        ...
+
+
 def open_encoder(
     name: str = "builtin:fragments", settings: EncoderSettings = DEFAULT_SETTINGS, **changes: object
 ) -> Encoder:
     """Open an encoder by name. A folder never opens a network connection.
 
-    The bag encoder (`builtin:fragments`) has no pooling, prefix or length, and ignores the settings of computation.
+    The bag encoder (`builtin:fragments`, `builtin:windows`) has no pooling, prefix or length, and ignores the settings
+    of computation.
 
     Args:
-        name: `builtin:fragments` (ships with assay), a folder that `train-encoder` exported, a model folder of
-            transformers or sentence-transformers, or a hub id of such a model.
+        name: `builtin:fragments` (ships with assay; one vector of a document), `builtin:windows` (the same weights,
+            several vectors of a document, so that short fragments are found), a folder that `train-encoder` exported, a
+            model folder of transformers or sentence-transformers, or a hub id of such a model.
         settings: how to open it.
         changes: single settings by name, for example `pooling="cls"`.
 
@@ -56,7 +71,8 @@ def open_encoder(
     folder = _builtin(name) if name.startswith(BUILTIN_PREFIX) else Path(name)
     if (folder / BAG_WEIGHTS).is_file():
         settings.require_whole_texts(name)
-        return open_bag(folder, name=name)
+        bag = open_bag(folder, name=name)
+        return WindowEncoder(name, bag) if name == BUILTIN_PREFIX + WINDOWS else bag
     require("torch", "transformers", purpose=f"encoder {name!r}")
     # torch takes seconds to import; the built-in encoder does not need it
     from assay.models import check_place  # noqa: PLC0415
@@ -82,6 +98,11 @@ def for_queries(encoder: Encoder) -> Encoder:
     return encoder.for_queries() if isinstance(encoder, TwoSided) else encoder
 
 
+def document_vectors(encoder: Encoder, texts: Sequence[str]) -> list[Float32Array]:
+    """Return the vectors of each text as a document, float32 [k, d]; k is 1 unless the encoder is `ManyVectors`."""
+    return encoder.encode_documents(texts) if isinstance(encoder, ManyVectors) else [*encoder.encode(texts)[:, None]]
+
+
 def open_bag(folder: Path, *, name: str) -> BagEncoder:
     """Return the bag encoder in a folder.
 
@@ -102,8 +123,9 @@ def open_bag(folder: Path, *, name: str) -> BagEncoder:
 
 
 def _builtin(name: str) -> Path:
-    names = sorted(path.parent.name for path in BUILTIN_ENCODERS.glob(f"*/{BAG_WEIGHTS}"))
+    folder = BUILTIN_ENCODERS / WHOLE_TEXTS
+    names = (WHOLE_TEXTS, WINDOWS) if (folder / BAG_WEIGHTS).is_file() else ()
     short = name.removeprefix(BUILTIN_PREFIX)
     if short not in names:
         raise ModelError(f"no built-in encoder {short!r}: expected one of {', '.join(names) or '(none are installed)'}")
-    return BUILTIN_ENCODERS / short
+    return folder

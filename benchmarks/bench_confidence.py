@@ -42,7 +42,7 @@ from assay.provenance.texts import SourceText, source_texts
 from assay.retrieval import DEFAULT
 from assay.retrieval.encoding import open_encoder
 from assay.retrieval.postings import CANDIDATES
-from assay.types import Float64Array
+from assay.types import Encoder, Float64Array
 
 LEVELS = (0.9, 0.95, 0.99)
 LINES = (1, 2, 4, 8, 16, 32)
@@ -61,7 +61,7 @@ def main() -> None:
     """Measure, and write the figures."""
     options, began = arguments(__doc__, further), time.perf_counter()
     most = 60 if options.smoke else FUNCTIONS
-    encoder = open_encoder("builtin:fragments")
+    encoder = open_encoder(options.encoder)
     with tempfile.TemporaryDirectory() as folder, CodeIndex.create(Path(folder) / "index", encoder=encoder) as index:
         root = Path(sysconfig.get_paths()["stdlib"])
         paths = [root / "email", root / "json"] if options.smoke else [root]
@@ -73,7 +73,7 @@ def main() -> None:
         calibration = measured_rates.table_for("python", documents=len(index), encoder_digest=index.encoder_digest)
         assert calibration is not None
         if options.keep:
-            keep(measured_rates.tables)
+            keep(measured_rates.tables, encoder)
         boilerplate = default_boilerplate()
         own = [function for function in fresh if not nearest(function, index, boilerplate)[1]]
         inside = index.documents(random.Random(1).sample(index.ids(), min(most // 2, len(index))))  # noqa: S311  no secret
@@ -97,16 +97,23 @@ def main() -> None:
 def further(parser: argparse.ArgumentParser) -> None:
     """Add the option of the scripts that measure tables."""
     parser.add_argument("--keep", action="store_true", help="put the tables among those that are shipped")
+    parser.add_argument("--encoder", default="builtin:fragments", help="whose vectors are measured")
 
 
-def keep(tables: Sequence[CalibrationTable], provenance: Mapping[str, object] | None = None) -> None:
-    """Write the shipped tables again, with these in place of those of the same language and about the same size."""
-    shipped = shipped_calibration(DEFAULT)
+def keep(tables: Sequence[CalibrationTable], encoder: Encoder, provenance: Mapping[str, object] | None = None) -> None:
+    """Write the shipped tables again, with these in place of those of the same language and about the same size.
+
+    Tables that were measured with other weights of the encoder are dropped.
+    """
+    shipped = shipped_calibration(DEFAULT, encoder.digest)
     assert shipped is not None
-    others = [table for table in shipped.tables if not any(is_about_as_large(table, new) for new in tables)]
+    stored = shipped.tables if shipped.encoder_digest == encoder.digest else ()
+    others = [table for table in stored if not any(is_about_as_large(table, new) for new in tables)]
     every = tuple(sorted((*others, *tables), key=lambda table: (str(table.language), table.documents)))
-    calibration = IndexCalibration(shipped.profile, every, shipped.encoder_digest, provenance or shipped.provenance)
-    calibration.save(Path(str(files("assay.provenance") / "calibrations" / "default.json")))
+    calibration = IndexCalibration(shipped.profile, every, encoder.digest, provenance or shipped.provenance)
+    name = "default.windows.json" if encoder.name == "builtin:windows" else "default.json"
+    calibration.save(Path(str(files("assay.provenance") / "calibrations" / name)))
+    shipped_calibration.cache_clear()
 
 
 def is_about_as_large(table: CalibrationTable, other: CalibrationTable) -> bool:

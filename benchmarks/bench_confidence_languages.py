@@ -1,6 +1,6 @@
 """Is the confidence of a match what it says in every language? Tables are measured, and checked on other packages.
 
-    python benchmarks/bench_confidence_languages.py --corpora CORPORA [--keep]
+    python benchmarks/bench_confidence_languages.py --corpora CORPORA [--encoder builtin:windows] [--keep]
 
 CORPORA has a folder for each language, and in it a folder for each package: unpacked archives of npm, PyPI and Debian.
 The packages of a language are dealt to four groups: an index and unrelated functions, from which the table is measured;
@@ -52,7 +52,7 @@ from assay.provenance.fusing import VECTOR
 from assay.provenance.length_bins import bin_of
 from assay.retrieval import CANDIDATES
 from assay.retrieval.encoding import open_encoder
-from assay.types import Float64Array
+from assay.types import Encoder, Float64Array
 
 LANGUAGES = ("c", "cpp", "go", "java", "javascript", "python", "rust", "typescript")
 GROUPS = ("measured index", "measured queries", "checked index", "checked queries")
@@ -74,19 +74,21 @@ def main() -> None:
     if options.corpora is None and not options.smoke:
         raise SystemExit("--corpora is missing: expected a folder of languages, each a folder of packages")
     languages = options.languages.split(",") if options.languages else LANGUAGES if options.corpora else ["python"]
-    results = [row for row in earlier(options.out) if row["language"] not in languages]
+    encoder = open_encoder(options.encoder)
+    name = "confidence_languages" + ("" if options.encoder == "builtin:fragments" else "_windows")
+    results = [row for row in earlier(options.out / f"{name}.json") if row["language"] not in languages]
     tables: list[CalibrationTable] = []
     for language in languages:
         groups = dealt(packages_of(language, options.corpora))
         if min(map(len, groups)) == 0:
             print(f"{language}: fewer than four packages")
             continue
-        table, rows = measured(language, groups, smoke=options.smoke)
+        table, rows = measured(language, groups, encoder, smoke=options.smoke)
         tables += reaching(table, rows)
         results += rows
-        print(write("confidence_languages", options, results, began), flush=True)
+        print(write(name, options, results, began), flush=True)
         if options.keep:
-            keep(tables, provenance(results))
+            keep(tables, encoder, provenance(results))
 
 
 def further_options(parser: argparse.ArgumentParser) -> None:
@@ -107,9 +109,8 @@ def provenance(rows: Sequence[Mapping[str, Any]]) -> dict[str, object]:
     }
 
 
-def earlier(out: Path) -> list[dict[str, object]]:
-    """Return the rows that the file of results has already."""
-    path = out / "confidence_languages.json"
+def earlier(path: Path) -> list[dict[str, object]]:
+    """Return the rows that a file of results has already."""
     return json.loads(path.read_text("utf-8"))["results"] if path.exists() else []
 
 
@@ -127,7 +128,7 @@ def dealt(packages: list[Path]) -> list[list[Path]]:
 
 
 def measured(
-    language: str, groups: Sequence[Sequence[Path]], *, smoke: bool
+    language: str, groups: Sequence[Sequence[Path]], encoder: Encoder, *, smoke: bool
 ) -> tuple[CalibrationTable, list[dict[str, object]]]:
     """Return the table of a language, and the shares on packages that it was not measured on."""
     scale = 20 if smoke else 1
@@ -137,10 +138,10 @@ def measured(
     ]
     names = {name: [path.name for path in group] for name, group in zip(GROUPS, groups, strict=True)}
     with tempfile.TemporaryDirectory() as folder:
-        with index_of(Path(folder) / "measured", of_group[0]) as index:
+        with index_of(Path(folder) / "measured", of_group[0], encoder) as index:
             calibration = calibrate_index(index, of_group[1], measured_on=", ".join(names["measured queries"]))
         (table,) = calibration.tables
-        with index_of(Path(folder) / "checked", of_group[2]) as index:
+        with index_of(Path(folder) / "checked", of_group[2], encoder) as index:
             boilerplate = boilerplate_of(index.profile)
             unrelated = [function for function in of_group[3] if not nearest(function, index, boilerplate)[1]]
             applied = calibration.table_for(
@@ -171,9 +172,9 @@ def functions(packages: Sequence[Path], language: str) -> Iterator[SourceText]:
                 yield function
 
 
-def index_of(folder: Path, texts: Sequence[SourceText]) -> CodeIndex:
+def index_of(folder: Path, texts: Sequence[SourceText], encoder: Encoder) -> CodeIndex:
     """Return an index of functions with their vectors."""
-    index = CodeIndex.create(folder, encoder=open_encoder("builtin:fragments"))
+    index = CodeIndex.create(folder, encoder=encoder)
     index.add(
         Document(text.text, text.language, "function", text.name, (Origin("packages", text.path),)) for text in texts
     )

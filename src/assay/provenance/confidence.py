@@ -221,30 +221,43 @@ class IndexCalibration:
             ) from error
 
 
-def calibration_for(folder: Path, profile: Profile, documents: int) -> IndexCalibration | None:
+def calibration_for(
+    folder: Path, profile: Profile, documents: int, encoder_digest: str | None
+) -> IndexCalibration | None:
     """Return the calibration of an index, else the shipped one of its profile, else None.
 
     Args:
         folder: of the index.
         profile: of its fingerprints.
         documents: number of its documents.
+        encoder_digest: of its encoder; None without vectors.
 
     Raises:
         DataError: the index has its own calibration, which cannot be read or is of a much smaller index.
     """
     own = folder / FILE
     if not own.is_file():
-        return shipped_calibration(profile)
+        return shipped_calibration(profile, encoder_digest)
     return IndexCalibration.load(own, profile).of_size(documents, own)
 
 
 @cache
-def shipped_calibration(profile: Profile) -> IndexCalibration | None:
-    """Return the shipped calibration of a profile; None where there is none."""
-    shipped = files("assay.provenance") / "calibrations" / f"{profile.name}.json"
-    if not shipped.is_file() or profile_named(profile.name) != profile:
+def shipped_calibration(profile: Profile, encoder_digest: str | None = None) -> IndexCalibration | None:
+    """Return the shipped calibration of a profile; None where there is none.
+
+    It is that of the encoder with the digest. Of another encoder it is the first, whose rates of vectors do not hold.
+    """
+    folder = files("assay.provenance") / "calibrations"
+    places = [
+        place for name in (profile.name, f"{profile.name}.windows") if (place := folder / f"{name}.json").is_file()
+    ]
+    if not places or profile_named(profile.name) != profile:
         return None
-    return _read(parse_json(shipped.read_bytes()), profile)
+    shipped = (_read(parse_json(place.read_bytes()), profile) for place in places)
+    first = next(shipped)
+    if encoder_digest in {None, first.encoder_digest}:
+        return first
+    return next((other for other in shipped if other.encoder_digest == encoder_digest), first)
 
 
 def _read(content: Any, profile: Profile) -> IndexCalibration:  # noqa: ANN401  JSON, checked here

@@ -316,7 +316,7 @@ class CodeIndex:
         Raises:
             DataError: the index has its own rates, which cannot be read or are of a much smaller index.
         """
-        return calibration_for(self.folder, self.profile, len(self))
+        return calibration_for(self.folder, self.profile, len(self), self.encoder_digest)
 
     def keep_calibration(self, calibration: IndexCalibration) -> str:
         """Store rates that were measured on this index, to be used instead of the shipped ones; return their place."""

@@ -169,7 +169,7 @@ class QdrantIndex:
         """See `Searchable`."""
         content = self._lists.once("calibration", self._files.calibration)
         if content is None:
-            return shipped_calibration(self.profile)
+            return shipped_calibration(self.profile, self.encoder_digest)
         return IndexCalibration.of(content, self.profile, self.address).of_size(len(self), self.address)
 
     def keep_calibration(self, calibration: IndexCalibration) -> str:

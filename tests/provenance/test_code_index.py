@@ -90,7 +90,7 @@ def test_hashes_and_vectors_computed_elsewhere_give_the_same_index(tmp_path, let
         CodeIndex.create(tmp_path / "b", encoder=encoder) as there,
     ):
         here.add(documents)
-        there.add(documents, hashes=fingerprint_hashes(texts, "python"), vectors=encoder.encode(texts))
+        there.add(documents, hashes=fingerprint_hashes(texts, "python"), vectors=document_vectors(encoder, texts))
         for value in (here, there):
             assert found(value, READ) == {READ}
             assert value.candidates_by_vector(JOIN, 1)[0].tolist() == [3]

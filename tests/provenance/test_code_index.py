@@ -7,7 +7,7 @@ import pytest
 from assay.errors import CorpusIndexError
 from assay.provenance import CodeIndex, Document, Origin, SeenFile
 from assay.provenance.index_folder import DESCRIPTION
-from assay.retrieval import TooShort, fingerprint_hashes
+from assay.retrieval import TooShort, document_vectors, fingerprint_hashes
 from assay.retrieval.postings import Overlap
 
 ADD = """def add_prices(basket):

@@ -76,7 +76,7 @@ class EncoderRecipe:
     row_bits: int = 13
     well_known: float = 500.0
     batch: int = 2048
-    steps: int = 120
+    steps: int = 360
     row_rate: float = 0.003
     weight_rate: float = 0.005
     scale_rate: float = 0.01

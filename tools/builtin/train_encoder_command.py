@@ -51,7 +51,7 @@ def train_encoder_command(
         typer.Option(
             min=1, help="With --control-corpus: most characters of files in a language.", rich_help_panel=TRAINING
         ),
-    ] = 8_000_000,
+    ] = 16_000_000,
     leave_out: Annotated[
         list[str] | None,
         typer.Option(
@@ -60,7 +60,7 @@ def train_encoder_command(
             rich_help_panel=TRAINING,
         ),
     ] = None,
-    steps: Annotated[int, typer.Option(min=1, help="Steps, each of one batch.", rich_help_panel=TRAINING)] = 120,
+    steps: Annotated[int, typer.Option(min=1, help="Steps, each of one batch.", rich_help_panel=TRAINING)] = 360,
     batch: Annotated[
         int, typer.Option(min=2, help="Pairs in a step: each other's negatives.", rich_help_panel=TRAINING)
     ] = 2048,

@@ -161,7 +161,8 @@ def build_command(
         str,
         typer.Option(
             metavar="NAME|none",
-            help="builtin:fragments, a model folder or a Hugging Face id: each document gets a vector.",
+            help="Gives each document a vector: builtin:fragments, a model folder or a Hugging Face id. builtin:windows "
+            "gives it several, and so finds shorter fragments.",
             rich_help_panel=INDEX,
         ),
     ] = "builtin:fragments",

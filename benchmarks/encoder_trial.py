@@ -6,8 +6,8 @@
 
 Fragments of functions of Python's standard library are searched for among functions of the library and of the installed
 packages, as in `assay testbed run hst/retrieval`. A row has the mean reciprocal ranks of an encoder in each way of
-searching that uses vectors, and for another encoder the paired difference to `builtin:fragments`. Our encoder was trained on
-neither the library nor anything like it; what others were trained on is theirs to say.
+searching that uses vectors, and for another encoder the paired difference to `builtin:fragments`. Our encoders were
+trained on neither the library nor anything like it; what others were trained on is theirs to say.
 """
 
 import argparse

@@ -161,8 +161,8 @@ def build_command(
         str,
         typer.Option(
             metavar="NAME|none",
-            help="Gives each document a vector: builtin:fragments, a model folder or a Hugging Face id. builtin:windows "
-            "gives it several, and so finds shorter fragments.",
+            help="Gives each document a vector: builtin:fragments, a model folder or a Hugging Face id. "
+            "builtin:windows gives it several, and so finds shorter fragments.",
             rich_help_panel=INDEX,
         ),
     ] = "builtin:fragments",

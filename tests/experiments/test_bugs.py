@@ -1,12 +1,16 @@
 """The mixed-effects model: the published coefficients follow from the published averages."""
 
+from dataclasses import replace
+
 import pytest
 
 from assay.errors import DataError
 from assay.experiments import Bench, finding_report
+from assay.experiments.bugs.averages import label_of, most_texts
 from assay.experiments.bugs.figures import nll_figure, ratio_figure
 from assay.experiments.bugs.regression import FAMILIES, MEASURES, regression_of, regression_table
 from assay.experiments.bugs.tables import accuracy_table, nll_table, stack_table
+from assay.models import builtin_folder
 from assay.studies import Average, fit_mixed_model
 
 
@@ -103,6 +107,35 @@ def test_a_figure_by_set_draws_ours_beside_models_of_the_paper(bench):
     (chart,) = finding.charts
     assert [len(line.points) for line in chart.series] == [1, 7, 7, 7]
     assert finding.table("values").rows[1].values[0] == 0.15
+
+
+def test_a_figure_by_set_shows_two_models_of_the_bench_and_fewer_of_the_paper(bench):
+    # the second name means the same model, so nothing but the name is new
+    again = str(builtin_folder("small"))
+    two = Bench.of_scale("smoke", bench.out, (0,), bench.data, models=("builtin:small", again))
+    (chart,) = nll_figure(two).charts
+    assert [line.name for line in chart.series[:2]] == ["builtin:small", again]
+    assert [line.name.endswith("(paper)") for line in chart.series] == [False, False, True, True]
+    assert chart.series[0].points == chart.series[1].points
+
+
+def test_a_model_in_place_of_that_of_the_scale_has_run_folders_of_its_own(tmp_path):
+    models = ("builtin:small", "elsewhere/model.gguf", "other/model.gguf", "other/model.gguf")
+    bench = Bench.of_scale("smoke", tmp_path, (0,), models=models)
+    assert [each.model for each in bench.configurations] == list(models[:3])
+    names = [each.name for each in bench.configurations]
+    assert names[0] == "smoke"
+    assert len(set(names)) == 3
+    assert all(name.startswith("smoke-model.gguf-") for name in names[1:])
+    assert label_of(models[1]) == "model.gguf"
+
+
+def test_the_limit_of_a_configuration_file_bounds_the_texts_of_a_set(tmp_path):
+    path = tmp_path / "mine.toml"
+    path.write_text("[data]\nlimit = 7\n")
+    assert most_texts(Bench.of_scale(str(path), tmp_path, (0,))) == 7
+    with pytest.raises(DataError, match="scale 'huge': expected one of smoke, small, paper"):
+        most_texts(replace(Bench.of_scale("smoke", tmp_path, (0,)), scale="huge"))
 
 
 def test_repositories_are_counted_in_the_list_that_was_given(bench):

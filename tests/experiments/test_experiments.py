@@ -16,9 +16,9 @@ from assay.errors import DataError
 from assay.evaluation.estimate import Estimate
 from assay.experiments.assay.honest_null import false_positive_rates
 from assay.experiments.bench import Bench
-from assay.experiments.catalogue import FORMER_NAMES, all_experiments, experiment_named
+from assay.experiments.catalogue import FORMER_NAMES, all_experiments, experiment_named, experiments_named
 from assay.experiments.describing import finding_report, write_finding
-from assay.experiments.finding import over_seeds
+from assay.experiments.finding import Finding, ValueRow, ValueTable, joined, over_seeds
 from assay.experiments.papers import paper
 from assay.experiments.srdetection import black_box, figure_2
 from assay.experiments.srdetection.detectors import in_paper
@@ -320,6 +320,25 @@ def test_a_name_that_no_experiment_has_is_refused_with_those_there_are():
 
 def test_every_name_of_the_last_release_still_stands_for_an_experiment():
     assert {experiment_named(name).full_name for name in FORMER_NAMES} <= set(all_experiments())
+
+
+def test_a_paper_names_all_of_its_experiments_and_any_other_name_a_single_experiment():
+    names = [each.full_name for each in experiments_named("bugs")]
+    assert names == [name for name in all_experiments() if name.startswith("bugs/")]
+    assert [each.full_name for each in experiments_named("bugs/strata")] == ["bugs/strata"]
+
+
+def test_joined_findings_keep_their_tables_apart_and_print_a_common_note_once():
+    table = ValueTable("sizes", "Sizes", "model", ("n",), (ValueRow("m", (1.0,)),), "number")
+    findings = [
+        Finding(name=f"bugs/{name}", title=name, tables=(table,), notes=("both", f"own {name}"), seeds=seeds)
+        for name, seeds in (("table-1", ()), ("table-2", (0, 1)))
+    ]
+    whole = joined("bugs", "The paper", findings)
+    assert [each.name for each in whole.tables] == ["table-1-sizes", "table-2-sizes"]
+    assert whole.notes == ("both", "table-1: own table-1", "table-2: own table-2")
+    assert whole.seeds == (0, 1)
+    assert "table-2: Sizes" in render_markdown(finding_report(whole))
 
 
 def test_experiments_are_sorted_by_paper_and_number():

@@ -9,7 +9,7 @@ from assay.api.opening import Opener
 from assay.api.progress import progress_bar
 from assay.api.selection import ScoreSelection, check_variants
 from assay.api.tracing import open_index
-from assay.datasets import DataSelection, read_dataset, read_pairs
+from assay.datasets import DataSelection, PairedDataset, read_dataset, read_pairs
 from assay.errors import DataError
 from assay.models import ModelSettings
 from assay.studies import (
@@ -20,6 +20,7 @@ from assay.studies import (
     ControlSet,
     StudySettings,
     check_sets,
+    drawn_pairs,
     later_commits,
     read_repositories,
     run_bug_study,
@@ -61,7 +62,7 @@ def study_bugs(
         index: of a corpus, which says what the corpus has of each bug.
         repositories: text file with the `owner/name` of the repositories of a corpus.
         cutoff: first day that the model cannot have seen; results are then split by date.
-        limit: most bugs of a benchmark.
+        limit: most bugs of a benchmark, drawn with a fixed seed.
         probes: also ask the model to repeat paths, functions and patches; it has to generate text.
         variants: verified rewritings of both sides of each bug: the preference for the fix is measured on them too.
         settings: how the models are opened.
@@ -88,8 +89,10 @@ def study_bugs(
         sets: list[BugSet | ControlSet] = []
         notes: list[str] = []
         for name in benchmarks:
-            where = DataSelection(data=paths.get(str(name)), limit=limit)
-            notes += _add_bugs(sets, str(name), where, source_root, later)
+            both = read_pairs(str(name), DataSelection(data=paths.get(str(name))))
+            notes += _add_bugs(sets, both, limit, source_root, later)
+        if later is not None and not any(isinstance(each, BugSet) and each.is_control for each in sets):
+            raise DataError(f"no benchmark has later commits; {notes[-1]}")
         for label, path in (controls or {}).items():
             dataset = read_dataset(path)
             sets.append(ControlSet(label, dataset.samples))
@@ -116,25 +119,29 @@ def study_bugs(
 
 def _add_bugs(
     sets: list[BugSet | ControlSet],
-    name: str,
-    selection: DataSelection,
+    both: PairedDataset,
+    limit: int | None,
     source_root: Path | str | None,
     later: tuple[Path, date] | None,
 ) -> list[str]:
     """Add the bugs of a benchmark and, with checkouts and a day, later commits to their files; return the notes."""
-    both = read_pairs(name, selection)
     benchmark = both.fixed.name
-    pairs, left_out = without_empty(both.pairs, benchmark=benchmark)
-    notes = list(left_out)
+    pairs = drawn_pairs(both.pairs, limit)
+    notes = [*dict.fromkeys((*both.fixed.notes, *both.buggy.notes))]
+    if len(pairs) < len(both.pairs):
+        notes.append(f"{benchmark}: {len(pairs)} of {len(both.pairs)} bugs, drawn at random")
+    pairs, more = without_empty(pairs, benchmark=benchmark)
+    notes += more
     if source_root is not None:
         pairs, more = with_whole_files(pairs, Path(source_root), benchmark=benchmark)
         notes += more
     sets.append(BugSet(benchmark, pairs))
     if later is not None:
         commits, more = later_commits(pairs, later[0], after=later[1], most=len(pairs), benchmark=benchmark)
-        sets.append(BugSet(f"{benchmark}, later commits", commits, is_control=True))
+        if commits:
+            sets.append(BugSet(f"{benchmark}, later commits", commits, is_control=True))
         notes += more
-    return [*notes, *dict.fromkeys((*both.fixed.notes, *both.buggy.notes))]
+    return notes
 
 
 def _paths(

@@ -42,7 +42,7 @@ def study_bugs_command(
             metavar="DIR", help="Checkouts of the projects: study whole files at the commit of each bug, not hunks."
         ),
     ] = None,
-    limit: Annotated[int | None, typer.Option(min=1, help="Most bugs of a benchmark.")] = None,
+    limit: Annotated[int | None, typer.Option(min=1, help="Most bugs of a benchmark, drawn with a fixed seed.")] = None,
     probes: Annotated[
         bool,
         typer.Option("--probes", help="Also ask the model to repeat paths, functions and patches. Slow."),

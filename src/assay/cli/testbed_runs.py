@@ -13,7 +13,7 @@ from assay.cli.options import DATA, MODEL, OUTPUT, AsJson
 from assay.cli.terminal import echo
 
 if TYPE_CHECKING:
-    from assay.experiments import Experiment
+    from assay.experiments import Bench, Experiment
     from assay.reports import Report
     from assay.testbed import Evaluation, Watchers
 
@@ -198,7 +198,10 @@ def evaluate_command(
 def run_command(
     experiment: Annotated[
         str,
-        typer.Argument(metavar="CONFIG|EXPERIMENT", help="A configuration file, or a name of `assay testbed list`."),
+        typer.Argument(
+            metavar="CONFIG|EXPERIMENT",
+            help="A configuration file, a name of `assay testbed list`, or a paper of it: all of its experiments.",
+        ),
     ],
     *,
     scale: Annotated[
@@ -213,7 +216,16 @@ def run_command(
         list[str] | None,
         typer.Option(
             metavar="NAME=PATH",
-            help="A benchmark for srdetection/figure-2 and srdetection/table-9; may be given several times.",
+            help="A benchmark, or other data that the experiment takes; may be given several times.",
+        ),
+    ] = None,
+    model: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="MODEL",
+            autocompletion=complete_models,
+            help="In place of the models of the scale; may be given several times.",
+            rich_help_panel=MODEL,
         ),
     ] = None,
     out: Annotated[
@@ -228,14 +240,20 @@ def run_command(
 
     **Example**: `assay testbed run srdetection/table-1 --scale small --seed 0,1,2 --out runs/small`
     """
+    from assay.errors import DataError
+    from assay.experiments import Bench
     from assay.testbed import is_file
 
     seeds = None if seed is None else numbers(seed, "--seed")
     if is_file(experiment):
+        if model:
+            raise DataError(f"--model has no effect: {experiment} names its model")
         run_configuration(Path(experiment), out, seeds, as_json=as_json)
     else:
         folder = out or Path("runs") / Path(scale).stem
-        run_experiment(experiment, scale, folder, seeds or (0,), benchmarks_at(data or []), as_json=as_json)
+        paths = benchmarks_at(data or [])
+        bench = Bench.of_scale(scale, folder, seeds or (0,), paths, watchers(), models=model or ())
+        run_experiments(experiment, bench, as_json=as_json)
 
 
 def list_command(*, as_json: AsJson = False) -> None:
@@ -279,33 +297,38 @@ def run_configuration(path: Path, out: Path | None, seeds: tuple[int, ...] | Non
         show_evaluation(place, run(place, replace(configuration, seed=seed), watchers()), as_json=as_json)
 
 
-def run_experiment(
-    name: str, size: str, out: Path, seeds: tuple[int, ...], data: dict[str, Path], *, as_json: bool
-) -> None:
-    """Run an experiment, write its result beside its runs, and show its tables."""
+def run_experiments(name: str, bench: "Bench", *, as_json: bool) -> None:
+    """Run an experiment or those of a paper, write the results beside the runs, and show the tables."""
     from assay.cli.present import chosen_format
     from assay.cli.present import show as show_report
-    from assay.experiments import Bench, finding_report, write_finding
+    from assay.experiments import finding_report, joined, paper, write_finding
 
-    experiment = chosen_experiment(name)
-    finding = experiment.run(Bench.of_scale(size, out, seeds, data, watchers()))
-    page = write_finding(out / experiment.full_name, finding)
+    experiments = chosen_experiments(name)
+    whole = len(experiments) > 1
+    findings = []
+    for experiment in experiments:
+        finding = experiment.run(replace(bench, data={}) if whole and experiment.makes_texts else bench)
+        page = write_finding(bench.out / experiment.full_name, finding)
+        findings.append(finding)
+    if whole:
+        finding = joined(name, paper(name).title, findings)
+        page = write_finding(bench.out / name, finding)
     show_report(finding_report(finding), chosen_format(as_json=as_json), page)
 
 
-def chosen_experiment(name: str) -> "Experiment":
-    """Return the experiment of a name; a note on standard error names the new name of an old one.
+def chosen_experiments(name: str) -> "tuple[Experiment, ...]":
+    """Return the experiments of a name; a note on standard error names the new name of an old one.
 
     Raises:
         DataError: there is no such experiment.
     """
-    from assay.experiments import FORMER_NAMES, experiment_named
+    from assay.experiments import FORMER_NAMES, experiments_named
 
-    experiment = experiment_named(name)
+    experiments = experiments_named(name)
     if name in FORMER_NAMES:
-        note = f"assay: note: {name!r} is now {experiment.full_name!r}; the old name goes with the next release"
+        note = f"assay: note: {name!r} is now {experiments[0].full_name!r}; the old name goes with the next release"
         echo(note, err=True)
-    return experiment
+    return experiments
 
 
 def benchmarks_at(options: list[str]) -> dict[str, Path]:

@@ -2,11 +2,13 @@ from .bench import Bench as Bench
 from .catalogue import FORMER_NAMES as FORMER_NAMES
 from .catalogue import all_experiments as all_experiments
 from .catalogue import experiment_named as experiment_named
+from .catalogue import experiments_named as experiments_named
 from .declaration import Experiment as Experiment
 from .describing import finding_report as finding_report
 from .describing import write_finding as write_finding
 from .finding import Finding as Finding
 from .finding import Value as Value
 from .finding import ValueTable as ValueTable
+from .finding import joined as joined
 from .hst.demo import traced_function as traced_function
 from .papers import paper as paper

@@ -1,11 +1,13 @@
 """The bench of experiments: their scale, seeds and data, and the runs that all experiments of a folder share."""
 
+import re
 import shutil
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from assay.files import write_json
+from assay.models import combined
 from assay.testbed import (
     ALONE,
     CONFIGURATION,
@@ -25,6 +27,8 @@ from assay.testbed import (
 from assay.training import TRAIN, checkpoint_folder
 
 RUNS = "runs"
+LONGEST_NAME = 40
+"""Characters of a model's name in the name of a folder."""
 SOURCE = ("source", "source_digest", "filtered_by")
 """Entries of a manifest that say where planted texts come from."""
 
@@ -58,6 +62,8 @@ class Bench:
         seeds: tuple[int, ...],
         data: Mapping[str, Path] | None = None,
         watchers: Watchers = ALONE,
+        *,
+        models: Sequence[str] = (),
     ) -> "Bench":
         """Return the bench of a scale.
 
@@ -67,11 +73,15 @@ class Bench:
             seeds: of each run.
             data: benchmark → its file or folder.
             watchers: receive the progress.
+            models: in place of those of the scale; each gets the first configuration of the scale.
 
         Raises:
             DataError: there is no such scale, or the file is no configuration.
         """
-        return cls(out, scale(name), seeds, data or {}, watchers, name)
+        configurations = scale(name)
+        if models:
+            configurations = tuple(of_model(configurations[0], model) for model in dict.fromkeys(models))
+        return cls(out, configurations, seeds, data or {}, watchers, name)
 
     def evaluations(self, configuration: Configuration, *, ratio: float | None = None) -> tuple[Evaluation, ...]:
         """Return the results of the runs of a configuration, one for each seed; finished runs are read.
@@ -108,6 +118,14 @@ class Bench:
         self.watchers.begin(f"run {folder.name}")
         borrow(folder, configuration, sorted((self.out / RUNS).glob("*")))
         return folder
+
+
+def of_model(configuration: Configuration, model: str) -> Configuration:
+    """Return a configuration with another model; its name, and so its run folder, is then another one."""
+    if model == configuration.model:
+        return configuration
+    name = f"{configuration.name}-{Path(model).name[-LONGEST_NAME:]}-{combined(model)[:8]}"
+    return replace(configuration, model=model, revision=None, name=re.sub(r"[^\w.-]+", "-", name))
 
 
 def borrow(folder: Path, configuration: Configuration, others: Sequence[Path]) -> None:

@@ -51,6 +51,16 @@ def experiment_named(name: str) -> Experiment:
     return experiments[full_name]
 
 
+def experiments_named(name: str) -> tuple[Experiment, ...]:
+    """Return all experiments of a paper, or the experiment of that name.
+
+    Raises:
+        DataError: there is neither.
+    """
+    of_paper = tuple(each for each in all_experiments().values() if each.paper == name)
+    return of_paper or (experiment_named(name),)
+
+
 def _declared() -> Iterator[Experiment]:
     for package in pkgutil.iter_modules(assay.experiments.__path__, "assay.experiments."):
         if package.ispkg:

@@ -15,11 +15,14 @@ class Experiment:
         paper: package of `assay.experiments` that it belongs to; "assay" for our own.
         name: within its paper, as "table-1".
         run: makes it; the first line of its docstring is the summary.
+        makes_texts: True if it makes its own texts, and data only take their place. In a run of the whole paper the
+            data are those of the other experiments, so it gets none.
     """
 
     paper: str
     name: str
     run: Callable[[Bench], Finding]
+    makes_texts: bool = False
 
     @property
     def full_name(self) -> str:

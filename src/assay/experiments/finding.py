@@ -1,8 +1,10 @@
 """The result of an experiment: tables with the paper's values beside ours."""
 
 import math
+from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from typing import TypeVar
 
 import numpy as np
 from scipy.stats import t as student
@@ -77,6 +79,9 @@ class HeatMap:
     values: Mapping[tuple[str, str], float]
 
 
+Part = TypeVar("Part", ValueTable, Chart, HeatMap)
+
+
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
 class Finding:
     """The result of one experiment.
@@ -112,6 +117,34 @@ class Finding:
             KeyError: there is none.
         """
         return {table.name: table for table in self.tables}[name]
+
+
+def joined(name: str, title: str, findings: Sequence[Finding]) -> Finding:
+    """Return the findings of several experiments on one page; what stands in all of them is printed once.
+
+    Args:
+        name: of the whole.
+        title: one line.
+        findings: in their order; the names of tables and figures begin with that of the experiment.
+    """
+    shorts = [finding.name.rpartition("/")[2] for finding in findings]
+    pairs = list(zip(shorts, findings, strict=True))
+    counts = Counter(note for finding in findings for note in finding.notes)
+    notes = [note if counts[note] > 1 else f"{short}: {note}" for short, finding in pairs for note in finding.notes]
+
+    def renamed(part: Part, short: str) -> Part:
+        return replace(part, name=f"{short}-{part.name}", title=f"{short}: {part.title}")
+
+    return Finding(
+        name=name,
+        title=title,
+        tables=tuple(renamed(table, short) for short, finding in pairs for table in finding.tables),
+        notes=tuple(dict.fromkeys(notes)),
+        seeds=tuple(dict.fromkeys(seed for finding in findings for seed in finding.seeds)),
+        charts=tuple(renamed(chart, short) for short, finding in pairs for chart in finding.charts),
+        heat_maps=tuple(renamed(matrix, short) for short, finding in pairs for matrix in finding.heat_maps),
+        excerpts=tuple(excerpt for finding in findings for excerpt in finding.excerpts),
+    )
 
 
 def over_seeds(estimates: Sequence[Estimate | None], *, share: bool = False) -> Estimate | None:

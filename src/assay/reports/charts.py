@@ -39,6 +39,8 @@ CHANCE_DASH = [1, 4]
 
 CHARACTER_WIDTH = 7.5
 """Pixels of a character of a label, at most."""
+LEGEND_CHARACTERS = 20
+"""Longest name in a legend of two columns."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -306,7 +308,7 @@ def _from(limits: tuple[float, float] | None) -> alt.Scale:
 
 def _labelled_axis(axes: Axes) -> alt.X:
     labels = list((axes.labels or {}).values())
-    scale = alt.Scale(domain=[-0.25, len(labels) - 0.75], nice=False, zero=False)
+    scale = alt.Scale(domain=[-0.4, len(labels) - 0.6], nice=False, zero=False)
     names = f"{json.dumps(labels)}[datum.value]"
     ticks = list(range(len(labels)))
     return alt.X("x:Q", scale=scale, axis=alt.Axis(values=ticks, labelExpr=names, title=axes.x, grid=False))
@@ -336,7 +338,11 @@ def _styles(names: Sequence[str], baseline: str | None = None) -> dict[str, Any]
         for i, name in enumerate(names)
     ]
     colour, dash, width = (list(values) for values in zip(*looks, strict=True))
-    legend = alt.Legend(title=None, orient="bottom", columns=2, symbolType="stroke", symbolSize=420, offset=6)
+    columns = 2 if max(map(len, names), default=0) <= LEGEND_CHARACTERS else 1
+    limit = CONFIG["legend"]["labelLimit"] * 2 // columns
+    legend = alt.Legend(
+        title=None, orient="bottom", columns=columns, labelLimit=limit, symbolType="stroke", symbolSize=420, offset=6
+    )
 
     def scale(values: list[Any]) -> alt.Scale:
         return alt.Scale(domain=list(names), range=values)

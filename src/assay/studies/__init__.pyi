@@ -14,6 +14,7 @@ from .bugs.content import ContentMembership as ContentMembership
 from .bugs.exposure import Exposure as Exposure
 from .bugs.exposure import PairExposure as PairExposure
 from .bugs.exposure import exposures as exposures
+from .bugs.later import commits_to_files as commits_to_files
 from .bugs.later import later_commits as later_commits
 from .bugs.preference import Preference as Preference
 from .bugs.repositories import read_repositories as read_repositories
@@ -26,8 +27,9 @@ from .bugs.study import ControlSet as ControlSet
 from .bugs.study import SideAverages as SideAverages
 from .bugs.study import StudySettings as StudySettings
 from .bugs.study import check_sets as check_sets
-from .bugs.study import main_side as main_side
+from .bugs.study import drawn_pairs as drawn_pairs
 from .bugs.study import run_bug_study as run_bug_study
+from .bugs.study import side_averages as side_averages
 from .bugs.study import without_empty as without_empty
 from .cleaning import write_clean as write_clean
 from .contamination import BenchmarkTrace as BenchmarkTrace

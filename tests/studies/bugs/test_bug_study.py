@@ -14,7 +14,7 @@ import assay
 from assay.cli.app import app
 from assay.datasets import read_pairs
 from assay.errors import AssayError, DataError
-from assay.studies import exposures, read_repositories, without_empty
+from assay.studies import drawn_pairs, exposures, read_repositories, without_empty
 from assay.studies.bugs.content import content_memberships
 from assay.studies.bugs.exposure import counted_exposures, own_runs
 from assay.studies.bugs.preference import mean_of, preferences
@@ -238,6 +238,16 @@ def test_probes_run_on_the_built_in_model_and_say_what_is_missing(table):
     assert {name: result.tasks for name, result in probes.items()} == {"path": 0, "function": 3, "patch": 0}
     assert {result.decision.verdict for result in probes.values()} == {"cannot tell"}
     assert any(table.name == "probes" for table in study.describe().tables)
+
+
+def test_a_limit_takes_bugs_from_the_whole_benchmark_in_their_order():
+    pairs = [SamplePair(Sample(str(at), "x"), Sample(str(at), "y")) for at in range(100)]
+    drawn = [int(pair.id) for pair in drawn_pairs(pairs, 20)]
+    assert len(drawn) == 20
+    assert drawn == sorted(drawn)
+    assert drawn[-1] > 50
+    assert drawn_pairs(pairs, 20) == drawn_pairs(pairs, 20)
+    assert drawn_pairs(pairs, None) == tuple(pairs)
 
 
 def test_bugs_without_a_text_are_left_out_with_a_note_each():

@@ -37,13 +37,17 @@ def checkout(tmp_path_factory):
     return root
 
 
-def bug(text="x = 1\n", file="a.py"):
+OTHER = "".join(f"first = second_{at} + third_{at}\n" for at in range(6))
+"""A text about as long as a hunk of the checkout, with nothing in common with it."""
+
+
+def bug(text=OTHER, file="a.py"):
     sample = Sample("b", text, "python", group="tool", metadata={"repo": "org/tool", "files": (file,)})
     return SamplePair(sample, sample)
 
 
 def test_only_commits_to_the_files_of_the_bugs_since_the_day_count(checkout):
-    changes, notes = later_commits([bug()], checkout, after=date(2021, 1, 1), most=10, benchmark="x")
+    changes, notes = later_commits([bug()] * 10, checkout, after=date(2021, 1, 1), most=10, benchmark="x")
     assert sorted(change.fixed.metadata["date"][:4] for change in changes) == ["2021", "2022", "2023", "2024"]
     newest = max(changes, key=lambda change: change.fixed.metadata["date"])
     assert "changed_2023" in newest.fixed.text
@@ -54,7 +58,10 @@ def test_only_commits_to_the_files_of_the_bugs_since_the_day_count(checkout):
 
 def test_a_limited_number_is_drawn_with_a_seed(checkout):
     drawn = [
-        [c.id for c in later_commits([bug()], checkout, after=date(2019, 1, 1), most=3, benchmark="x", seed=seed)[0]]
+        [
+            c.id
+            for c in later_commits([bug()] * 3, checkout, after=date(2019, 1, 1), most=3, benchmark="x", seed=seed)[0]
+        ]
         for seed in (0, 0, 1, 2)
     ]
     assert len(drawn[0]) == 3
@@ -62,14 +69,25 @@ def test_a_limited_number_is_drawn_with_a_seed(checkout):
     assert len(set(map(tuple, drawn))) > 1
 
 
+def test_each_commit_is_about_as_long_as_the_bug_that_it_is_chosen_for(checkout):
+    (change,), _ = later_commits([bug()], checkout, after=date(2019, 1, 1), most=9, benchmark="x")
+    assert len(OTHER) / 2 <= len(change.fixed.text) <= 2 * len(OTHER)
+    assert (
+        later_commits([bug("x = 1\n"), bug(OTHER * 9)], checkout, after=date(2019, 1, 1), most=9, benchmark="x")[0]
+        == ()
+    )
+
+
 def test_a_commit_that_is_in_the_benchmark_is_left_out(checkout):
     (later, *_), _ = later_commits([bug()], checkout, after=date(2024, 1, 1), most=10, benchmark="x")
-    with pytest.raises(DataError, match="no commit since 2024-01-01 changes a file of x"):
-        later_commits([bug(later.fixed.text)], checkout, after=date(2024, 1, 1), most=10, benchmark="x")
+    left, (note,) = later_commits([bug(later.fixed.text)], checkout, after=date(2024, 1, 1), most=10, benchmark="x")
+    assert left == ()
+    assert note.startswith("x: no commit since 2024-01-01 changes a file of it in 1 checkout with a history")
 
 
-def test_no_commit_and_no_checkout_are_one_clear_line(checkout, tmp_path):
-    with pytest.raises(DataError, match="no commit since 2030-01-01 changes a file of x in 1 checkouts"):
-        later_commits([bug()], checkout, after=date(2030, 1, 1), most=10, benchmark="x")
+def test_no_commit_is_a_note_and_no_checkout_is_one_clear_line(checkout, tmp_path):
+    none, (note,) = later_commits([bug()], checkout, after=date(2030, 1, 1), most=10, benchmark="x")
+    assert none == ()
+    assert "no commit since 2030-01-01 changes a file of it" in note
     with pytest.raises(DataError, match="no such folder; expected checkouts"):
         later_commits([bug()], tmp_path / "nowhere", after=date(2030, 1, 1), most=10, benchmark="x")

@@ -9,7 +9,8 @@ whole files where `--data source-root=DIR` names checkouts, and control sets whe
 import json
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict
+from dataclasses import asdict, replace
+from pathlib import Path
 
 from assay.datasets import DataSelection, read_dataset, read_pairs
 from assay.errors import DataError
@@ -19,17 +20,19 @@ from assay.experiments.papers import paper
 from assay.files import write_json
 from assay.models import combined, open_local
 from assay.scores import requests
-from assay.scoring import plan
+from assay.scoring import plan, score_samples
 from assay.studies import (
     MEASURES,
     BugSet,
     ControlSet,
     SideAverages,
-    main_side,
-    run_bug_study,
+    drawn_pairs,
+    side_averages,
     with_whole_files,
     without_empty,
 )
+from assay.testbed import is_file
+from assay.types import Sample
 
 PAPER = paper("bugs")
 BENCHMARKS: Mapping[str, str] = {
@@ -45,7 +48,7 @@ CONTROLS: Mapping[str, str] = {"new Java repositories": "new-java", "new Python 
 SOURCE_ROOT = "source-root"
 """Name of the folder of checkouts in `--data`."""
 SCALES: Mapping[str, int | None] = {"smoke": 3, "small": 60, "paper": None}
-"""Scale → most texts of a set."""
+"""Scale → most texts of a set; a configuration file has a limit of its own."""
 
 Averages = Mapping[str, SideAverages]
 """Column of the paper → averages."""
@@ -56,23 +59,39 @@ def models_of(bench: Bench) -> tuple[str, ...]:
     return tuple(dict.fromkeys(configuration.model for configuration in bench.configurations))
 
 
+def label_of(model: str) -> str:
+    """Return the name of a model in tables: of a GGUF file its file name."""
+    return Path(model).name if model.endswith(".gguf") else model
+
+
+def most_texts(bench: Bench) -> int | None:
+    """Return the most texts of a set; None for all.
+
+    Raises:
+        DataError: the scale is unknown.
+    """
+    if is_file(bench.scale):
+        return bench.configurations[0].data.limit
+    if bench.scale not in SCALES:
+        raise DataError(f"scale {bench.scale!r}: expected one of {', '.join(SCALES)}, or a configuration file")
+    return SCALES[bench.scale]
+
+
 def sets_of(bench: Bench) -> tuple[tuple[BugSet | ControlSet, ...], tuple[str, ...]]:
     """Return the sets that the data of a bench hold, called as the columns of the paper, and notes on them.
 
     Raises:
         DataError: the scale or a name is unknown, no benchmark was given, or data cannot be read.
     """
-    if bench.scale not in SCALES:
-        raise DataError(f"scale {bench.scale!r}: expected one of {', '.join(SCALES)}")
     names = [*BENCHMARKS.values(), *CONTROLS.values()]
     if unknown := sorted(set(bench.data) - {*names, SOURCE_ROOT, *lists_of(bench)}):
         raise DataError(f"--data {unknown[0]}: expected one of {', '.join([*names, SOURCE_ROOT])}")
-    limit, root = SCALES[bench.scale], bench.data.get(SOURCE_ROOT)
+    limit, root = most_texts(bench), bench.data.get(SOURCE_ROOT)
     sets: list[BugSet | ControlSet] = []
     notes: list[str] = []
     for column, name in BENCHMARKS.items():
         if name in bench.data:
-            pairs = read_pairs(name, DataSelection(data=bench.data[name], limit=limit)).pairs
+            pairs = drawn_pairs(read_pairs(name, DataSelection(data=bench.data[name])).pairs, limit)
             pairs, more = without_empty(pairs, benchmark=column)
             notes += more
             if root is not None:
@@ -93,34 +112,44 @@ def lists_of(bench: Bench) -> tuple[str, ...]:
 
 
 def averages(bench: Bench) -> tuple[Mapping[str, Averages], tuple[str, ...]]:
-    """Return model → averages of the fixed side or the control texts of each set, and notes; finished ones are read.
+    """Return label of a model → averages of the fixed side or the control texts of each set, and notes.
 
     Raises:
         DataError: as `sets_of`.
         ModelError: a model cannot be run.
     """
     sets, notes = sets_of(bench)
-    return {model: averages_of(bench, model, sets) for model in models_of(bench)}, (*notes, *missing_notes(sets, bench))
+    ours = {label_of(model): averages_of(bench, model, sets) for model in models_of(bench)}
+    return ours, (*notes, *missing_notes(sets, bench))
 
 
 def averages_of(bench: Bench, model: str, sets: Sequence[BugSet | ControlSet]) -> Averages:
-    """Return the averages of one model on each set."""
-    texts = [
-        [sample.text for sample in each.samples]
-        if isinstance(each, ControlSet)
-        else [side.text for pair in each.pairs for side in (pair.fixed, pair.buggy)]
-        for each in sets
-    ]
-    path = bench.out / "bug-averages" / f"{combined([model, [each.name for each in sets], texts])[:16]}.json"
+    """Return the averages of one model on each set; those that were computed before are read.
+
+    Only the side that the paper's tables are about is scored.
+    """
+    texts = {each.name: main_texts(each) for each in sets}
+    digest = combined([model, {name: [sample.text for sample in samples] for name, samples in texts.items()}])
+    path = bench.out / "bug-averages" / f"{digest[:16]}.json"
     if not path.exists():
-        bench.watchers.begin(f"{model} on {len(sets)} sets")
-        scorer = open_local(model)
-        chosen = plan(requests(",".join(score for score, _ in MEASURES.values())), {"target": scorer})
-        study = run_bug_study(sets, chosen, progress=bench.watchers.scoring)
+        bench.watchers.begin(f"{label_of(model)} on {len(sets)} sets")
+        chosen = plan(requests(",".join(score for score, _ in MEASURES.values())), {"target": open_local(model)})
+        flat = [replace(sample, id=f"{at}") for at, sample in enumerate(s for of in texts.values() for s in of)]
+        columns = score_samples(flat, chosen, progress=bench.watchers.scoring).values
+        measured, start = {}, 0
+        for name, samples in texts.items():
+            rows = slice(start, start + len(samples))
+            measured[name] = side_averages(samples, {score: column[rows] for score, column in columns.items()})
+            start += len(samples)
         path.parent.mkdir(parents=True, exist_ok=True)
-        write_json(path, {each.name: _storable(asdict(main_side(each))) for each in study.sets})
+        write_json(path, {name: _storable(asdict(side)) for name, side in measured.items()})
     stored = json.loads(path.read_text("utf-8"))
     return {column: _side_averages(content) for column, content in stored.items()}
+
+
+def main_texts(each: BugSet | ControlSet) -> tuple[Sample, ...]:
+    """Return the texts that sets are compared by: the fixed sides, or the texts of a control set."""
+    return each.samples if isinstance(each, ControlSet) else tuple(pair.fixed for pair in each.pairs)
 
 
 def _storable(value: object) -> object:
@@ -147,12 +176,12 @@ def missing_notes(sets: Sequence[BugSet | ControlSet], bench: Bench) -> tuple[st
     """Return what of the paper is not at hand, and what takes its place."""
     names = {each.name for each in sets}
     absent = [column for column in (*BENCHMARKS, *CONTROLS) if column not in names]
-    limit = SCALES[bench.scale]
+    limit = most_texts(bench)
     unit = (
         "whole files of the bugs" if SOURCE_ROOT in bench.data else "the fixed side of each patch, not the whole file"
     )
     notes = [
-        f"The paper's models are not at hand: the models are {', '.join(models_of(bench))}.",
+        f"The paper's models are not at hand: the models are {', '.join(map(label_of, models_of(bench)))}.",
         "NLL and 5-gram accuracy compare within one model: compare the order of the sets, not values.",
         f"Texts are {unit}" + ("." if limit is None else f", at most {limit} of each set."),
     ]

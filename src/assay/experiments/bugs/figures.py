@@ -9,10 +9,10 @@ from assay.experiments.bugs.averages import PAPER, averages
 from assay.experiments.bugs.tables import values_by_column
 from assay.experiments.declaration import Experiment
 from assay.experiments.finding import Chart, Finding, HeatMap, ValueRow, ValueTable
-from assay.reports import Axes, Series
+from assay.reports import MOST_SERIES, Axes, Series, listed
 
 SHOWN = ("CodeGen-Multi 6B", "LLaMA 3.1 8B", "Gemma 2 27B")
-"""Models of the paper that a figure shows beside ours; a figure has at most four lines."""
+"""Models of the paper that a figure shows beside ours, the first ones where it shows several of ours."""
 SHORT: Mapping[str, str] = {
     "Defects4J": "D4J",
     "BugsInPy": "BIP",
@@ -37,14 +37,16 @@ def accuracy_figure(bench: Bench) -> Finding:
 
 
 def by_set(bench: Bench, name: str, table: str, measure: str) -> Finding:
-    """Return one measure by set, the first model of the bench first and models of the paper beside it."""
+    """Return one measure by set: models of the bench, the first of them first, and models of the paper beside them."""
     ours, notes = averages(bench)
     printed = PAPER.tables[table]
     columns = tuple(map(str, printed.columns))
     lines = {model: values_by_column(of_model, measure) for model, of_model in ours.items()}
     theirs = {model: tuple(printed.value(model, column=c) for c in printed.columns) for model in SHOWN}
-    first = next(iter(ours))
-    drawn = {first: lines[first]} | {model: tuple(map(printed_estimate, row)) for model, row in theirs.items()}
+    mine = list(lines)[: MOST_SERIES - 1]
+    beside = list(SHOWN)[: MOST_SERIES - len(mine)]
+    drawn = {model: lines[model] for model in mine}
+    drawn |= {f"{model} (paper)": tuple(map(printed_estimate, theirs[model])) for model in beside}
     series = tuple(
         Series(model, {float(at): value for at, value in enumerate(values) if value is not None})
         for model, values in drawn.items()
@@ -59,7 +61,7 @@ def by_set(bench: Bench, name: str, table: str, measure: str) -> Finding:
         tables=(ValueTable("values", measure, "model", columns, tuple(rows), "number"),),
         notes=(PICTURE, legend, *notes),
         seeds=(),
-        charts=(Chart(name, f"{measure} by set, {first} and models of the paper", series, axes),),
+        charts=(Chart(name, f"{measure} by set, {listed(mine)} and models of the paper", series, axes),),
     )
 
 

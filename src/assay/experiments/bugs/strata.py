@@ -18,13 +18,13 @@ from assay.datasets import DataSelection, is_benchmark, read_pairs
 from assay.errors import DataError
 from assay.evaluation import Estimate, conformal_p_values, grouped_share, rank_score
 from assay.experiments.bench import Bench
-from assay.experiments.bugs.averages import models_of
+from assay.experiments.bugs.averages import label_of, models_of
 from assay.experiments.declaration import Experiment
 from assay.experiments.finding import Finding, ValueRow, ValueTable, over_seeds, seeds_note
 from assay.models import TransformersModel, open_local
 from assay.scores import loss, requests
 from assay.scoring import plan, score_samples
-from assay.testbed import fresh_functions, never_seen_functions
+from assay.testbed import fresh_functions, is_file, never_seen_functions
 from assay.training import TrainingSettings, member_rows, tune
 from assay.types import Float64Array, SamplePair
 
@@ -99,10 +99,8 @@ class StrataValues:
 
 def strata(bench: Bench) -> Finding:
     """Recovery of the side of a bug that was trained on, and false alarms for bugs of which neither was."""
-    if bench.scale not in SCALES:
-        raise DataError(f"scale {bench.scale!r}: expected one of {', '.join(SCALES)}")
     (model, *_) = models_of(bench)
-    size = SCALES[bench.scale]
+    size = size_of(bench)
     pairs, source = pairs_of(bench, size)
     runs = []
     for seed in bench.seeds:
@@ -141,7 +139,7 @@ def strata(bench: Bench) -> Finding:
             ),
         ),
         notes=(
-            f"{model}; {source}.",
+            f"{label_of(model)}; {source}.",
             (
                 f"Pairs: {size.trained} in each stratum that is trained on, {size.judged} in neither that are judged, "
                 f"{size.calibrating} that calibrate. {TRAINING.epochs} epochs, all weights, rate {TRAINING.rate:g}."
@@ -152,6 +150,18 @@ def strata(bench: Bench) -> Finding:
         ),
         seeds=bench.seeds,
     )
+
+
+def size_of(bench: Bench) -> StrataSize:
+    """Return the number of pairs; that of "small" for a configuration file.
+
+    Raises:
+        DataError: the scale is unknown.
+    """
+    name = "small" if is_file(bench.scale) else bench.scale
+    if name not in SCALES:
+        raise DataError(f"scale {name!r}: expected one of {', '.join(SCALES)}, or a configuration file")
+    return SCALES[name]
 
 
 def mean_rows(runs: Sequence[Mapping[str, Mapping[str, Estimate]]], *, share: bool = False) -> tuple[ValueRow, ...]:
@@ -286,4 +296,4 @@ def preferred(run: StrataValues) -> dict[str, dict[str, Estimate]]:
     return result
 
 
-EXPERIMENTS = (Experiment("bugs", "strata", strata),)
+EXPERIMENTS = (Experiment("bugs", "strata", strata, makes_texts=True),)

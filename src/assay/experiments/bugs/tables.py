@@ -4,7 +4,7 @@ from collections.abc import Mapping
 
 from assay.evaluation import Estimate
 from assay.experiments.bench import Bench
-from assay.experiments.bugs.averages import PAPER, Averages, averages, lists_of, models_of, sets_of
+from assay.experiments.bugs.averages import PAPER, Averages, averages, label_of, lists_of, models_of, sets_of
 from assay.experiments.declaration import Experiment
 from assay.experiments.finding import Finding, Value, ValueRow, ValueTable
 from assay.models import open_local
@@ -23,7 +23,7 @@ def model_table(bench: Bench) -> Finding:
     ]
     for model in models_of(bench):
         count = open_local(model).checkpoint.model.num_parameters()
-        rows.append(ValueRow(model, (count / BILLION, None)))
+        rows.append(ValueRow(label_of(model), (count / BILLION, None)))
     columns = ("parameters (billions)", "training tokens (trillions)")
     return Finding(
         name="bugs/table-2",

@@ -3,7 +3,8 @@
 A control from other projects differs in topic, style and length. Commits to the files of the benchmark after the
 cutoff of the model are the nearest thing to bugs that it has not seen. Each commit is a pair of hunks like a bug: the
 newer side stands for the fixed one, the older side for the buggy one. The context lines of a hunk may be older than the
-commit.
+commit. Commits are longer than fixes of bugs, and a longer text has a lower NLL, so each commit is chosen for a bug of
+about its length.
 """
 
 import re
@@ -19,11 +20,15 @@ from assay.errors import DataError
 from assay.evaluation import ShingleIndex
 from assay.languages import language_of
 from assay.provenance import git_output
+from assay.reports import number_of
 from assay.studies.bugs.checkouts import checkout_of
 from assay.types import Sample, SamplePair
 
 NEAR = 0.85
 """Share of 5-grams from which a later text repeats one of the benchmark, or an earlier one."""
+
+FACTOR = 2.0
+"""Most by which the lengths of a commit and of the bug that it is chosen for differ."""
 
 _COMMIT = re.compile(r"^\x01([0-9a-f]{40,64}) (\d{4}-\d{2}-\d{2})\n", re.MULTILINE)
 
@@ -31,18 +36,18 @@ _COMMIT = re.compile(r"^\x01([0-9a-f]{40,64}) (\d{4}-\d{2}-\d{2})\n", re.MULTILI
 def later_commits(
     pairs: Sequence[SamplePair], root: Path, *, after: date, most: int, benchmark: str, seed: int = 0
 ) -> tuple[tuple[SamplePair, ...], tuple[str, ...]]:
-    """Return commits to the files of the bugs since a day, and a note on their number.
+    """Return commits to the files of the bugs since a day, and a note on their number; none where there is none.
 
     Args:
         pairs: bugs of a benchmark of patches.
         root: folder of checkouts, as `with_whole_files` takes it.
         after: first day of a commit.
-        most: commits of each language; more are drawn at random.
+        most: commits of each language.
         benchmark: its name, for messages.
-        seed: of the draw.
+        seed: of the draw among commits that fit.
 
     Raises:
-        DataError: no checkout has such a commit; one line.
+        DataError: the folder is not there; one line.
     """
     if not root.is_dir():
         raise DataError(f"{root}: no such folder; expected checkouts of the projects of {benchmark}")
@@ -56,23 +61,31 @@ def later_commits(
     changes = [
         change
         for repository, paths in sorted(files.items())
-        for change in _changes(repository, sorted(paths), after, groups[repository])
+        for change in commits_to_files(repository, sorted(paths), after, groups[repository])
     ]
     distinct = _distinct(changes, pairs)
-    chosen = _drawn(distinct, most, seed)
+    chosen = _of_like_length(distinct, pairs, most, seed)
     if not chosen:
-        raise DataError(
-            f"{root}: no commit since {after} changes a file of {benchmark} in {len(files)} checkouts with a history"
-        )
+        where = f"{number_of(len(files), 'checkout')} with a history"
+        return (), (f"{benchmark}: no commit since {after} changes a file of it in {where}",)
     note = (
-        f"{benchmark}: the control has {len(chosen)} of {len(changes)} later commits to its files since {after}, "
-        f"without {len(changes) - len(distinct)} that repeat a text"
+        f"{benchmark}: the control has {len(chosen)} of {len(changes)} later commits to its files since {after}, each "
+        f"about as long as a bug; {len(changes) - len(distinct)} repeat a text"
     )
     return chosen, (note,)
 
 
-def _changes(repository: Path, paths: Sequence[str], after: date, group: str | None) -> Iterator[SamplePair]:
-    """Yield the commits since a day that change one of some files, the newest first."""
+def commits_to_files(
+    repository: Path, paths: Sequence[str], after: date, group: str | None = None
+) -> Iterator[SamplePair]:
+    """Yield the commits since a day that change a file, the newest first.
+
+    Args:
+        repository: a checkout.
+        paths: of the files in it.
+        after: first day of a commit.
+        group: of the pairs.
+    """
     log = git_output(
         repository, "log", "--no-merges", "--no-renames", "--no-ext-diff", "--no-textconv", "--patch", "--unified=3",
         "--format=%x01%H %cs", f"--since={after.isoformat()}T00:00:00", "HEAD", "--", *paths,
@@ -104,11 +117,21 @@ def _distinct(changes: Sequence[SamplePair], pairs: Sequence[SamplePair]) -> lis
     return [change for change, repeats, is_first in zip(changes, near, first, strict=True) if is_first and not repeats]
 
 
-def _drawn(changes: Sequence[SamplePair], most: int, seed: int) -> tuple[SamplePair, ...]:
-    """Return at most so many changes of each language, in their order."""
+def _of_like_length(
+    changes: Sequence[SamplePair], pairs: Sequence[SamplePair], most: int, seed: int
+) -> tuple[SamplePair, ...]:
+    """Return changes of each language, at most one for each bug and within `FACTOR` of its length, in their order."""
     random = np.random.default_rng(seed)
     rows: list[int] = []
     for language in dict.fromkeys(change.fixed.language for change in changes):
-        own = [at for at, change in enumerate(changes) if change.fixed.language == language]
-        rows += sorted(random.choice(own, min(most, len(own)), replace=False).tolist())
-    return tuple(changes[row] for row in rows)
+        own = random.permutation([at for at, change in enumerate(changes) if change.fixed.language == language])
+        alike = [pair for pair in pairs if pair.fixed.language == language] or pairs
+        targets = random.permutation([np.log(max(1, len(pair.fixed.text))) for pair in alike])[:most]
+        lengths = np.log([len(changes[at].fixed.text) for at in own])
+        for target in targets:
+            apart = np.abs(lengths - target)
+            nearest = int(apart.argmin())
+            if apart[nearest] <= np.log(FACTOR):
+                rows.append(int(own[nearest]))
+                lengths[nearest] = np.inf  # it was chosen
+    return tuple(changes[row] for row in sorted(rows))

@@ -98,7 +98,7 @@ class SideAverages:
     """Averages over the texts of one side of a set.
 
     Attributes:
-        texts: number of texts.
+        texts: number of texts that are not empty.
         distinct: those without a near-duplicate before them; only these count.
         characters: median length of these.
         averages: measure → mean with an interval over groups.
@@ -257,6 +257,22 @@ def _likelihoods(
     return values[name, "fixed"][loss.name], values[name, "buggy"][loss.name]
 
 
+def drawn_pairs(pairs: Sequence[SamplePair], most: int | None, *, seed: int = 0) -> tuple[SamplePair, ...]:
+    """Return at most so many bugs, in their order.
+
+    Benchmarks list their bugs by project, so the first ones would be those of a few projects.
+
+    Args:
+        pairs: the bugs.
+        most: None for all.
+        seed: of the draw.
+    """
+    if most is None or most >= len(pairs):
+        return tuple(pairs)
+    rows = np.random.default_rng(seed).choice(len(pairs), most, replace=False)
+    return tuple(pairs[row] for row in sorted(rows.tolist()))
+
+
 def without_empty(pairs: Sequence[SamplePair], *, benchmark: str) -> tuple[tuple[SamplePair, ...], tuple[str, ...]]:
     """Return the bugs that have a text, and notes on those that have none or only one.
 
@@ -368,18 +384,19 @@ def _studied_control(
 
 
 def side_averages(samples: Sequence[Sample], columns: Mapping[str, Float64Array]) -> SideAverages:
-    """Return the averages of one side; near-duplicates of an earlier text are left out.
+    """Return the averages of one side; empty texts and near-duplicates of an earlier text are left out.
 
     Args:
-        samples: [texts], the oldest first where their dates are known.
+        samples: [texts]; of near-duplicates the oldest counts, where dates are known.
         columns: score → float64 [texts].
     """
-    order = sorted(range(len(samples)), key=lambda at: date_of(samples[at]) or date.max)
+    filled = [at for at, sample in enumerate(samples) if sample.text.strip()]
+    order = sorted(filled, key=lambda at: date_of(samples[at]) or date.max)
     first = ShingleIndex([samples[at].text for at in order]).first_of_each_kind(OVERLAP)
     rows = np.array([at for at, is_first in zip(order, first, strict=True) if is_first], dtype=np.intp)
     groups = [samples[at].group for at in rows]
     return SideAverages(
-        len(samples),
+        len(filled),
         len(rows),
         float(np.median([len(samples[at].text) for at in rows])) if len(rows) else float("nan"),
         {measure: mean_of(sign * columns[score][rows], groups) for measure, (score, sign) in MEASURES.items()},

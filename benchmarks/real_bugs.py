@@ -11,6 +11,7 @@ docs/case-study-bugs.md is made from them. Values are kept in the cache.
 
 import argparse
 import json
+import math
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -94,8 +95,9 @@ def measured(model: str, options: argparse.Namespace) -> dict[str, Any]:
         later |= {name: commits} if commits else {}
         notes += more
     cache = StatisticsCache()
-    models = {"target": cached_scorer(open_local(model), cache), REFERENCE: open_local(default_control())}
-    chosen = plan(requests(",".join([*(score for score, _ in MEASURES.values()), REFERENCE])), models)
+    target, control = cached_scorer(open_local(model), cache), open_local(default_control())
+    names = ",".join([*(score for score, _ in MEASURES.values()), REFERENCE])
+    chosen = plan(requests(names), {"target": target, "reference": control})
     programs = run_bug_study(
         [BugSet(name, pairs[name]) for name in PROGRAMS], chosen, StudySettings(variants=REWRITINGS)
     )
@@ -106,7 +108,7 @@ def measured(model: str, options: argparse.Namespace) -> dict[str, Any]:
     return {
         "sets": [*rows_of(programs), *rows_of(patches)],
         "notes": notes,
-        "later": compared(texts, models["target"], models[REFERENCE]),
+        "later": compared(texts, target, control),
     }
 
 
@@ -381,8 +383,8 @@ def table_line(*cells: object) -> str:
 
 def estimate(numbers_of: dict[str, float | None]) -> Estimate:
     """Return a stored estimate."""
-    value, low, high = (numbers_of[key] for key in ("value", "low", "high"))
-    return Estimate(*(np.nan if number is None else number for number in (value, low, high)))
+    value, low, high = (math.nan if (of := numbers_of[key]) is None else of for key in ("value", "low", "high"))
+    return Estimate(value, low, high)
 
 
 def share(numbers_of: dict[str, float | None]) -> str:

@@ -165,14 +165,19 @@ def test_too_little_to_judge_is_a_reason_and_no_value(spec, n, m, words):
     [
         ("nothing", "expected one of"),
         ("", "no method was asked for"),
-        ("kds:kernel=sigmoid", "kernel 'sigmoid'"),
-        ("kds:gamma=-1", "gamma '-1'"),
-        ("kds:batch=some", "batch 'some'"),
+        ("kds:kernel=sigmoid", "kernel is 'sigmoid'"),
+        ("kds:gamma=-1", "gamma is '-1'"),
+        ("kds:batch=some", "batch is 'some'"),
         ("kds:gating=maybe", "expected yes or no"),
         ("kds:colour=red", "is no parameter of kds"),
-        ("fsd:protocol=none", "protocol 'none'"),
+        ("fsd:protocol=none", "protocol is 'none', expected mixed or nonmembers"),
         ("mean:nonsense", "no score is called"),
         ("codec:shots=two", "expected a value like 1"),
+        ("codec:shots=0", "shots is 0, expected at least 1"),
+        ("srct:shards=1", "shards is 1, expected at least 2"),
+        ("srct:ddof=2", "ddof is 2, expected 0 or 1"),
+        ("permutation_test:top=nan", "top is nan, expected above 0 and at most 1"),
+        ("mean:min_k:k=5", "k is 5.0, expected above 0 and at most 1"),
     ],
 )
 def test_a_method_or_parameter_that_does_not_exist_is_one_line(spec, words):

@@ -153,11 +153,27 @@ class TestAskingForScores:
             requests(spec)
         assert "\n" not in str(caught.value)
 
-    @pytest.mark.parametrize("spec", ["min_k:k=0", "min_k:k=1.5", "gap_k:window=0", "ngram_accuracy:n=0"])
-    def test_a_parameter_out_of_range_is_an_error_not_a_value(self, spec):
-        with pytest.raises(ScoreError, match="expected"):
-            request(spec)(inputs(known(30)))
+    @pytest.mark.parametrize(
+        ("spec", "message"),
+        [
+            ("min_k:k=0", "k is 0.0, expected above 0 and at most 1"),
+            ("min_k:k=1.5", "k is 1.5, expected above 0 and at most 1"),
+            ("min_k_plus_plus:k=nan", "k is nan, expected above 0"),
+            ("gap_k:window=0", "window is 0, expected at least 1"),
+            ("ngram_accuracy:starts=some", "starts is 'some', expected all or paper"),
+            ("sr_mid_pit:nats=0", "nats is 0.0, expected above 0"),
+            ("detect_gpt:n=1", "n is 1, expected at least 2"),
+        ],
+    )
+    def test_a_value_out_of_range_is_refused_before_anything_is_run(self, spec, message):
+        with pytest.raises(ScoreError, match=message):
+            request(spec)
 
-    def test_unknown_starts_are_an_error(self):
-        with pytest.raises(ScoreError, match="'all' or 'paper'"):
-            request("ngram_accuracy:starts=some")(inputs(known(30)))
+    def test_a_value_out_of_range_is_refused_in_python_too(self):
+        with pytest.raises(ScoreError, match="min_k: k is 5, expected above 0 and at most 1"):
+            SCORES["min_k"](inputs(known(30)), k=5)
+
+    @pytest.mark.parametrize("spec", [f"{name}:{key}=-1" for name, score in SCORES.items() for key in score.defaults])
+    def test_no_parameter_of_a_score_takes_every_value(self, spec):
+        with pytest.raises(ScoreError, match="expected"):
+            request(spec)

@@ -42,6 +42,8 @@ from .detector import dataset_level as dataset_level
 from .detector import fitted as fitted
 from .detector import tuning_work as tuning_work
 from .frequency import FrequencyTable as FrequencyTable
+from .parameters import Count as Count
+from .parameters import Share as Share
 from .registry import DETECTORS as DETECTORS
 from .registry import SCORES as SCORES
 from .registry import DatasetRequest as DatasetRequest

@@ -7,8 +7,6 @@ from collections.abc import Hashable
 from dataclasses import dataclass
 from typing import Literal
 
-from assay.errors import ScoreError
-
 SuffixUnits = Literal["lexical", "model"]
 
 
@@ -27,14 +25,6 @@ class SuffixCut:
     at: Literal["line", "token"]
     units: SuffixUnits
 
-    def __post_init__(self) -> None:
-        if not 0 < self.prefix < 1:
-            raise ScoreError(f"prefix = {self.prefix}: expected a share of the text between 0 and 1")
-        if self.at not in ("line", "token"):
-            raise ScoreError(f"at = {self.at!r}: expected 'line' or 'token'")
-        if self.units not in ("lexical", "model"):
-            raise ScoreError(f"units = {self.units!r}: expected 'lexical' or 'model'")
-
 
 @dataclass(frozen=True, slots=True)
 class StartsCut:
@@ -45,10 +35,6 @@ class StartsCut:
 
     n: int
     stride: int
-
-    def __post_init__(self) -> None:
-        if self.n < 1 or self.stride < 1:
-            raise ScoreError(f"n = {self.n}, stride = {self.stride}: expected at least 1 each")
 
 
 Cut = SuffixCut | StartsCut

@@ -26,6 +26,7 @@ from assay.errors import ScoreError, Unscorable
 from assay.scores.continuation import Continuation, Cut
 from assay.scores.detector import Access, Detector, DetectorKind, DetectorOptions
 from assay.scores.frequency import FrequencyTable
+from assay.scores.parameters import check_parameters, defaults_of
 from assay.types import RankedLogProbs, Rejected, TokenLogProbs, TokenStatistics
 
 TextForm = Literal["original", "lowercase"]
@@ -180,11 +181,7 @@ class ScoreDefinition(Detector):
         return views + self.variants() + (1 + self.derived()) * len(self.derivations)
 
     def cut(self, **parameters: object) -> Cut | None:
-        """Return where the score cuts a text for a model that continues it; None for any other score.
-
-        Raises:
-            ScoreError: a parameter out of its range.
-        """
+        """Return where the score cuts a text for a model that continues it; None for any other score."""
         return self.cutting(**{**self.defaults, **parameters}) if self.cutting else None
 
     def variants(self, **parameters: object) -> int:
@@ -213,8 +210,10 @@ class ScoreDefinition(Detector):
         """Return the oriented value of one sample: higher = the positive label.
 
         Raises:
+            ScoreError: a parameter has a value outside of its type.
             Unscorable: with the reason, when the sample has no value under this score.
         """
+        check_parameters(self.name, self.function, parameters)
         views = {name: accepted(inputs.views[view]) for name, view in self.views.items()}
         if not all(map(len, views.values())):
             raise Unscorable("fewer than 2 tokens")
@@ -281,13 +280,12 @@ def score(
         hints = get_type_hints(function, include_extras=True)
         views: dict[str, View] = {}
         derivations: dict[str, DerivationKind] = {}
-        defaults: dict[str, object] = {}
         statistics: type[TokenLogProbs] = TokenLogProbs
         for parameter in inspect.signature(function).parameters.values():
             hint: Any = hints.get(parameter.name)
             if parameter.kind is inspect.Parameter.KEYWORD_ONLY:
-                defaults[parameter.name] = parameter.default
-            elif get_origin(hint) is Annotated and isinstance(hint.__metadata__[0], Derivation):
+                continue
+            if get_origin(hint) is Annotated and isinstance(hint.__metadata__[0], Derivation):
                 derivations[parameter.name] = hint.__metadata__[0].kind
             elif get_origin(hint) is Annotated and isinstance(hint.__metadata__[0], View):
                 views[parameter.name] = hint.__metadata__[0]
@@ -310,7 +308,7 @@ def score(
             needs_variants=not {Variants, VariantContinuations}.isdisjoint(hints.values()),
             derivations=derivations,
             cutting=cut,
-            defaults=defaults,
+            defaults=defaults_of(function),
             counts=dict(counts or {}),
             **options,
         )

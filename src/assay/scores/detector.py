@@ -20,6 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from assay.errors import ScoreError
+from assay.scores.parameters import defaults_of
 from assay.types import Generator, Sample, Score, TokenStatistics
 
 if TYPE_CHECKING:
@@ -404,8 +405,6 @@ def dataset_level(
     """
 
     def define(judge: Callable[..., DatasetScore]) -> DatasetDetector:
-        parameters = inspect.signature(judge).parameters.values()
-        defaults = {p.name: p.default for p in parameters if p.kind is inspect.Parameter.KEYWORD_ONLY}
-        return DatasetDetector(name=name, judge=judge, work=work, defaults=defaults, **options)
+        return DatasetDetector(name=name, judge=judge, work=work, defaults=defaults_of(judge), **options)
 
     return define

@@ -5,15 +5,17 @@ generated.
 """
 
 from collections.abc import Hashable, Sequence
-from typing import Literal
+from typing import Annotated, Literal
 
 import numpy as np
+from annotated_types import Interval
 from numpy.typing import NDArray
 
-from assay.errors import ScoreError, Unscorable
+from assay.errors import Unscorable
 from assay.scores.continuation import Continuation, StartsCut, SuffixCut, SuffixUnits
 from assay.scores.definition import Continuations, VariantContinuations, score
 from assay.scores.detector import SRDETECTION
+from assay.scores.parameters import Count
 from assay.scores.variant_scores import SR_DETECTION, rank_p_value
 
 CutPlace = Literal["line", "token"]
@@ -28,11 +30,8 @@ def n_gram_overlap(continuation: Continuation, n: int) -> float:
     """Return NGO = |G(generated) ∩ G(true)| / |G(true)|, G the set of n-grams.
 
     Raises:
-        ScoreError: n below 1.
         Unscorable: the true suffix has fewer than n units.
     """
-    if n < 1:
-        raise ScoreError(f"ngram = {n}: expected at least 1")
     true = n_grams(continuation.truth, n)
     if not true:
         raise Unscorable(f"a suffix of fewer than {n} tokens")
@@ -43,8 +42,6 @@ def overlaps(
     own: Sequence[Continuation], variants: Sequence[Sequence[Continuation]], n: int, ngram: int
 ) -> tuple[float, NDArray[np.float64]]:
     """Return the NGO of the text, and float64 [n], of its first n variants."""
-    if n < 1:
-        raise ScoreError(f"n = {n}: expected at least 1 variant")
     if len(variants) < n:
         raise Unscorable(f"fewer than {n} distinct variants")
     return n_gram_overlap(own[0], ngram), np.array(
@@ -75,9 +72,9 @@ def sr_black(
     own: Continuations,
     variants: VariantContinuations,
     *,
-    n: int = 10,
-    ngram: int = 7,
-    prefix: float = 0.5,  # noqa: ARG001  of the cut
+    n: Count = 10,
+    ngram: Count = 7,
+    prefix: Annotated[float, Interval(gt=0, lt=1)] = 0.5,  # noqa: ARG001  of the cut
     at: CutPlace = "line",  # noqa: ARG001  of the cut
     units: SuffixUnits = "lexical",  # noqa: ARG001  of the cut
 ) -> float:
@@ -97,9 +94,9 @@ def sr_black_rank(
     own: Continuations,
     variants: VariantContinuations,
     *,
-    n: int = 10,
-    ngram: int = 7,
-    prefix: float = 0.5,  # noqa: ARG001  of the cut
+    n: Count = 10,
+    ngram: Count = 7,
+    prefix: Annotated[float, Interval(gt=0, lt=1)] = 0.5,  # noqa: ARG001  of the cut
     at: CutPlace = "line",  # noqa: ARG001  of the cut
     units: SuffixUnits = "lexical",  # noqa: ARG001  of the cut
 ) -> float:
@@ -115,7 +112,7 @@ def sr_black_rank(
     cut=starts_cut,
     flags={"default"},
 )
-def ngram_generation(own: Continuations, *, n: int = 5, stride: int = 512) -> float:  # noqa: ARG001  of the cut
+def ngram_generation(own: Continuations, *, n: Count = 5, stride: Count = 512) -> float:  # noqa: ARG001  of the cut
     """Share of five evenly spaced starts from which the model generates the next n tokens exactly."""
     if not own or any(len(continuation.truth) < n for continuation in own):
         raise Unscorable(f"fewer than {n} scored tokens")

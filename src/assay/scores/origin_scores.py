@@ -4,11 +4,13 @@ Notation: x the text, x̃_1 … x̃_n what was derived from it, l log-probabilit
 """
 
 from collections.abc import Sequence
+from typing import Annotated
 
 import numpy as np
+from annotated_types import Interval
 from numpy.typing import NDArray
 
-from assay.errors import ScoreError, Unscorable
+from assay.errors import Unscorable
 from assay.scores.definition import (
     PairStatistics,
     Restorations,
@@ -20,6 +22,7 @@ from assay.scores.definition import (
     score,
 )
 from assay.scores.detector import GENERATED
+from assay.scores.parameters import Count
 from assay.scores.token_scores import mean
 from assay.types import TokenLogProbs, TokenStatistics
 
@@ -27,15 +30,12 @@ LEAST_COPIES = 2
 """Copies below which a standard deviation means nothing."""
 
 
-def check_derived(derived: Sequence[object], n: int, least: int = 1) -> None:
+def check_derived(derived: Sequence[object], least: int = 1) -> None:
     """Check that enough derivations were made.
 
     Raises:
-        ScoreError: fewer than `least` were asked for.
         Unscorable: fewer could be made.
     """
-    if n < least:
-        raise ScoreError(f"n = {n}: expected at least {least}")
     if len(derived) < least:
         raise Unscorable(f"{len(derived)} could be made of the text, expected at least {least}")
 
@@ -74,12 +74,12 @@ def log_rank_ratio(target: TokenStatistics, copies: Sequence[TokenStatistics]) -
     positive=GENERATED,
     aliases=("detect_gpt4code",),
 )
-def detect_gpt(target: Statistics, copies: SpanCopies, *, n: int = 10) -> float:
+def detect_gpt(target: Statistics, copies: SpanCopies, *, n: Annotated[int, Interval(ge=LEAST_COPIES)] = 10) -> float:  # noqa: ARG001  of the derivations
     """Log-likelihood against that of copies with spans that another model filled, in standard deviations.
 
     A standard deviation of 0 counts as 1, as in the published code.
     """
-    check_derived(copies, n, LEAST_COPIES)
+    check_derived(copies, LEAST_COPIES)
     perturbed = np.array([mean_log_prob(copy) for copy in copies])
     return float((mean(target.log_probs) - perturbed.mean()) / (perturbed.std() or 1.0))
 
@@ -90,9 +90,9 @@ def detect_gpt(target: Statistics, copies: SpanCopies, *, n: int = 10) -> float:
     reference="Su et al. 2023, arXiv:2306.05540",
     positive=GENERATED,
 )
-def npr(target: Statistics, copies: SpanCopies, *, n: int = 10) -> float:
+def npr(target: Statistics, copies: SpanCopies, *, n: Count = 10) -> float:  # noqa: ARG001  of the derivations
     """Log-rank of copies with spans that another model filled, over that of the text."""
-    check_derived(copies, n)
+    check_derived(copies)
     return log_rank_ratio(target, copies)
 
 
@@ -102,9 +102,9 @@ def npr(target: Statistics, copies: SpanCopies, *, n: int = 10) -> float:
     reference="Shi et al. 2025, arXiv:2401.06461",
     positive=GENERATED,
 )
-def detect_code_gpt(target: Statistics, copies: StyleCopies, *, n: int = 20) -> float:
+def detect_code_gpt(target: Statistics, copies: StyleCopies, *, n: Count = 20) -> float:  # noqa: ARG001  of the derivations
     """Log-rank of copies with random white space, over that of the text."""
-    check_derived(copies, n)
+    check_derived(copies)
     return log_rank_ratio(target, copies)
 
 
@@ -128,9 +128,9 @@ def binoculars(pair: PairStatistics) -> float:
     reference="Zhu et al. 2023, EMNLP; Yuan et al. 2021, arXiv:2106.11520",
     positive=GENERATED,
 )
-def bart_score(restorations: Restorations, *, n: int = 1) -> float:
+def bart_score(restorations: Restorations, *, n: Count = 1) -> float:  # noqa: ARG001  of the derivations
     """Log-likelihood of the text given its revision: a reviser changes less in generated text."""
-    check_derived(restorations, n)
+    check_derived(restorations)
     return float(np.mean([mean_log_prob(restored) for restored in restorations]))
 
 
@@ -140,9 +140,9 @@ def bart_score(restorations: Restorations, *, n: int = 1) -> float:
     reference="Ye et al. 2025, arXiv:2405.16133",
     positive=GENERATED,
 )
-def revision_similarity(similarities: RevisionSimilarities, *, n: int = 4) -> float:
+def revision_similarity(similarities: RevisionSimilarities, *, n: Count = 4) -> float:  # noqa: ARG001  of the derivations
     """Mean similarity of the text to its revisions: a reviser changes less in generated code."""
-    check_derived(similarities, n)
+    check_derived(similarities)
     return float(np.mean(similarities))
 
 
@@ -152,9 +152,9 @@ def revision_similarity(similarities: RevisionSimilarities, *, n: int = 4) -> fl
     reference="Ashkenazi et al. 2025, arXiv:2506.06069",
     positive=GENERATED,
 )
-def atc(conditioned: TaskStatistics, *, n: int = 1) -> float:
+def atc(conditioned: TaskStatistics, *, n: Count = 1) -> float:  # noqa: ARG001  of the derivations
     """Negated entropy of the code behind a description of its task that a model wrote from the code."""
-    check_derived(conditioned, n)
+    check_derived(conditioned)
     if not all(map(len, conditioned)):
         raise Unscorable("no token of code outside comments")
     return -float(np.mean([mean(statistics.entropy) for statistics in conditioned]))

@@ -20,6 +20,7 @@ from assay.scores import generation_scores, origin_scores, pair_scores, token_sc
 from assay.scores.continuation import Cut
 from assay.scores.definition import SampleInputs, ScoreDefinition
 from assay.scores.detector import Access, DatasetDetector, DatasetInputs, DatasetScore, Detector, Flag, Work
+from assay.scores.parameters import check_parameters
 from assay.types import MEMBER
 
 DETECTOR_PACKAGE = "assay.leakage.detectors"
@@ -176,7 +177,7 @@ def request(spec: str) -> ScoreRequest:
     """Read `name:parameter=value:…`.
 
     Raises:
-        ScoreError: no such score or parameter, or a value of the wrong kind.
+        ScoreError: no such score or parameter, or a value that it does not accept.
         PlugInError: the score is that of a plug-in that cannot be used.
     """
     name, *settings = spec.strip().split(":")
@@ -187,13 +188,8 @@ def request(spec: str) -> ScoreRequest:
         if not equals or key not in definition.defaults:
             takes = ", ".join(f"{k}={v}" for k, v in definition.defaults.items()) or "no parameters"
             raise ScoreError(f"{spec!r}: {setting!r} is no parameter of {name}, which takes {takes}")
-        kind: Callable[[str], object] = type(definition.defaults[key])
-        try:
-            parameters[key] = kind(value)
-        except ValueError:
-            raise ScoreError(
-                f"{spec!r}: {key} is {value!r}, expected a value like {definition.defaults[key]}"
-            ) from None
+        parameters[key] = _as_default(spec, key, value, definition.defaults[key])
+    check_parameters(name, definition.function, parameters)
     return ScoreRequest(":".join([name, *settings]), definition, parameters)
 
 
@@ -228,7 +224,7 @@ def dataset_requests(specs: str) -> tuple[DatasetRequest, ...]:
     the settings that are not its own. `all` stands for every detector, `default` for those that need no fine-tuning.
 
     Raises:
-        ScoreError: no such detector, score or parameter, or nothing is asked for.
+        ScoreError: no such detector, score or parameter, a value that it does not accept, or nothing is asked for.
     """
     detectors = detectors_of(DatasetDetector)
     lists = {"all": tuple(detectors), "default": default_methods()}
@@ -265,6 +261,8 @@ def _dataset_request(spec: str, detectors: Mapping[str, DatasetDetector]) -> Dat
     if "score" in detector.defaults:
         chosen = ":".join([str(parameters.get("score", detector.defaults["score"])), *passed_on])
         parameters["score"] = request(chosen).name
+    check_parameters(name, detector.judge, parameters)
+    detector.work(**{**detector.defaults, **parameters})  # refuses the values that no type describes
     return DatasetRequest(spec, detector, parameters)
 
 

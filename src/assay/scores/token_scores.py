@@ -4,15 +4,17 @@ Every value is oriented: higher = member (or written by a model). Means are over
 """
 
 import zlib as compression
-from typing import Literal
+from typing import Annotated, Literal
 
 import numpy as np
+from annotated_types import Interval
 from numpy.typing import NDArray
 
-from assay.errors import ScoreError, Unscorable
+from assay.errors import Unscorable
 from assay.scores.definition import LogProbs, RankedTokens, Statistics, Text, score
 from assay.scores.detector import SRDETECTION, Preset
 from assay.scores.frequency import FrequencyTable
+from assay.scores.parameters import Count, Share
 from assay.types import TokenStatistics
 
 VARIANCE_FLOOR = 1e-6
@@ -25,9 +27,7 @@ def mean(values: NDArray[np.number | np.bool_]) -> float:
 
 
 def mean_of_lowest(values: NDArray[np.float64], k: float) -> float:
-    """Return the mean of the lowest max(1, floor(k n)) values."""
-    if not 0 < k <= 1:
-        raise ScoreError(f"k = {k}: expected a share of tokens, 0 < k ≤ 1")
+    """Return the mean of the lowest max(1, floor(k n)) values, 0 < k ≤ 1."""
     count = max(1, int(k * len(values)))
     return mean(np.partition(values, count - 1)[:count])
 
@@ -87,7 +87,7 @@ def zlib(target: LogProbs, text: Text) -> float:
     flags={"demo", "weights"},
     names_in={SRDETECTION: "Min-K% Prob"},
 )
-def min_k(target: LogProbs, *, k: float = 0.2) -> float:
+def min_k(target: LogProbs, *, k: Share = 0.2) -> float:
     """Mean log-probability of the least likely tokens: unseen text has outliers, seen text fewer."""
     return mean_of_lowest(target.log_probs.astype(np.float64), k)
 
@@ -101,7 +101,7 @@ def min_k(target: LogProbs, *, k: float = 0.2) -> float:
     presets=(Preset("k=1.0", "Min-K%++ of all tokens", {"contender"}),),
     names_in={SRDETECTION: "Min-K%++ Prob"},
 )
-def min_k_plus_plus(target: Statistics, *, k: float = 0.2) -> float:
+def min_k_plus_plus(target: Statistics, *, k: Share = 0.2) -> float:
     """Min-K% over log-probabilities standardised by the model's own distribution at each token."""
     z = (target.log_probs.astype(np.float64) + target.entropy) / deviation(target)
     return mean_of_lowest(z, k)
@@ -113,7 +113,7 @@ def min_k_plus_plus(target: Statistics, *, k: float = 0.2) -> float:
     reference="Zhang et al. 2024, arXiv:2409.14781",
     names_in={SRDETECTION: "DC-PDD"},
 )
-def dc_pdd(target: LogProbs, frequencies: FrequencyTable, *, a: float = 0.01) -> float:
+def dc_pdd(target: LogProbs, frequencies: FrequencyTable, *, a: Annotated[float, Interval(gt=0)] = 0.01) -> float:
     """Token probability against the token's frequency in a reference corpus, rare tokens counting more."""
     ids, first = np.unique(target.token_ids, return_index=True)
     probability = np.exp(target.log_probs[first].astype(np.float64))
@@ -133,22 +133,18 @@ def even_starts(length: int, n: int, stride: int) -> NDArray[np.int64]:
     reference="Xu et al. 2024, arXiv:2404.18824",
 )
 def ngram_accuracy(
-    target: RankedTokens, *, n: int = 5, starts: Literal["all", "paper"] = "all", stride: int = 512
+    target: RankedTokens, *, n: Count = 5, starts: Literal["all", "paper"] = "all", stride: Count = 512
 ) -> float:
     """Share of start positions from which greedy decoding would reproduce the next n tokens exactly.
 
     One teacher-forced pass decides it: greedy decoding reproduces a run exactly when every rank in it is 1.
     `starts="paper"` takes five evenly spaced starts per `stride` tokens instead of every position.
     """
-    if n < 1:
-        raise ScoreError(f"n = {n}: expected at least 1")
     if len(target) < n:
         raise Unscorable(f"fewer than {n} scored tokens")
     hits = np.convolve(target.ranks == 1, np.ones(n, np.int64), "valid") == n
     if starts == "all":
         return mean(hits)
-    if starts != "paper":
-        raise ScoreError(f"starts = {starts!r}: expected 'all' or 'paper'")
     return mean(hits[even_starts(len(target), n, stride)])
 
 
@@ -197,10 +193,8 @@ def mid_pit(target: Statistics) -> float:
     counts={"tokens with floored variance": floored_tokens},
     flags={"contender", "demo", "weights"},
 )
-def gap_k(target: Statistics, *, k: float = 0.2, window: int = 3) -> float:
+def gap_k(target: Statistics, *, k: Share = 0.2, window: Count = 3) -> float:
     """Distance of the true token from the most likely one, smoothed over neighbouring tokens."""
-    if window < 1:
-        raise ScoreError(f"window = {window}: expected at least 1")
     if len(target) < window:
         raise Unscorable(f"fewer than {window} scored tokens")
     gap = (target.log_probs.astype(np.float64) - target.top_log_probs) / deviation(target)

@@ -5,13 +5,16 @@ Notation: x_0 the sample, x_1 … x_n its variants, PPL(x) = exp(-mean l).
 """
 
 from collections.abc import Sequence
+from typing import Annotated
 
 import numpy as np
+from annotated_types import Interval
 from numpy.typing import NDArray
 
-from assay.errors import ScoreError, Unscorable
+from assay.errors import Unscorable
 from assay.scores.definition import LogProbs, Statistics, Variants, score
 from assay.scores.detector import SRDETECTION, Preset
+from assay.scores.parameters import Count
 from assay.scores.token_scores import mean, mid_pit
 from assay.types import TokenLogProbs
 
@@ -23,8 +26,6 @@ SR_DETECTION = "Li et al., SrDetection: A Self-Referential Framework for Data Le
 
 def variant_nll(variants: Sequence[TokenLogProbs], n: int) -> NDArray[np.float64]:
     """Return float64 [n], the NLL of each of the first n variants."""
-    if n < 1:
-        raise ScoreError(f"n = {n}: expected at least 1 variant")
     if len(variants) < n:
         raise Unscorable(f"fewer than {n} distinct variants")
     if not all(len(variant) for variant in variants[:n]):
@@ -76,7 +77,7 @@ def shared_tokens(first: NDArray[np.int32], second: NDArray[np.int32]) -> tuple[
     presets=FEWER_VARIANTS,
     names_in={SRDETECTION: "SrDetection"},
 )
-def sr_gray(target: LogProbs, variants: Variants, *, n: int = 10) -> float:
+def sr_gray(target: LogProbs, variants: Variants, *, n: Count = 10) -> float:
     """Return the perplexity of the easiest of n variants minus that of the text.
 
     The paper calls more than 0 a leak. That rule is not calibrated: with our names it flags 99 % of ordinary functions
@@ -91,7 +92,7 @@ def sr_gray(target: LogProbs, variants: Variants, *, n: int = 10) -> float:
     reference=f"ours, after {SR_DETECTION}",
     flags={"ours", "contender", "verdict"},
 )
-def sr_z(target: LogProbs, variants: Variants, *, n: int = 10) -> float:
+def sr_z(target: LogProbs, variants: Variants, *, n: Count = 10) -> float:
     """Mean NLL of n variants minus the NLL of the text, in standard deviations of the variants."""
     nll = variant_nll(variants, n)
     if n == 1 or not (spread := nll.std(ddof=1)) > 0:
@@ -105,7 +106,7 @@ def sr_z(target: LogProbs, variants: Variants, *, n: int = 10) -> float:
     reference=f"ours, after {SR_DETECTION}",
     flags={"ours", "verdict", "rank"},
 )
-def sr_rank(target: LogProbs, variants: Variants, *, n: int = 10) -> float:
+def sr_rank(target: LogProbs, variants: Variants, *, n: Count = 10) -> float:
     """Negated p-value of the text's rank among its n variants, by perplexity."""
     return -rank_p_value(mean(target.log_probs), -variant_nll(variants, n))
 
@@ -116,7 +117,7 @@ def sr_rank(target: LogProbs, variants: Variants, *, n: int = 10) -> float:
     reference=f"ours, after {SR_DETECTION}",
     flags={"ours", "verdict"},
 )
-def sr_shared(target: LogProbs, variants: Variants, *, n: int = 10) -> float:
+def sr_shared(target: LogProbs, variants: Variants, *, n: Count = 10) -> float:
     """Gain in log-probability, over n variants, of the tokens that no renaming touched."""
     variant_nll(variants, n)
     differences = []
@@ -157,7 +158,7 @@ def _first_difference(first: NDArray[np.int32], second: NDArray[np.int32]) -> in
     reference=f"ours, after {SR_DETECTION}",
     flags={"ours", "verdict", "naming"},
 )
-def sr_names(target: LogProbs, variants: Variants, *, n: int = 10) -> float:
+def sr_names(target: LogProbs, variants: Variants, *, n: Count = 10) -> float:
     """Log-likelihood ratio of the text and its easiest variant with another name, mean over the names.
 
     It is meant for variants that change one name each (`--rename one`). Where all names change at once, the text counts
@@ -175,6 +176,8 @@ def sr_names(target: LogProbs, variants: Variants, *, n: int = 10) -> float:
     reference="ours",
     flags={"ours", "verdict"},
 )
-def sr_mid_pit(target: Statistics, variants: Variants, *, n: int = 10, nats: float = 30.0) -> float:
+def sr_mid_pit(
+    target: Statistics, variants: Variants, *, n: Count = 10, nats: Annotated[float, Interval(gt=0)] = 30.0
+) -> float:
     """Familiarity of the text and preference for its own names: text in the form of planted text lacks the second."""
     return float(mid_pit.function(target) + sr_names.function(target, variants, n=n) / nats)

@@ -4,8 +4,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from assay.errors import ScoreError
-from assay.scores import SCORES_OF_BENCHMARK, SCORES_OF_UNSEEN, DatasetInputs, DatasetScore, Work, dataset_level
+from assay.scores import SCORES_OF_BENCHMARK, SCORES_OF_UNSEEN, Count, DatasetInputs, DatasetScore, Work, dataset_level
 from assay.types import Float64Array, Sample, TokenLogProbs, TokenStatistics
 
 SEPARATOR = "\n\n"
@@ -26,14 +25,12 @@ def work(*, shots: int) -> tuple[Work, ...]:
     flags={"default"},
     work=work,
 )
-def lowered_by_context(inputs: DatasetInputs, *, shots: int = 1) -> DatasetScore:
+def lowered_by_context(inputs: DatasetInputs, *, shots: Count = 1) -> DatasetScore:
     """Return the share of samples that context from their own benchmark makes less likely.
 
     Both sides are means over the same tokens: those that the model reads together with the whole context, without the
     first token of the sample, which has no prediction when it stands alone.
     """
-    if shots < 1:
-        raise ScoreError(f"codec: {shots} samples in front, expected at least 1")
     own, unseen = (context_changes(inputs, side, shots) for side in (inputs.samples, inputs.unseen))
     own, unseen = own[~np.isnan(own)], unseen[~np.isnan(unseen)]
     if not len(own):

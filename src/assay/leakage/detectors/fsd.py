@@ -1,16 +1,28 @@
 """Fine-tuned score deviation: how much a score of a text changes when the model is fine-tuned (Zhang et al. 2025)."""
 
+from collections.abc import Mapping
 from typing import Literal
 
 import numpy as np
 
-from assay.errors import ScoreError
-from assay.scores import SCORES_OF_BENCHMARK, DatasetInputs, DatasetScore, FineTuning, Work, dataset_level, tuning_work
+from assay.scores import (
+    SCORES_OF_BENCHMARK,
+    Count,
+    DatasetInputs,
+    DatasetScore,
+    FineTuning,
+    Work,
+    dataset_level,
+    tuning_work,
+)
+
+TuningProtocol = Literal["mixed", "nonmembers"]
+TUNED_ON: Mapping[TuningProtocol, Literal["benchmark", "unseen"]] = {"mixed": "benchmark", "nonmembers": "unseen"}
 
 
-def work(*, protocol: str, epochs: int, **_: object) -> tuple[Work, ...]:
+def work(*, protocol: TuningProtocol, epochs: int, **_: object) -> tuple[Work, ...]:
     """Return what is run: a fine-tuning and one pass after it, shared by all scores and by the kernel divergence."""
-    return SCORES_OF_BENCHMARK, *tuning_work(FineTuning(checked(protocol), epochs))
+    return SCORES_OF_BENCHMARK, *tuning_work(FineTuning(TUNED_ON[protocol], epochs))
 
 
 @dataset_level(
@@ -22,10 +34,10 @@ def work(*, protocol: str, epochs: int, **_: object) -> tuple[Work, ...]:
     work=work,
 )
 def score_deviation(
-    inputs: DatasetInputs, *, score: str = "loss", protocol: str = "mixed", epochs: int = 1
+    inputs: DatasetInputs, *, score: str = "loss", protocol: TuningProtocol = "mixed", epochs: Count = 1
 ) -> DatasetScore:
     """Average the change of a score: a text that was seen gains less, so a higher value speaks for contamination."""
-    tuned_on = checked(protocol)
+    tuned_on = TUNED_ON[protocol]
     if tuned_on == "unseen" and not inputs.unseen:
         return DatasetScore(value=np.nan, reason="protocol nonmembers fine-tunes on unseen text, and there is none")
     tuning = FineTuning(on=tuned_on, epochs=epochs)
@@ -36,15 +48,3 @@ def score_deviation(
     return DatasetScore(
         value=float(values.mean()), samples=len(values), details={"coverage": len(values) / len(inputs.samples)}
     )
-
-
-def checked(protocol: str) -> Literal["benchmark", "unseen"]:
-    """Return the texts that a protocol fine-tunes on.
-
-    Raises:
-        ScoreError: there is no such protocol.
-    """
-    texts: dict[str, Literal["benchmark", "unseen"]] = {"mixed": "benchmark", "nonmembers": "unseen"}
-    if protocol not in texts:
-        raise ScoreError(f"fsd: protocol {protocol!r}, expected {' or '.join(texts)}")
-    return texts[protocol]

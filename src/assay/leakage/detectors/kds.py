@@ -4,20 +4,22 @@ The values come from `assay.evaluation.divergence`; here the model is run.
 """
 
 import math
-from typing import get_args
+from typing import Literal
 
 from assay.errors import ScoreError
 from assay.evaluation import Kernel, KernelSettings, displacement, kernel_divergence, mean_kernel
-from assay.scores import EMBEDDINGS, DatasetInputs, DatasetScore, FineTuning, Work, dataset_level, tuning_work
+from assay.scores import EMBEDDINGS, Count, DatasetInputs, DatasetScore, FineTuning, Work, dataset_level, tuning_work
+
+BatchKind = Literal["stochastic", "whole"]
 
 
 def work(
-    *, kernel: str, gamma: str, tuning: bool, batch: str, epochs: int, gating: bool, **_: object
+    *, kernel: Kernel, gamma: str, tuning: bool, batch: BatchKind, epochs: int, gating: bool, **_: object
 ) -> tuple[Work, ...]:
     """Return what is run: embeddings, and a fine-tuning with one pass after it, shared by all score deviations.
 
     Raises:
-        ScoreError: a parameter has a value that there is not.
+        ScoreError: a gamma that is neither a positive number nor a rule.
     """
     settings_of(kernel, gamma, gating=gating)
     return (EMBEDDINGS, *(tuning_work(tuning_of(batch, epochs)) if tuning else ()))
@@ -34,13 +36,13 @@ def work(
 def kernel_divergence_score(
     inputs: DatasetInputs,
     *,
-    kernel: str = "rbf",
+    kernel: Kernel = "rbf",
     gamma: str = "shared",
     layer: int = -1,
     gating: bool = True,
     tuning: bool = True,
-    batch: str = "stochastic",
-    epochs: int = 1,
+    batch: BatchKind = "stochastic",
+    epochs: Count = 1,
 ) -> DatasetScore:
     """Compare the kernel matrix of a benchmark before and after fine-tuning on it.
 
@@ -59,32 +61,23 @@ def kernel_divergence_score(
     )
 
 
-def settings_of(kernel: str, gamma: str, *, gating: bool) -> KernelSettings:
+def settings_of(kernel: Kernel, gamma: str, *, gating: bool) -> KernelSettings:
     """Return the settings of the kernel.
 
     Raises:
-        ScoreError: no such kernel, or a gamma that is neither a positive number nor a rule.
+        ScoreError: a gamma that is neither a positive number nor a rule.
     """
-    kernels: dict[str, Kernel] = {name: name for name in get_args(Kernel)}
-    if kernel not in kernels:
-        raise ScoreError(f"kds: kernel {kernel!r}, expected {', '.join(kernels)}")
     if gamma in ("shared", "per-side"):
-        return KernelSettings(kernels[kernel], per_side=gamma == "per-side", gating=gating)
+        return KernelSettings(kernel, per_side=gamma == "per-side", gating=gating)
     try:
         number = float(gamma)
     except ValueError:
         number = math.nan
     if not 0 < number < math.inf:
-        raise ScoreError(f"kds: gamma {gamma!r}, expected shared, per-side or a positive number")
-    return KernelSettings(kernels[kernel], gamma=number, gating=gating)
+        raise ScoreError(f"kds: gamma is {gamma!r}, expected shared, per-side or a positive number")
+    return KernelSettings(kernel, gamma=number, gating=gating)
 
 
-def tuning_of(batch: str, epochs: int) -> FineTuning:
-    """Return the fine-tuning on the benchmark.
-
-    Raises:
-        ScoreError: no such way to make batches, or less than one epoch.
-    """
-    if batch not in ("stochastic", "whole") or epochs < 1:
-        raise ScoreError(f"kds: batch {batch!r}, {epochs} epochs; expected stochastic or whole, and at least 1")
+def tuning_of(batch: BatchKind, epochs: int) -> FineTuning:
+    """Return the fine-tuning on the benchmark."""
     return FineTuning(epochs=epochs, whole_batch=batch == "whole")

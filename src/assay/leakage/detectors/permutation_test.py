@@ -6,6 +6,7 @@ from assay.scores import (
     SCORES_OF_UNSEEN,
     DatasetInputs,
     DatasetScore,
+    Share,
     Work,
     dataset_level,
     headline_score,
@@ -30,7 +31,7 @@ def work(**_: object) -> tuple[Work, ...]:
     work=work,
 )
 def whole_benchmark(
-    inputs: DatasetInputs, *, score: str = headline_score("gray").name, top: float = TOP
+    inputs: DatasetInputs, *, score: str = headline_score("gray").name, top: Share = TOP
 ) -> DatasetScore:
     """Test whether a benchmark scores higher than text that was certainly not seen."""
     if not inputs.unseen:

@@ -1,16 +1,18 @@
 """Sharded rank comparison test: is the order in which a benchmark is published likelier than others? (Oren et al.)."""
 
 from collections.abc import Iterator
+from typing import Annotated, Literal
 
 import numpy as np
+from annotated_types import Interval
 from scipy.stats import t as student
 
-from assay.errors import ScoreError
 from assay.scores import DatasetInputs, DatasetScore, Work, dataset_level
 from assay.types import Float64Array
 
 SEPARATOR = "\n\n"
 RULE = 0.05
+Several = Annotated[int, Interval(ge=2)]
 
 
 def work(*, permutations: int, **_: object) -> tuple[Work, ...]:
@@ -26,17 +28,15 @@ def work(*, permutations: int, **_: object) -> tuple[Work, ...]:
     access="gray",
     work=work,
 )
-def sharded_test(inputs: DatasetInputs, *, shards: int = 50, permutations: int = 25, ddof: int = 1) -> DatasetScore:
+def sharded_test(
+    inputs: DatasetInputs, *, shards: Several = 50, permutations: Several = 25, ddof: Literal[0, 1] = 1
+) -> DatasetScore:
     """Compare the likelihood of the published order of each shard with that of random orders.
 
     It sees only training on the whole file in its order, and needs at least two samples a shard.
     """
-    if min(shards, permutations) < 2 or ddof not in (0, 1):  # noqa: PLR2004  a spread needs two
-        raise ScoreError(
-            f"srct: {shards} shards, {permutations} permutations, ddof {ddof}; expected 2 or more of both, ddof 0 or 1"
-        )
     used = min(shards, len(inputs.samples) // 2)
-    if used < 2:  # noqa: PLR2004  likewise
+    if used < 2:  # noqa: PLR2004  a spread needs two
         return DatasetScore(value=np.nan, reason=f"{len(inputs.samples)} samples; two shards need at least 4")
     texts = [sample.text for sample in inputs.samples]
     parts = [list(part) for part in np.array_split(np.arange(len(texts)), used)]

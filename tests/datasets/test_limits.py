@@ -4,14 +4,16 @@ import gzip
 import os
 import subprocess
 import sys
+from itertools import count
 from pathlib import Path
 
 import pytest
 
 from assay.api import ScoreSelection
-from assay.datasets import Dataset, read_dataset
-from assay.datasets.dataset import LONGEST_TEXT
+from assay.datasets import dataset, read_dataset
+from assay.datasets.dataset import LONGEST_TEXT, Dataset
 from assay.datasets.sources import stream
+from assay.datasets.sources.files import file_rows
 from assay.errors import DataError, ScoreError
 from assay.types import Sample
 
@@ -23,6 +25,24 @@ def test_a_small_file_that_unpacks_to_very_much_is_refused(tmp_path, monkeypatch
     assert path.stat().st_size < 20_000
     with pytest.raises(DataError, match="unpacks to more than 100,000 bytes"):
         read_dataset(path)
+
+
+def test_a_bomb_is_refused_long_before_the_limit_of_bytes(tmp_path, monkeypatch):
+    monkeypatch.setattr(stream, "RATIO_FROM", 1_000_000)
+    path = tmp_path / "bomb.jsonl.gz"
+    path.write_bytes(gzip.compress(b'{"text": "a"}\n' * 500_000))
+    rows = iter(file_rows(path, print))
+    with pytest.raises(DataError, match="unpacks to more than 200 times its size"):
+        for read, _ in enumerate(rows):  # noqa: B007  the number of rows before the error
+            pass
+    assert read < 250_000
+
+
+def test_more_samples_than_memory_holds_are_refused(monkeypatch):
+    monkeypatch.setattr(dataset, "MOST_SAMPLES", 10)
+    endless = (Sample(str(number), "x") for number in count())
+    with pytest.raises(DataError, match="more than 10 samples; expected fewer: --limit N takes the first N"):
+        Dataset.of("d", endless, source="s")
 
 
 def test_a_file_below_the_limit_is_read_whole(tmp_path):

@@ -96,6 +96,14 @@ def test_a_line_without_end_is_not_held_in_memory(tmp_path, monkeypatch):
     assert [getattr(entry, "reason", "entry") for entry in found] == ["entry", "too large", "entry"]
 
 
+def test_a_bomb_is_refused_after_a_part_of_it(tmp_path, monkeypatch):
+    monkeypatch.setattr("assay.datasets.sources.stream.RATIO_FROM", 100_000)
+    bomb = write(tmp_path / "t.jsonl.gz", [{"content": "x = 1\n"}] * 20_000)
+    rows = TableFile(bomb, "t").files()
+    with pytest.raises(DataError, match="unpacks to more than 200 times its size"):
+        assert sum(isinstance(row, Entry) for row in rows) < 0
+
+
 @pytest.mark.parametrize("name", ["t.parquet", "t.jsonl.gz"])
 def test_a_truncated_table_is_one_line(tmp_path, name):
     path = write(tmp_path / name, [{"content": f"x = {i}\n" * 50} for i in range(1000)])

@@ -22,6 +22,9 @@ from .patches import patch_side as patch_side
 from .patches import patched_files as patched_files
 from .sources import SourceRow as SourceRow
 from .sources import read_rows as read_rows
+from .sources.stream import LARGEST_RATIO as LARGEST_RATIO
+from .sources.stream import RATIO_FROM as RATIO_FROM
+from .sources.stream import check_ratio as check_ratio
 from .sources.stream import file_error as file_error
 from .sources.stream import require_exists as require_exists
 from .sources.stream import walk as walk

@@ -4,7 +4,7 @@ import hashlib
 import json
 import re
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Literal, Self
@@ -17,6 +17,8 @@ RepeatedIds = Literal["refuse", "number"]
 
 LONGEST_TEXT = 2**22
 """Characters of a text: far more than any function, file or task has; a longer one is a data file in a column."""
+MOST_SAMPLES = 5_000_000
+"""Samples of a data set: a sample without text takes half a kilobyte of memory."""
 
 _LONE_SURROGATE = re.compile(r"[\ud800-\udfff]")
 
@@ -60,13 +62,12 @@ class Dataset:
         texts whose ids do not matter.
 
         Raises:
-            DataError: no sample at all, a text that is too long, or an id that occurs twice.
+            DataError: no sample at all, too many, a text that is too long, or an id that occurs twice.
         """
         # the samples may still be reading their source, which adds to the notes: samples first
-        read = tuple(samples)
+        read = tuple(_plausible(samples, source))
         if not read:
             raise DataError(f"{source}: no samples for {name}, expected at least one")
-        _check_lengths(read, source)
         kept = tuple(map(_encodable, read))
         numbered = _numbered(kept) if repeated == "number" else kept
         _check_ids(numbered, source)
@@ -106,13 +107,19 @@ def _encodable(sample: Sample) -> Sample:
     return replace(sample, id=_LONE_SURROGATE.sub("\ufffd", sample.id), text=_LONE_SURROGATE.sub("\ufffd", sample.text))
 
 
-def _check_lengths(samples: tuple[Sample, ...], source: str) -> None:
-    longest = max(samples, key=lambda sample: len(sample.text))
-    if len(longest.text) > LONGEST_TEXT:
-        raise DataError(
-            f"{source}: sample {longest.id!r} has {len(longest.text):,} characters; expected at most {LONGEST_TEXT:,}: "
-            "cut it, or name another text column"
-        )
+def _plausible(samples: Iterable[Sample], source: str) -> Iterator[Sample]:
+    """Yield the samples as they are read, up to the first beyond a limit."""
+    for number, sample in enumerate(samples, 1):
+        if len(sample.text) > LONGEST_TEXT:
+            raise DataError(
+                f"{source}: sample {sample.id!r} has {len(sample.text):,} characters; expected at most "
+                f"{LONGEST_TEXT:,}: cut it, or name another text column"
+            )
+        if number > MOST_SAMPLES:
+            raise DataError(
+                f"{source}: more than {MOST_SAMPLES:,} samples; expected fewer: --limit N takes the first N"
+            )
+        yield sample
 
 
 def _numbered(samples: tuple[Sample, ...]) -> tuple[Sample, ...]:

@@ -14,6 +14,10 @@ from assay.errors import DataError, plain_reason
 GZIP = b"\x1f\x8b"
 LARGEST_UNPACKED = 2**30
 """Bytes that a compressed file may unpack to: a small file can hold far more than the memory."""
+LARGEST_RATIO = 200.0
+"""Unpacked bytes over packed bytes. Source code packs about 5 to 1, the densest tables 100 to 1, a bomb 1,000 to 1."""
+RATIO_FROM = 64 * 10**6
+"""Unpacked bytes from which the ratio is checked."""
 
 
 @contextmanager
@@ -28,7 +32,7 @@ def opened(path: Path) -> Iterator[io.BufferedReader]:
         with path.open("rb") as raw:
             if raw.peek(2)[:2] == GZIP:
                 # a GzipFile lacks some of what a raw stream declares, but nothing that is used here
-                with io.BufferedReader(cast("Any", Unpacked(gzip.GzipFile(fileobj=raw), path))) as unpacked:
+                with io.BufferedReader(cast("Any", Unpacked(gzip.GzipFile(fileobj=raw), raw, path))) as unpacked:
                     yield unpacked
             else:
                 yield raw
@@ -41,15 +45,17 @@ def opened(path: Path) -> Iterator[io.BufferedReader]:
 
 
 class Unpacked(io.RawIOBase):
-    """The content of a compressed file, which is refused once it is larger than `LARGEST_UNPACKED`.
+    """The content of a compressed file, which is refused once it is implausibly large for its size, or too large.
 
     Args:
         stream: that unpacks.
+        packed: the file; its position shows how many bytes were unpacked.
         path: of the file, for the message.
     """
 
-    def __init__(self, stream: io.BufferedIOBase, path: Path) -> None:
+    def __init__(self, stream: io.BufferedIOBase, packed: io.BufferedIOBase, path: Path) -> None:
         self._stream = stream
+        self._packed = packed
         self._path = path
         self._bytes = 0
 
@@ -66,11 +72,30 @@ class Unpacked(io.RawIOBase):
         count = self._stream.readinto(buffer)
         self._bytes += count
         if self._bytes > LARGEST_UNPACKED:
-            raise DataError(
-                f"{self._path}: unpacks to more than {LARGEST_UNPACKED:,} bytes; expected less from a compressed file: "
-                "unpack it to read it"
-            )
+            raise _too_large(self._path, f"{LARGEST_UNPACKED:,} bytes")
+        check_ratio(self._path, self._bytes, self._packed.tell())
         return count
+
+
+def check_ratio(path: Path, unpacked: int, packed: int) -> None:
+    """Check that the part of a compressed file that was read so far is no bomb.
+
+    Args:
+        path: of the file.
+        unpacked: bytes that were read from it.
+        packed: bytes of the file that they came from.
+
+    Raises:
+        DataError: they are more than `LARGEST_RATIO` times as many, and more than `RATIO_FROM`.
+    """
+    if unpacked > RATIO_FROM and unpacked > LARGEST_RATIO * packed:
+        raise _too_large(path, f"{LARGEST_RATIO:g} times its size")
+
+
+def _too_large(path: Path, limit: str) -> DataError:
+    return DataError(
+        f"{path}: unpacks to more than {limit}; expected less from a compressed file: unpack it to read it"
+    )
 
 
 def file_error(path: Path, fault: OSError) -> DataError:

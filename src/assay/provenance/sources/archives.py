@@ -16,7 +16,7 @@ from typing import IO, Any, Final, cast
 
 import pyarrow as pa
 
-from assay.datasets import file_error
+from assay.datasets import LARGEST_RATIO, RATIO_FROM, file_error
 from assay.errors import DataError, plain_reason
 from assay.provenance.sources.entry import Entry, Facts, InMemory, Skipped, SourceFile
 from assay.provenance.sources.surroundings import LARGEST_METADATA, Surroundings, describes_neighbours
@@ -53,15 +53,14 @@ class ArchiveLimits:
     Attributes:
         entries: members.
         total: bytes of all members together.
-        ratio: unpacked bytes over packed bytes, checked once `ratio_from` bytes are unpacked. Source code
-            packs about 5 to 1, the densest tables 100 to 1, a bomb 1,000 to 1.
+        ratio: unpacked bytes over packed bytes, checked once `ratio_from` bytes are unpacked.
         ratio_from: bytes.
     """
 
     entries: int = 5_000_000
     total: int = 64 * 10**9
-    ratio: float = 200.0
-    ratio_from: int = 64 * 10**6
+    ratio: float = LARGEST_RATIO
+    ratio_from: int = RATIO_FROM
 
     def check(self, path: Path, *, entries: int, total: int, packed: int) -> None:
         """Refuse an archive beyond the limits.

@@ -9,7 +9,7 @@ from typing import IO, Any, ClassVar, Final
 
 import pyarrow as pa
 
-from assay.datasets import file_error
+from assay.datasets import check_ratio, file_error
 from assay.errors import DataError, plain_reason
 from assay.files import parse_json
 from assay.languages import language_named
@@ -76,8 +76,8 @@ class TableFile:
         try:
             with self.path.open("rb") as raw, decompressed(raw) as stream:
                 size = max(1, self.path.stat().st_size)
-                rows = json_lines(stream, str(self.path), self.path.name, self.columns, lambda: raw.tell() / size)
-                yield from rows
+                lines = _NoBomb(stream, raw, self.path)
+                yield from json_lines(lines, str(self.path), self.path.name, self.columns, lambda: raw.tell() / size)
         except (OSError, EOFError, pa.ArrowException) as fault:
             if isinstance(fault, OSError) and fault.errno is not None:
                 raise file_error(self.path, fault) from fault
@@ -159,7 +159,7 @@ def json_lines(
     Raises:
         DataError: no line has a column of texts.
     """
-    lines = stream if hasattr(stream, "peek") else io.BufferedReader(stream) if hasattr(stream, "readinto") else stream
+    lines = _buffered(stream)
     number = texts = 0
     keys: set[str] = set()
     while line := lines.readline(LONGEST_LINE):
@@ -268,6 +268,29 @@ def _no_text(where: str, names: "set[str]", columns: ColumnNames) -> DataError:
     expected = f"{requested!r}" if requested else f"one of {', '.join(COLUMNS['text'])}, or --column text=NAME"
     hint = "; The Stack v2 contains ids only; download its contents first" if "blob_id" in names else ""
     return DataError(f"{where}: columns {', '.join(sorted(names)[:12])}: expected a column of texts, {expected}{hint}")
+
+
+def _buffered(stream: Any) -> Any:  # noqa: ANN401  any readable
+    """Return a stream whose lines can be read quickly."""
+    return io.BufferedReader(stream) if hasattr(stream, "readinto") and not hasattr(stream, "peek") else stream
+
+
+class _NoBomb:
+    """The lines of a file, until it has unpacked to implausibly many bytes."""
+
+    def __init__(self, stream: IO[bytes], packed: IO[bytes], path: Path) -> None:
+        self._stream, self._packed, self._path, self._bytes = _buffered(stream), packed, path, 0
+
+    def readline(self, limit: int) -> bytes:
+        """Read a line as from any stream.
+
+        Raises:
+            DataError: the file is a bomb.
+        """
+        line: bytes = self._stream.readline(limit)
+        self._bytes += len(line)
+        check_ratio(self._path, self._bytes, self._packed.tell())
+        return line
 
 
 class _Prefixed:

@@ -10,7 +10,7 @@ import pytest
 from assay.authorship.detecting import by_fine_tuned
 from assay.authorship.evaluating import measure_collections
 from assay.authorship.fine_tuned import FineTunedClassifier
-from assay.authorship.fine_tuning import PARTS, Protocol, fine_tune
+from assay.authorship.fine_tuning import PARTS, Protocol, fine_tune, fine_tuning_data
 from assay.authorship.fine_tuning_report import describe_fine_tuning, fine_tuning_card
 from assay.authorship.normalising import code_of
 from assay.authorship.open_set import UNKNOWN, OpenSet
@@ -48,6 +48,28 @@ def test_a_small_encoder_learns_the_classes_and_leaves_a_folder(encoder, data, t
     assert "no proof of misconduct" in (out / "MODEL_CARD.md").read_text()
     with pytest.raises(DataError, match="exists already"):
         fine_tune(data, encoder, QUICK, out=out)
+
+
+def test_a_killed_fine_tuning_continues_after_its_last_finished_run(encoder, data, tmp_path):
+    protocol = Protocol(
+        task="binary", rates=(1e-3, 3e-3), batches=(16,), seeds=(0,), epochs=1, context=16, device="cpu"
+    )
+    steps = []
+    whole = fine_tune(data, encoder, protocol, progress=lambda *_: steps.append("whole"))
+
+    def kill(*_):
+        steps.append("killed")
+        if steps.count("killed") == steps.count("whole") // 2 + 1:  # the first step of the second run
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        fine_tune(data, encoder, protocol, out=tmp_path / "out", progress=kill)
+    with pytest.raises(DataError, match="of another recipe, different in epochs"):
+        fine_tune(data, encoder, replace(protocol, epochs=2), out=tmp_path / "out")
+    again = fine_tune(data, encoder, protocol, out=tmp_path / "out", progress=lambda *_: steps.append("again"))
+    assert 2 * steps.count("again") == steps.count("whole")  # one run of two
+    assert fine_tuning_data(again) == fine_tuning_data(whole)
+    assert [path.name for path in tmp_path.iterdir()] == ["out"]
 
 
 @pytest.fixture(scope="module")

@@ -2,15 +2,18 @@
 
 Learning rate and batch size are chosen by accuracy on validation texts, among all pairs of the grid, with the first
 seed. The pair is then trained with every seed; each run keeps the epoch with the best validation accuracy and is
-measured once on the test texts. Departure: parts are split by group unless `split` is "paper", so that no task is both
-trained on and tested.
+measured once on the test texts. Finished runs are kept beside the folder of the classifier until that is written, so
+that a killed fine-tuning continues. Departure: parts are split by group unless `split` is "paper", so that no task is
+both trained on and tested.
 """
 
+import hashlib
+import shutil
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass, replace
 from itertools import product
 from pathlib import Path
-from typing import Literal
+from typing import Literal, Self
 
 import numpy as np
 from safetensors.numpy import save_file
@@ -21,12 +24,13 @@ from assay.authorship.domain import Domain, outline_of
 from assay.authorship.labelled import HUMAN, LabelledCode
 from assay.authorship.open_set import CALIBRATION, UNKNOWN, OpenSet
 from assay.errors import DataError
-from assay.files import atomic_folder, write_json, write_text
+from assay.files import atomic_folder, parse_json, write_json, write_text
 from assay.training import (
     ClassifierSettings,
     SequenceClassifier,
     TrainingProgress,
     fine_tune_classifier,
+    keep_recipe,
     load_sequence_classifier,
 )
 from assay.types import Float64Array, Int64Array
@@ -34,6 +38,8 @@ from assay.types import Float64Array, Int64Array
 GENERATED = "generated"
 PARTS: Mapping[str, float] = {"train": 0.8, "validation": 0.1, "test": 0.1}
 MODEL, RESULT, DOMAIN, CARD = "model", "result.json", "domain.safetensors", "MODEL_CARD.md"
+RECIPE, COURSE = "fine-tuning.json", "course.json"
+"""Files of finished runs: what is fine-tuned, and the course of a run."""
 
 TaskKind = Literal["binary", "multi"]
 ProtocolSplit = Literal["group", "paper"]
@@ -175,26 +181,28 @@ def fine_tune(
         model: `builtin:NAME`, a model folder or a hub id that transformers can give a classification head.
         protocol: see there; None for that of the paper.
         out: new folder for the classifier of the seed with the best validation accuracy, its calibration, the outline
-            of its training texts, the results and the model card.
+            of its training texts, the results and the model card. A fine-tuning that was killed continues after its
+            last finished run.
         card: text of the model card.
         progress: called after each step of each run.
 
     Raises:
-        DataError: a part is empty, there are fewer than two classes, or `out` exists.
+        DataError: a part is empty, there are fewer than two classes, `out` exists, or another fine-tuning began there.
         ModelError: the model cannot be loaded.
     """
     protocol = protocol or Protocol()
     if out is not None and out.exists():
         raise DataError(f"{out} exists already; expected a folder that is not there yet")
     texts = _prepared(labelled, protocol)
+    store = _RunStore.of(out, texts, model, protocol)
     first, *more_seeds = protocol.seeds
     best: dict[tuple[float, int], _Trained] = {}
     for pair in product(protocol.rates, protocol.batches):
-        best[pair] = _trained(texts, model, protocol, pair=pair, seed=first, progress=progress)
+        best[pair] = store.run(texts, model, protocol, pair=pair, seed=first, progress=progress)
         _forget_all_but_best(best)
     grid = {pair: max(trained.validation) for pair, trained in best.items()}
     chosen = max(grid, key=lambda pair: grid[pair])
-    others = [_trained(texts, model, protocol, pair=chosen, seed=seed, progress=progress) for seed in more_seeds]
+    others = [store.run(texts, model, protocol, pair=chosen, seed=seed, progress=progress) for seed in more_seeds]
     everything = [best[chosen], *others]
     calibrations = [OpenSet.of(texts.classes, *_outputs(texts, trained, "validation")) for trained in everything]
     result = FineTunedRuns(
@@ -217,6 +225,7 @@ def fine_tune(
             save_file(_domain(labelled.take(texts.rows["train"])).arrays(), unfinished / DOMAIN)
             write_json(unfinished / RESULT, fine_tuning_data(result))
             write_text(unfinished / CARD, card(result) if card else "")
+        store.remove()
     return result
 
 
@@ -278,6 +287,65 @@ class _Trained:
         return self.classifier
 
 
+@dataclass(frozen=True, slots=True)
+class _RunStore:
+    """Finished runs on the disk, until the folder of the classifier is written.
+
+    Attributes:
+        folder: of the runs; None keeps nothing.
+    """
+
+    folder: Path | None
+
+    @classmethod
+    def of(cls, out: Path | None, texts: _Texts, model: str, protocol: Protocol) -> Self:
+        """Return the runs beside the folder of a classifier.
+
+        Raises:
+            DataError: they are those of another fine-tuning, or cannot be written.
+        """
+        if out is None:
+            return cls(None)
+        folder = out.with_name(f".{out.name}.runs")
+        digest = hashlib.sha256("\0".join(texts.texts).encode("utf-8", "surrogatepass"))
+        for numbers in (texts.targets, *(texts.rows[part] for part in PARTS)):
+            digest.update(numbers.tobytes())
+        recipe = asdict(replace(protocol, device="auto")) | {"model": model, "texts": digest.hexdigest()}
+        keep_recipe(folder / RECIPE, recipe)
+        return cls(folder)
+
+    def run(
+        self,
+        texts: _Texts,
+        model: str,
+        protocol: Protocol,
+        *,
+        pair: tuple[float, int],
+        seed: int,
+        progress: TrainingProgress | None,
+    ) -> _Trained:
+        """Return a finished run, or train it and keep it."""
+        if self.folder is None:
+            return _trained(texts, model, protocol, pair=pair, seed=seed, progress=progress)
+        place = self.folder / f"{pair[0]:g}-{pair[1]}-{seed}"
+        if not place.exists():
+            trained = _trained(texts, model, protocol, pair=pair, seed=seed, progress=progress)
+            with atomic_folder(place) as unfinished:
+                trained.network.save(unfinished / MODEL)
+                course = {"best_epoch": trained.best_epoch, "validation": list(trained.validation)}
+                write_json(unfinished / COURSE, course)
+            return trained
+        course = parse_json((place / COURSE).read_text("utf-8"))
+        settings = _settings(protocol, pair)
+        network = load_sequence_classifier(str(place / MODEL), texts.classes, settings, seed=None)
+        return _Trained(seed, course["best_epoch"], tuple(course["validation"]), network)
+
+    def remove(self) -> None:
+        """Remove the runs."""
+        if self.folder is not None:
+            shutil.rmtree(self.folder)
+
+
 def _forget_all_but_best(runs: Mapping[tuple[float, int], _Trained]) -> None:
     """Drop the weights of every run but the best one: a grid would not fit into memory."""
     best = max(runs, key=lambda pair: max(runs[pair].validation))
@@ -329,6 +397,12 @@ def _parts(labelled: LabelledCode, protocol: Protocol) -> dict[str, Int64Array]:
     return {"train": rest[parts["train"]], "validation": rest[parts["validation"]], "test": test}
 
 
+def _settings(protocol: Protocol, pair: tuple[float, int]) -> ClassifierSettings:
+    return ClassifierSettings(
+        rate=pair[0], batch=pair[1], epochs=protocol.epochs, context=protocol.context, device=protocol.device
+    )
+
+
 def _trained(
     texts: _Texts,
     model: str,
@@ -338,9 +412,7 @@ def _trained(
     seed: int,
     progress: TrainingProgress | None,
 ) -> _Trained:
-    settings = ClassifierSettings(
-        rate=pair[0], batch=pair[1], epochs=protocol.epochs, context=protocol.context, device=protocol.device
-    )
+    settings = _settings(protocol, pair)
     classifier = load_sequence_classifier(model, texts.classes, settings, seed=seed)
     train, validation = texts.rows["train"], texts.rows["validation"]
     shown = classifier.rows([texts.texts[row] for row in validation])

@@ -75,7 +75,16 @@ def test_every_input_of_the_action_is_described_and_used():
 
 
 def test_no_page_installs_a_stranger_or_has_a_placeholder():
-    pages = [*(ROOT / "docs").rglob("*.md"), ROOT / "README.md", ROOT / "action.yml", ROOT / "Containerfile"]
+    names = (
+        "README.md",
+        "CONTRIBUTING.md",
+        "SECURITY.md",
+        "CITATION.cff",
+        "pyproject.toml",
+        "mkdocs.yml",
+        "action.yml",
+    )
+    pages = [*(ROOT / "docs").rglob("*.md"), ROOT / "Containerfile", *(ROOT / name for name in names)]
     for page in pages:
         text = page.read_text("utf-8")
         assert not re.search(r"pip install (?:--\S+ )*'?assay(?![\w/-])", text), page

@@ -62,7 +62,7 @@ class SpendingLimits:
         if self.max_tokens is not None and tokens > self.max_tokens:
             return f"about {tokens:,} tokens, --max-tokens {self.max_tokens:,}"
         if self.max_cost is not None and cost is not None and cost > self.max_cost:
-            return f"a cost of about {cost:.2f}, --max-cost {self.max_cost:g}"
+            return f"a cost of about {cost:.2g}, --max-cost {self.max_cost:g}"
         return ""
 
 
@@ -99,7 +99,7 @@ class SpendingMeter:
             if exceeded:
                 raise ModelError(
                     f"stopped before a limit: the next request makes {exceeded}; sent so far: {self.requests:,} "
-                    f"requests, about {self.tokens:,} tokens. Replies are cached: a higher limit continues here"
+                    f"requests, about {self.tokens:,} tokens. With the cache a higher limit continues here"
                 )
             self.requests += 1
             self.tokens += tokens

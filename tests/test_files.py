@@ -1,6 +1,8 @@
 """Files and folders appear whole or not at all."""
 
 import json
+import os
+from pathlib import Path
 
 import pytest
 
@@ -97,3 +99,5 @@ def test_a_target_is_checked_before_the_work(tmp_path):
         check_target(tmp_path)
     with pytest.raises(DataError, match="does not exist"):
         check_target(tmp_path / "absent" / "new.json")
+    with pytest.raises(DataError, match="is not a plain file"):
+        check_target(Path(os.devnull))

@@ -123,11 +123,13 @@ def check_target(*paths: Path | None) -> None:
     """Check that files can lie at these paths, before the work whose result they take; None is passed over.
 
     Raises:
-        DataError: a path is a folder, or the folder around it is missing.
+        DataError: a path is a folder or a device, or the folder around it is missing.
     """
     for path in filter(None, paths):
         if path.is_dir():
             raise DataError(f"{path} is a folder, expected the path of a file")
+        if path.exists() and not path.is_file():  # a device or pipe would be renamed over
+            raise DataError(f"{path} is not a plain file, expected the path of a file")
         if not path.parent.is_dir():
             raise DataError(f"{path}: the folder {path.parent} does not exist, expected one that does")
 

@@ -88,6 +88,8 @@ def test_from_labelled_code_and_older_code_to_an_answer(assay, table, repository
     assert pieces["new.py"]["p_value"] == min(piece["p_value"] for piece in pieces.values() if piece["p_value"])
     page = (tmp_path / "report.html").read_text()
     assert "no proof of misconduct" in page
+    printed = assay("detect", repository / "new.py", "--classifier", "classifier", "--sarif", "-", "-q")
+    assert json.loads(printed.out)["version"] == "2.1.0"
     assert "130 of 131 texts are in the reference itself; each is compared with its other texts." in page
     rules = {entry["ruleId"] for entry in json.loads((tmp_path / "signals.sarif").read_text())["runs"][0]["results"]}
     assert rules == {"declared-generator", "share-of-unusual-code"}
@@ -240,7 +242,17 @@ def test_a_redacted_report_holds_no_code(assay, tmp_path):
     (tmp_path / "a.py").write_text(f"# secret, written by ChatGPT\n{terse(1)}")
     for options, shown in (((), True), (("--redact",), False)):
         done = assay(
-            "detect", "a.py", "--scores", "loss", "-o", "r.html", "--sarif", "s.sarif", "--no-progress", *options
+            "detect",
+            "a.py",
+            "--scores",
+            "loss",
+            "-o",
+            "r.html",
+            "--sarif",
+            "s.sarif",
+            "--force",
+            "--no-progress",
+            *options,
         )
         assert done.code == 0, done.err
         written = done.out + "".join((tmp_path / name).read_text() for name in ("r.html", "s.sarif"))

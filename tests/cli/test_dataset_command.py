@@ -1,6 +1,8 @@
 """`assay dataset`, `assay statement`: the verdict, the run folder, the words, the exit codes."""
 
 import json
+import sys
+from unittest.mock import Mock
 
 import pytest
 
@@ -53,6 +55,30 @@ def test_without_unseen_text_the_verdict_is_cannot_tell(assay, benchmark, golden
     assert (again.code, again.err.count("\n")) == (2, 1)
     assert "holds a finished run" in again.err
     assert assay("dataset", golden / "model", benchmark, "--methods", "mean:loss", "--out", "run", "--force").code == 0
+
+
+def test_an_interrupted_judgement_continues_with_the_same_settings_only(
+    assay, benchmark, golden, tmp_path, monkeypatch
+):
+    command = ("dataset", golden / "model", benchmark, "--methods", "mean:loss", "--out", "run")
+    with monkeypatch.context() as interrupted:
+        interrupted.setattr("assay.api.judging.judge_benchmark", Mock(side_effect=KeyboardInterrupt))
+        assert assay(*command).code == 130
+    (tmp_path / "run" / "fine-tuning").mkdir()  # the state of a fine-tuning
+    other = assay(*command, "--seed", "1")
+    assert (other.code, other.err.count("\n")) == (2, 1)
+    assert "an unfinished run with other settings (seed); expected its settings to continue it, --force" in other.err
+    kept = []
+    with monkeypatch.context() as watched:
+        watched.setattr(
+            "assay.api.judging.judge_benchmark",
+            Mock(side_effect=lambda *_, **__: kept.append((tmp_path / "run" / "fine-tuning").exists()) or sys.exit(3)),
+        )
+        assert assay(*command).code == 3
+        assert assay(*command, "--seed", "1", "--force").code == 3
+    assert kept == [True, False]  # the state of another run is of no use
+    assert assay(*command, "--seed", "1").code == 0
+    assert {path.name for path in (tmp_path / "run").iterdir()} == RUN_FILES
 
 
 def test_one_fine_tuning_serves_the_methods_that_need_it(assay, benchmark, unseen, golden):

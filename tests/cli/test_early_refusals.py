@@ -107,6 +107,41 @@ class TestRunFolders:
         assert assay(*command, "--out", "run").code == 0
         assert not (run / "started.json").exists()
 
+    def test_an_interrupted_run_of_other_settings_does_not_block_the_default_folder(self, assay, command, tmp_path):
+        assert assay(*command).code == 0
+        (first,) = (tmp_path / "assay-runs").iterdir()
+        (first / "manifest.json").unlink()  # as a killed run leaves it
+        (first / "started.json").write_text('{"model": "another"}')
+        assert assay(*command).code == 0
+        assert (tmp_path / "assay-runs" / f"{first.name}-2" / "manifest.json").is_file()
+        assert not (first / "manifest.json").exists()
+
+    def test_force_replaces_the_run_of_the_default_folder(self, assay, command, tmp_path):
+        for _ in range(2):
+            assert assay(*command, "--force").code == 0
+        assert len(list((tmp_path / "assay-runs").iterdir())) == 1
+
+    @pytest.mark.parametrize(
+        "options",
+        [
+            ["--scores", "min_k:k=5"],
+            ["--scores", "dc_pdd", "--frequencies", "no.npz"],
+            ["--reference", "builtin:smal"],
+            ["--variants", "1000000"],
+            ["--fail-on", "flagged.q<0.05"],
+        ],
+    )
+    def test_a_refused_command_leaves_no_folder(self, assay, command, options, tmp_path):
+        before = set(tmp_path.iterdir())
+        done = assay(*command, *options)
+        assert (done.code, done.err.count("\n")) == (2, 1), done.err
+        assert set(tmp_path.iterdir()) == before
+
+    def test_a_folder_that_cannot_be_written_is_refused_before_the_model_loads(self, assay, command, tmp_path):
+        (tmp_path / "a-file").write_text("")
+        done = assay("audit", "builtin:small", *command[2:], "--out", "a-file/run")
+        assert (done.code, "is not a folder that can be written" in done.err) == (2, True), done.err
+
     def test_a_redacted_run_holds_no_text_and_says_what_it_reveals(self, assay, command, tmp_path):
         done = assay(*command, "--out", "run", "--redact", "-v")
         assert done.code == 0, done.err

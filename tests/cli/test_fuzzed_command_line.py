@@ -6,11 +6,10 @@ import unicodedata
 from types import SimpleNamespace
 
 import pytest
-import typer
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from assay.cli.app import app
+from assay.cli.app import command_line
 
 STARTS_WORK = {("demo",), ("serve",), ("testbed", "run"), ("testbed", "plant")}  # even without a valid argument
 CREATES_PROCESSES = {"--jobs", "--ray", "--workers"}
@@ -23,7 +22,7 @@ VALUES = (
 
 def commands(command=None, path=()):
     """Path and names of options of every command."""
-    command = command or typer.main.get_command(app)
+    command = command or command_line()
     if hasattr(command, "commands"):
         for name, below in command.commands.items():
             yield from commands(below, (*path, name))

@@ -6,6 +6,7 @@ import json
 import re
 import subprocess
 import sys
+from itertools import chain
 from queue import SimpleQueue
 
 import pytest
@@ -15,6 +16,7 @@ from assay.api.progress import PERIOD, REPORTING, ProgressLines, Reporting, time
 from assay.cli.app import command_line
 from assay.cli.common import leaves
 from assay.cli.configuration import read_configuration
+from assay.cli.options import WRITTEN
 from assay.cli.terminal import OUTPUT_SETTINGS, OutputSettings
 from assay.errors import DataError
 
@@ -35,6 +37,11 @@ def commands(command, words=()):
         yield from commands(child, (*words, name))
 
 
+def leaf_of(words):
+    """The command of these words."""
+    return next(command for known, command in commands(command_line()) if known == words)
+
+
 WORDS = [words for words, _ in commands(command_line())]
 
 
@@ -45,11 +52,66 @@ def test_help_names_no_type_of_python_or_click(assay, words):
     assert not re.search(r"<[a-zA-Z]\w*|\b(INTEGER|BOOLEAN|FLOAT|DIRECTORY|list\[|None)\b", done.out)
 
 
+def names_of(leaf):
+    return {name for parameter in leaf.params for name in parameter.opts}
+
+
 def test_every_command_has_the_common_options():
     for leaf in leaves(command_line()):
-        names = {name for parameter in leaf.params for name in parameter.opts}
-        assert {"-q", "-v", "--no-progress"} <= names, leaf.name
-        assert ("--json" in names) == ("--format" in names), leaf.name
+        assert {"-q", "-v", "--no-progress"} <= names_of(leaf), leaf.name
+        assert {"--json", "--format"} <= names_of(leaf) or leaf.name == "serve", leaf.name
+
+
+def test_the_result_has_the_same_options_everywhere():
+    for leaf in leaves(command_line()):
+        assert len({"-o", "--out", "--output"} & names_of(leaf)) in (0, 3), leaf.name
+
+
+WRITERS = [
+    (words, option)
+    for words, command in commands(command_line())
+    if not getattr(command, "commands", {})
+    for option in command.params
+    if option.metavar == "FILE" and getattr(option.callback, "__wrapped__", None) in WRITTEN.values()
+]
+
+
+class TestFilesThatExist:
+    @pytest.mark.parametrize(
+        ("words", "option"), WRITERS, ids=lambda value: " ".join(value) if isinstance(value, tuple) else value.name
+    )
+    def test_no_command_replaces_a_file_without_force(self, assay, tmp_path, words, option):
+        (tmp_path / "mine.jsonl").write_text("mine")
+        needed = [parameter for parameter in leaf_of(words).params if parameter.required and parameter is not option]
+        values = [
+            (*parameter.opts[:1], "x") if parameter.param_type_name == "option" else ("x",) for parameter in needed
+        ]
+        done = assay(*words, *chain.from_iterable(values), option.opts[-1], "mine.jsonl")
+        assert (done.code, done.err) == (
+            2,
+            "assay: error: mine.jsonl exists already; expected another name, or --force to replace it\n",
+        )
+        assert (tmp_path / "mine.jsonl").read_text() == "mine"
+
+    def test_these_are_all_options_of_written_files(self):
+        names = {option.opts[-1] for _, option in WRITERS}
+        assert names == {"--output", "--sarif", "--csv", "--clean", "--write-clean", "--write-baseline"}
+
+    def test_no_command_writes_a_file_named_dash(self, assay, tmp_path):
+        for words, option in WRITERS:
+            needed = [
+                parameter for parameter in leaf_of(words).params if parameter.required and parameter is not option
+            ]
+            if option.callback.__wrapped__ is not WRITTEN[True]:
+                values = [(*p.opts[:1], "x") if p.param_type_name == "option" else ("x",) for p in needed]
+                done = assay(*words, *chain.from_iterable(values), option.opts[-1], "-")
+                assert (done.code, "expected the name of a file" in done.err) == (2, True), words
+        assert not (tmp_path / "-").exists()
+
+    def test_force_replaces_it(self, assay, tmp_path, texts, golden):
+        (tmp_path / "mine.jsonl").write_text("mine")
+        done = assay("score", golden / "model", texts, "--scores", "loss", "-o", "mine.jsonl", "--force")
+        assert (done.code, len((tmp_path / "mine.jsonl").read_text().splitlines())) == (0, 24), done.err
 
 
 def test_the_version_has_a_short_option(assay):
@@ -63,6 +125,14 @@ class TestFormats:
             assert len({len(row) for row in rows}) == 1
             assert json.loads(assay(*command, "--format", "json").out)
             assert "| --" in assay(*command, "--format", "markdown").out.replace("|---|", "| --")
+
+    def test_a_command_that_writes_a_file_prints_its_figures_in_every_format(self, assay, texts, golden):
+        command = ("frequencies", "build", golden / "model", texts, "-o", "table.npz", "--force")
+        whole = json.loads(assay(*command, "--json").out)
+        assert whole["file"] == "table.npz"
+        header, row = csv.reader(io.StringIO(assay(*command, "--format", "csv").out))
+        assert dict(zip(header, row, strict=True)) == {name: str(value) for name, value in whole.items()}
+        assert f"{whole['tokens']:,} tokens" in assay(*command, "--format", "markdown").out
 
     def test_two_formats_are_refused(self, assay):
         done = assay("benchmarks", "list", "--json", "--format", "csv")

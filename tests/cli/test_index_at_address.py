@@ -12,6 +12,7 @@ from typer.testing import CliRunner
 
 from assay.cli.app import app
 from assay.service.app import create_app
+from support.commands import run_assay
 from support.qdrant_server import qdrant_server
 
 KEY = "QDRANT_API_KEY"
@@ -37,9 +38,9 @@ def corpus(tmp_path):
 
 
 def run(*words):
-    result = CliRunner().invoke(app, [str(word) for word in words], catch_exceptions=False)
-    assert result.exit_code == 0, result.output
-    return result.stdout
+    result = run_assay(*words)
+    assert result.code == 0, result.err
+    return result.out
 
 
 def test_an_index_at_an_address_is_built_told_traced_served_and_emptied(server, corpus, tmp_path):

@@ -90,7 +90,7 @@ def test_three_commands_do_what_one_does(assay, mine):
     sizes = ("--members", 6, "--calibration-members", 3, "--calibration-nonmembers", 20, "--unseen", 4)
     done = assay("testbed", "plant", "mine.jsonl", "--language", "python", "--out", "run", *sizes)
     assert done.code == 0, done.err
-    assert "member: 6 texts of 6 groups" in done.out
+    assert re.search(r"member +6 +6", done.out)
     how = ("--method", "full", "--rate", "1e-3", "--epochs", 1, "--batch", 4, "--device", "cpu")
     done = assay("testbed", "train", "run", *how)
     assert done.code == 0, done.err

@@ -212,7 +212,7 @@ def test_a_template_is_ignored(assay, index, snippet, tmp_path):
         (["snippet.py", "--limit", "3"], "--limit cannot be used with the tracing of code"),
         (["snippet.py", "--method", "hst"], "has no vectors"),
         (["snippet.py", "--template", "absent.py"], "template absent.py: cannot be read"),
-        (["snippet.py", "--sarif", "no/such/folder.sarif"], "cannot be written"),
+        (["snippet.py", "--sarif", "no/such/folder.sarif"], "does not exist"),
         (["binary.bin"], "binary; expected source code"),
     ],
 )
@@ -316,7 +316,7 @@ def test_all_pairs_of_a_folder_are_compared_without_an_index(assay, tmp_path):
     assert "3 files compared: 1 pair of at least 50%, 1 cluster" in found.err
     header, row = (tmp_path / "pairs.csv").read_text().splitlines()
     assert header.startswith("first,second,similarity,")
-    assert row.split(",")[2] == "1.0000"
+    assert row.split(",")[2] == "1.0"
     assert len(json.loads(assay("trace", folder, "--pairs", "--json").out)["clusters"][0]) == 2
     single = assay("trace", folder / "ada.py", "--pairs")
     assert (single.code, "received 1 source file, expected at least 2" in single.err) == (2, True)

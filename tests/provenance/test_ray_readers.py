@@ -11,9 +11,7 @@ import pytest
 
 pytest.importorskip("ray", reason="the extra ray is not installed")
 
-from typer.testing import CliRunner
 
-from assay.cli.app import app
 from assay.errors import DataError, MissingExtra
 from assay.provenance import CodeIndex
 from assay.provenance.building import build
@@ -23,6 +21,7 @@ from assay.provenance.sources.entry import Entry, InMemory
 from assay.provenance.sources.open import CorpusOptions, open_sources
 from assay.provenance.workers import BATCH_FILES, ProcessReaders
 from assay.retrieval import fingerprint_hashes
+from support.commands import run_assay
 from support.ray_workers import local_cluster
 
 # the settings of Ray Data warn of themselves when they are made, whoever uses them
@@ -158,9 +157,9 @@ def test_the_command_reads_by_ray(cluster, tmp_path):
     for number in (1, 2):
         (corpus / f"{number}.py").write_text(text_of(number))
     words = ["index", "build", str(corpus), "--index", str(tmp_path / "index"), "--ray", "local", "--json"]
-    result = CliRunner().invoke(app, words, catch_exceptions=False)
-    assert result.exit_code == 0, result.output
-    assert json.loads(result.stdout)["read"] == 2
+    result = run_assay(*words)
+    assert result.code == 0, result.err
+    assert json.loads(result.out)["read"] == 2
 
 
 def test_without_the_extra_the_missing_package_is_named(tmp_path, monkeypatch):

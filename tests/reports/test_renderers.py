@@ -226,7 +226,12 @@ def test_csv_is_the_first_table_in_full_precision_with_the_ends_of_intervals():
         "-3.14159",
     ]
     assert rows[2][1:7] == [""] * 6
-    assert render_csv(replace(REPORT, tables=())) == ""
+
+
+def test_csv_of_a_report_without_a_table_has_its_single_figures_in_one_row():
+    data = {"file": "=a.npz", "tokens": 3, "share": math.nan, "names": ["a"]}
+    assert render_csv(replace(REPORT, tables=(), data=data)) == "file,tokens,share\n'=a.npz,3,\n"
+    assert render_csv(replace(REPORT, tables=(), data=[1])) == ""
 
 
 def test_no_cell_of_the_csv_is_a_formula():

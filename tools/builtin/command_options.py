@@ -19,6 +19,7 @@ PackageCap = Annotated[int, typer.Option(min=1, help="Most characters from one p
 Device = Annotated[
     str, typer.Option(metavar="auto|cpu|cuda", help="auto: a GPU where there is one.", rich_help_panel=COMPUTATION)
 ]
+AsJson = Annotated[bool, typer.Option("--json", help="Print the summary as JSON.", rich_help_panel=OUTPUT)]
 Hardware = Annotated[
     str, typer.Option(metavar="WORDS", help="Description of the machine, for the record.", rich_help_panel=OUTPUT)
 ]

@@ -10,10 +10,20 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 from rich.table import Table
 
-from assay.cli.options import OUTPUT, AsJson
+from assay.cli.options import OUTPUT
 from assay.cli.terminal import Terminal
 from assay.errors import DataError
-from builtin.command_options import COMPUTATION, CORPUS, Device, ExportOnly, Hardware, PackageCap, PlanOnly, watched
+from builtin.command_options import (
+    COMPUTATION,
+    CORPUS,
+    AsJson,
+    Device,
+    ExportOnly,
+    Hardware,
+    PackageCap,
+    PlanOnly,
+    watched,
+)
 
 if TYPE_CHECKING:
     from builtin.export_base import TrainingRecord

@@ -9,11 +9,12 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from assay.cli.options import OUTPUT, AsJson
+from assay.cli.options import OUTPUT
 from assay.errors import DataError
 from builtin.command_options import (
     COMPUTATION,
     TRAINING,
+    AsJson,
     Device,
     ExportOnly,
     Hardware,

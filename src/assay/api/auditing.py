@@ -20,14 +20,12 @@ from assay.leakage import (
     Audit,
     ComparisonData,
     DecisionSettings,
+    RunFolder,
     Ties,
     UnseenScores,
     Weights,
-    claim_run,
-    finish_run,
     fit_all,
     redacted,
-    refuse_finished,
     write_run,
 )
 from assay.leakage import audit as audit_samples
@@ -74,7 +72,7 @@ def audit(
     settings: ModelSettings | None = None,
     cache: bool = True,
     progress: bool = True,
-    out: Path | str | None = None,
+    out: Path | str | RunFolder | None = None,
     force: bool = False,
     redact: bool = False,
 ) -> Audit:
@@ -106,7 +104,8 @@ def audit(
         settings: how the models are opened.
         cache: read and write the statistics cache.
         progress: show a progress bar on a terminal.
-        out: write the run folder, with the report, here; an unfinished run with the same settings is continued.
+        out: write the run folder, with the report, here; an unfinished run with the same settings is continued. A
+            `RunFolder` may be numbered, and brings its own `force`.
         force: replace a finished run in `out`, or one with other settings.
         redact: write digests instead of texts.
 
@@ -114,12 +113,10 @@ def audit(
         AssayError: bad input; one line says what was received and what was expected.
     """
     watch = Stopwatch()
-    if out is not None:
-        refuse_finished(Path(out), force=force)
-    if unseen is not None and calibration is not None:
-        raise DataError("both --unseen and --calibration were given; expected one of them")
-    if labelled is not None and access != "black":
-        raise DataError("--labelled is for detectors that are fitted on generated text: expected --access black")
+    folder = run_folder(out, force=force)
+    if folder:
+        folder.refuse_finished()
+    _check_sources(unseen=unseen, calibration=calibration, labelled=labelled, access=access)
     decision = DecisionSettings(alpha=alpha, primary=primary, ties=ties, seed=seed, weights=weights)
     selection = ScoreSelection(
         scores, access, variants, variant_engine, variant_kinds, names_from, rename, reference, frequencies
@@ -132,24 +129,24 @@ def audit(
     if fresh is not None:
         check_unseen(len(fresh))
     unseen_scores = None if calibration is None else UnseenScores.load(Path(calibration))
-    if out is not None:
-        identity = {
-            "model": model,
-            "settings": replace(opener.settings, ray=None),  # a run may go on with other workers
-            "data": dataset.digest,
-            "unseen": fresh and fresh.digest,
-            "labelled": lessons and lessons.digest,
-            "calibration": calibration and str(calibration),
-            "scores": specification,
-            "access": access,
-            "variants": (variant_engine, variant_kinds, names_from, rename),
-            "reference": reference,
-            "control": control,
-            "frequencies": frequencies and str(frequencies),
-            "decision": decision,
-            "redacted": redact,
-        }
-        claim_run(Path(out), identity, force=force)
+    identity = {
+        "model": model,
+        "settings": replace(opener.settings, ray=None),  # a run may go on with other workers
+        "data": dataset.digest,
+        "unseen": fresh and fresh.digest,
+        "labelled": lessons and lessons.digest,
+        "calibration": calibration and str(calibration),
+        "scores": specification,
+        "access": access,
+        "variants": (variant_engine, variant_kinds, names_from, rename),
+        "reference": reference,
+        "control": control,
+        "frequencies": frequencies and str(frequencies),
+        "decision": decision,
+        "redacted": redact,
+    }
+    if folder:
+        folder.check(identity)
     plan, notes = selection.plan(model, opener)
     if note := gguf_note(plan.models.get("target", plan.generator)):
         notes = (*notes, note)
@@ -158,6 +155,8 @@ def audit(
     if unseen_scores is not None:
         unseen_scores.check(plan, Path(str(calibration)))
     report_spending(model, plan, [*dataset.samples, *(fresh.samples if fresh else ())], opener.settings)
+    if folder:  # after all that can be refused
+        folder.begin(identity)
     learned = {}
     if lessons and plan.generator:
         judged = [*dataset.samples, *(fresh.samples if fresh else ())]
@@ -178,7 +177,7 @@ def audit(
             notes=(*dataset.notes, *(fresh.notes if fresh else ()), *notes, *control_notes),
             progress=report,
         )
-    if out is not None:
+    if folder:
         recorded = {
             "access": access,
             "variant_engine": plan.rewriter.name,
@@ -192,9 +191,9 @@ def audit(
             "weights": weights,
         }
         written = redacted(result) if redact else result
-        write_run(Path(out), written, manifest(plan, dataset, watch, recorded))
-        finish_run(Path(out))
-        write_html(describe_run(Path(out)), Path(out) / PAGE)
+        write_run(folder.path, written, manifest(plan, dataset, watch, recorded))
+        folder.finish()
+        write_html(describe_run(folder.path), folder.path / PAGE)
     return result
 
 
@@ -288,6 +287,11 @@ def score(
     return Scores(plan.name, dataset.name, names, ids, tuple(rows[index] for index in range(len(dataset))))
 
 
+def run_folder(out: Path | str | RunFolder | None, *, force: bool) -> RunFolder | None:
+    """Return the run folder behind a path; None without one."""
+    return out if out is None or isinstance(out, RunFolder) else RunFolder(Path(out), force=force)
+
+
 def dataset_of(texts: Texts, repeated: RepeatedIds = "refuse") -> Dataset:
     """Return the samples behind a name, a path, a function or values.
 
@@ -315,6 +319,13 @@ def _optional(texts: Texts | None, repeated: RepeatedIds = "refuse") -> Dataset 
 
 def _selection(selection: ScoreSelection | str | None) -> ScoreSelection:
     return selection if isinstance(selection, ScoreSelection) else ScoreSelection(selection)
+
+
+def _check_sources(*, unseen: object, calibration: object, labelled: object, access: Tier) -> None:
+    if unseen is not None and calibration is not None:
+        raise DataError("both --unseen and --calibration were given; expected one of them")
+    if labelled is not None and access != "black":
+        raise DataError("--labelled is for detectors that are fitted on generated text: expected --access black")
 
 
 def _check_primary(primary: str | None, scores: Sequence[ScoreRequest]) -> None:

@@ -3,9 +3,10 @@
 import math
 import shutil
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
-from assay.api.auditing import PAGE, Texts, dataset_of
+from assay.api.auditing import PAGE, Texts, dataset_of, run_folder
 from assay.api.control import named_control, opened_control
 from assay.api.manifest import Stopwatch, manifest
 from assay.api.opening import Opener
@@ -18,10 +19,10 @@ from assay.leakage import (
     JudgingPreview,
     JudgingSettings,
     MeasuredModel,
+    RunFolder,
     TuningOptions,
     judge_benchmark,
     judging_preview,
-    refuse_finished,
     without,
     write_judgement,
 )
@@ -50,7 +51,7 @@ def judge_dataset(
     cache: bool = True,
     progress: bool = True,
     before: Callable[[JudgingPreview], None] | None = None,
-    out: Path | str | None = None,
+    out: Path | str | RunFolder | None = None,
     force: bool = False,
 ) -> DatasetJudgement:
     """Judge whether a benchmark was in the training data of a model, as a whole.
@@ -71,8 +72,9 @@ def judge_dataset(
         cache: read and write the statistics cache.
         progress: show a progress bar on a terminal.
         before: called with the cost and the smallest detectable shares before the methods run.
-        out: write the run folder, with the report, here; a killed fine-tuning continues from it.
-        force: replace a finished run in `out`.
+        out: write the run folder, with the report, here; an unfinished run with the same settings is continued, with
+            the state of its fine-tuning. A `RunFolder` may be numbered, and brings its own `force`.
+        force: replace a finished run in `out`, or one with other settings.
 
     Raises:
         AssayError: bad input; one line says what was received and what was expected.
@@ -86,17 +88,35 @@ def judge_dataset(
     )
     opener = Opener(settings or ModelSettings(), cache)
     opener.check(model, named_control(control))
-    if out is not None:
-        refuse_finished(Path(out), force=force)
+    folder = run_folder(out, force=force)
+    if folder:
+        folder.refuse_finished()
     table = None if frequencies is None else FrequencyTable.load(frequencies)
     dataset = dataset_of(benchmark)
     fresh, overlap = _unseen(unseen, dataset)
+    identity = {
+        "model": model,
+        "settings": replace(opener.settings, ray=None),
+        "data": dataset.digest,
+        "unseen": fresh and fresh.digest,
+        "methods": [entry.name for entry in judging.requests],
+        "score": chosen,
+        "control": control,
+        "rate": rate,
+        "seed": seed,
+        "frequencies": frequencies and str(frequencies),
+        "allow_confounded": allow_confounded,
+    }
+    if folder:
+        folder.check(identity)
     target = _scorer(model, opener)
     saw_neither, control_notes = (
         opened_control(control, model, ScoreSelection(scores=chosen), opener) if fresh else (None, ())
     )
     store = opener.open_cache()
-    tuning = TuningOptions(rate=rate, seed=seed, folder=None if out is None else Path(out) / TUNING)
+    if folder and not folder.begin(identity):  # the state of another run is of no use
+        shutil.rmtree(folder.path / TUNING, ignore_errors=True)
+    tuning = TuningOptions(rate=rate, seed=seed, folder=folder.path / TUNING if folder else None)
     with progress_bar(f"judging {dataset.name}", shown=progress) as report:
         measured = MeasuredModel(
             target,
@@ -119,8 +139,7 @@ def judge_dataset(
             expected=expected,
             notes=(*dataset.notes, *(fresh.notes if fresh else ()), *overlap, *control_notes),
         )
-    if out is not None:
-        folder = Path(out)
+    if folder:
         recorded = {
             "methods": [entry.name for entry in judging.requests],
             "control": saw_neither and saw_neither.plan.name,
@@ -130,9 +149,10 @@ def judge_dataset(
         }
         work = plan(requests(chosen), {"target": target})
         record = manifest(work, dataset, watch, recorded)
-        write_judgement(folder, result, record)
-        shutil.rmtree(folder / TUNING, ignore_errors=True)  # the state of a fine-tuning that is done
-        write_html(result.describe(), folder / PAGE)
+        write_judgement(folder.path, result, record)
+        folder.finish()
+        shutil.rmtree(folder.path / TUNING, ignore_errors=True)  # the state of a fine-tuning that is done
+        write_html(result.describe(), folder.path / PAGE)
     return result
 
 

@@ -8,7 +8,7 @@ import typer
 
 from assay.cli.completing import complete_benchmarks
 from assay.cli.groups import grouped
-from assay.cli.options import OUTPUT, AsJson, DataOptions
+from assay.cli.options import STANDARD_OUTPUT, DataOptions, further_file, output_file
 from assay.errors import DataError
 
 if TYPE_CHECKING:  # these import numpy and more; --help does not wait for them
@@ -58,21 +58,11 @@ def annotate_command(
     ] = None,
     clean: Annotated[
         Path | None,
-        typer.Option(
-            metavar="FILE", help="Write the ids of the tasks that are not contaminated.", rich_help_panel=OUTPUT
-        ),
+        further_file("Write the ids of the tasks that are not contaminated; - is standard output.", printable=True),
     ] = None,
     output: Annotated[
-        Path | None,
-        typer.Option(
-            "-o",
-            "--output",
-            metavar="FILE",
-            help="Write a JSON line for each task; - is standard output.",
-            rich_help_panel=OUTPUT,
-        ),
+        Path | None, output_file("Write a JSON line for each task; - is standard output.", printable=True)
     ] = None,
-    as_json: AsJson = False,
     which: DataOptions,
 ) -> None:
     """Compare the accuracy of an evaluation on contaminated and clean tasks, and write a cleaned list of tasks.
@@ -99,8 +89,8 @@ def annotate_command(
         id=None if benchmark else which.id,
         metric=metric,
     )
-    if Path("-") not in (clean, output):
-        show(describe_annotation(annotated), chosen_format(as_json=as_json))
+    if STANDARD_OUTPUT not in (clean, output):
+        show(describe_annotation(annotated), chosen_format())
     if output is not None:
         _write(_lines(annotated), output)
     if clean is not None:  # last: a split that names no task has no cleaned list, but it has been printed
@@ -125,7 +115,7 @@ def _write(text: str, path: Path) -> None:
     """Write a text to a file, or to standard output for "-"."""
     from assay.files import write_text
 
-    if path == Path("-"):
+    if path == STANDARD_OUTPUT:
         typer.echo(text, nl=False)
     else:
         write_text(path, text)

@@ -14,13 +14,13 @@ from assay.cli.groups import grouped
 from assay.cli.options import (
     OUTPUT,
     SCORES,
-    AsJson,
     DataOptions,
     Force,
     ModelName,
     ModelOptions,
     ScoreOptions,
     UnseenOptions,
+    output_folder,
 )
 from assay.cli.terminal import echo
 from assay.cli.unused import refuse_unused_rewriting
@@ -117,14 +117,13 @@ def audit_command(
     ] = False,
     out: Annotated[
         Path | None,
-        typer.Option(metavar="DIR", help="Run folder (assay-runs/MODEL-BENCHMARK).", rich_help_panel=OUTPUT),
+        output_folder("Run folder (assay-runs/MODEL-BENCHMARK)."),
     ] = None,
     force: Force = False,
     redact: Annotated[
         bool,
         typer.Option("--redact", help="Write ids, digests and values, but no texts.", rich_help_panel=OUTPUT),
     ] = False,
-    as_json: AsJson = False,
     unseen: UnseenOptions,
     chosen: ScoreOptions,
     data: DataOptions,
@@ -140,7 +139,7 @@ def audit_command(
     from assay import audit, load
     from assay.cli.present import chosen_format, present_run
     from assay.cli.terminal import OUTPUT_SETTINGS
-    from assay.leakage import next_run_folder, rule
+    from assay.leakage import RunFolder, rule
     from assay.scores import DETECTORS, requests
 
     refuse_unused_rewriting(context, chosen.selection())
@@ -150,7 +149,8 @@ def audit_command(
         read_rule.check_score(names if labelled is None else [*names, *DETECTORS])
     if unseen.unseen is None and calibration is None:
         _stop_if_undecided({read_rule: read_rule.obstacle_without_unseen() for read_rule in rules}, "Nothing was run.")
-    folder = out or next_run_folder(Path("assay-runs") / f"{slug(model)}-{slug(benchmark)}")
+    default = Path("assay-runs") / f"{slug(model)}-{slug(benchmark)}"
+    folder = RunFolder(out or default, numbered=out is None, force=force)
     result = audit(
         model,
         partial(data.load, benchmark),
@@ -167,10 +167,9 @@ def audit_command(
         settings=model_options.settings(),
         cache=not model_options.no_cache,
         out=folder,
-        force=force,
         redact=redact,
     )
-    present_run(folder, chosen_format(as_json=as_json), summary=True)
+    present_run(folder.path, chosen_format(), summary=True)
     obstacles = {rule: rule.obstacle(result, allow_confounded=allow_confounded) for rule in rules}
     fired = [rule for rule, obstacle in obstacles.items() if obstacle is None and rule.fires(result)]
     for finding in fired:

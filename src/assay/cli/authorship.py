@@ -10,7 +10,7 @@ import typer
 from assay.cli.authorship_build import build_rewrites_command
 from assay.cli.authorship_options import AuthorshipDetectorOptions, FitOptions, LabelledOptions, ProtocolOptions
 from assay.cli.groups import grouped
-from assay.cli.options import OUTPUT, SCORES, AsJson
+from assay.cli.options import SCORES, output_file, output_folder
 from assay.cli.unused import refuse_unused
 from assay.errors import DataError
 
@@ -53,9 +53,8 @@ def calibrate_authorship_command(
     most: Annotated[
         int, typer.Option(min=45, help="Most pieces of one language and length class, drawn at random.")
     ] = 500,
-    output: Annotated[Path, typer.Option("-o", "--output", metavar="FILE", help="The reference to write.")],
+    output: Annotated[Path, output_file("The reference to write.")],
     detector: AuthorshipDetectorOptions,
-    as_json: AsJson = False,
 ) -> None:
     """Score code that no generator can have written, for `assay detect --reference`. The file holds no text.
 
@@ -67,7 +66,7 @@ def calibrate_authorship_command(
 
     if (before is None) != undated:
         raise DataError("expected either --before YYYY-MM-DD or --undated")
-    choice, form = detector.choice(), chosen_format(as_json=as_json)
+    choice, form = detector.choice(), chosen_format()
     refuse_unused(context, choice.unused())
     reference, left_out = calibrate_authorship(
         past, output, before=_day(before) if before else None, choice=choice, by=by, most=most
@@ -80,7 +79,7 @@ def calibrate_authorship_command(
 def train_classifier_command(
     data: Tables,
     *,
-    output: Annotated[Path, typer.Option("-o", "--output", metavar="DIR", help="Folder of the classifier.")],
+    output: Annotated[Path, output_folder("Folder of the classifier.")],
     evaluate: Annotated[
         bool, typer.Option("--evaluate/--no-evaluate", help="Measure left-out collections for the model card.")
     ] = True,
@@ -97,8 +96,10 @@ def train_classifier_command(
     **Example**: `assay authorship train collections.jsonl -o classifier`
     """
     from assay.api import train_classifier
-    from assay.cli.terminal import echo
+    from assay.cli.present import chosen_format, show
+    from assay.reports import Report
 
+    form = chosen_format()
     classifier, transfer = train_classifier(
         labelled.read(data),
         output,
@@ -110,7 +111,8 @@ def train_classifier_command(
         seed=fit.seed,
     )
     mean = "" if transfer is None else f", mean AUROC {transfer.mean_auroc:.3f} on left-out collections"
-    echo(f"{output}: {len(classifier.heads)} kinds of evidence{mean}")
+    fitted = {"folder": str(output), "evidence": list(classifier.heads), "auroc": transfer and transfer.mean_auroc}
+    show(Report("Classifier", f"{output}: {len(classifier.heads)} kinds of evidence{mean}", data=fitted), form)
 
 
 @authorship_app.command("evaluate")
@@ -130,11 +132,10 @@ def evaluate_classifier_command(
     ] = False,
     page: Annotated[
         Path | None,
-        typer.Option("-o", "--output", metavar="FILE", help="Write the HTML report.", rich_help_panel=OUTPUT),
+        output_file("Write the HTML report."),
     ] = None,
     labelled: LabelledOptions,
     fit: FitOptions,
-    as_json: AsJson = False,
 ) -> None:
     """Fit classifiers without one collection, language or generator at a time, and measure them on it.
 
@@ -159,7 +160,7 @@ def evaluate_classifier_command(
     )
     report = describe_transfer(transfer)
     written = write_html(report, page) if page is not None else None
-    show(report, chosen_format(as_json=as_json), written)
+    show(report, chosen_format(), written)
 
 
 @authorship_app.command("fine-tune")
@@ -170,15 +171,12 @@ def fine_tune_command(
     ],
     data: Tables,
     *,
-    output: Annotated[
-        Path, typer.Option("-o", "--output", metavar="DIR", help="Folder of the classifier, its card and the results.")
-    ],
+    output: Annotated[Path, output_folder("Folder of the classifier, its card and the results.")],
     ablation: Annotated[
         bool, typer.Option("--ablation", help="Train again without comments and show both.", rich_help_panel=SCORES)
     ] = False,
     labelled: LabelledOptions,
     protocol: ProtocolOptions,
-    as_json: AsJson = False,
 ) -> None:
     """Fine-tune any sequence classifier: a grid, several seeds, the best validation epoch, grouped parts.
 
@@ -193,7 +191,7 @@ def fine_tune_command(
     results = [fine_tune(code, model, plan, out=output, card=fine_tuning_card)]
     if ablation:
         results.append(fine_tune(code, model, replace(plan, comments=False)))
-    show(describe_fine_tuning(results), chosen_format(as_json=as_json))
+    show(describe_fine_tuning(results), chosen_format())
 
 
 @authorship_app.command("audit")
@@ -205,10 +203,9 @@ def audit_shortcuts_command(
     seed: Annotated[int, typer.Option(help="Seed of the choice of texts.")] = 0,
     page: Annotated[
         Path | None,
-        typer.Option("-o", "--output", metavar="FILE", help="Write the HTML report.", rich_help_panel=OUTPUT),
+        output_file("Write the HTML report."),
     ] = None,
     labelled: LabelledOptions,
-    as_json: AsJson = False,
 ) -> None:
     """Remove one superficial difference after the other from labelled code, and print the AUROC that remains.
 
@@ -220,7 +217,7 @@ def audit_shortcuts_command(
 
     report = describe_shortcuts(audit_shortcuts(labelled.read(data), per_class=per_class, seed=seed))
     written = write_html(report, page) if page is not None else None
-    show(report, chosen_format(as_json=as_json), written)
+    show(report, chosen_format(), written)
 
 
 authorship_app.command("build")(build_rewrites_command)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 import typer
 
 from assay.cli.groups import grouped
-from assay.cli.options import MODEL, AsJson, Force, ModelOptions
+from assay.cli.options import MODEL, Force, ModelOptions, output_folder
 from assay.errors import DataError
 
 if TYPE_CHECKING:
@@ -160,12 +160,11 @@ def build_rewrites_command(
             show_default=False,
         ),
     ],
-    out: Annotated[Path, typer.Option("-o", "--out", metavar="DIR", help="Folder of the data set.")],
+    out: Annotated[Path, output_folder("Folder of the data set.")],
     collection: CollectionOptions,
     rewriting: RewritingOptions,
     model_options: ModelOptions,
     force: Force = False,
-    as_json: AsJson = False,
 ) -> None:
     """Collect code that people wrote, let models rewrite it, and clean, filter, anonymise and split the result.
 
@@ -181,7 +180,7 @@ def build_rewrites_command(
         raise DataError("received neither a corpus nor --index, expected at least one of them")
     if model_options.no_cache:
         raise DataError("received --no-cache, but replies are always kept in the folder; expected no such option")
-    form = chosen_format(as_json=as_json)
+    form = chosen_format()
     built = build_rewrites(
         corpora or [],
         named_models(generator),

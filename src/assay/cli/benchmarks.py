@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from assay.cli.completing import complete_benchmarks
-from assay.cli.options import AsJson
 
 if TYPE_CHECKING:
     from assay.datasets import BenchmarkInfo
@@ -15,7 +14,7 @@ benchmarks_app = typer.Typer(name="benchmarks", help="The benchmarks that assay 
 
 
 @benchmarks_app.command("list")
-def list_command(*, as_json: AsJson = False) -> None:
+def list_command() -> None:
     """List every benchmark.
 
     **Example**: `assay benchmarks list`
@@ -48,7 +47,7 @@ def list_command(*, as_json: AsJson = False) -> None:
     )
     table = Table("benchmarks", "Benchmarks", columns, rows)
     data = [facts(info) for info in benchmarks]
-    show(Report(title="Benchmarks", statement="", tables=(table,), data=data), chosen_format(as_json=as_json))
+    show(Report(title="Benchmarks", statement="", tables=(table,), data=data), chosen_format())
 
 
 @benchmarks_app.command("show")
@@ -57,8 +56,6 @@ def show_command(
         str,
         typer.Argument(metavar="NAME", autocompletion=complete_benchmarks, help="A name of `assay benchmarks list`."),
     ],
-    *,
-    as_json: AsJson = False,
 ) -> None:
     """Show one benchmark: origin, files, text of a sample, and the command that makes unseen text for it.
 
@@ -76,7 +73,7 @@ def show_command(
         (Column("entry", "name"), Column("value")),
         tuple(Row((key.replace("_", " "), in_words(value))) for key, value in described.items()),
     )
-    show(Report(title=name, statement="", tables=(table,), data=described), chosen_format(as_json=as_json))
+    show(Report(title=name, statement="", tables=(table,), data=described), chosen_format())
 
 
 def facts(info: "BenchmarkInfo") -> dict[str, object]:

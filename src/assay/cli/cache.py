@@ -7,9 +7,6 @@ from typing import Annotated
 import typer
 from rich.filesize import decimal
 
-from assay.cli.options import AsJson
-from assay.cli.terminal import echo
-
 cache_app = typer.Typer(
     name="cache", help="The store of token statistics and of what models wrote.", no_args_is_help=True
 )
@@ -20,7 +17,7 @@ CachePath = Annotated[
 
 
 @cache_app.command("info")
-def info_command(*, path: CachePath = None, as_json: AsJson = False) -> None:
+def info_command(*, path: CachePath = None) -> None:
     """Say where the cache lies, how large it is and what it holds.
 
     **Example**: `assay cache info`
@@ -39,7 +36,7 @@ def info_command(*, path: CachePath = None, as_json: AsJson = False) -> None:
         tables=(Table("models", "Texts by model", columns, rows),) if rows else (),
         data=asdict(info) | {"path": str(info.path)},
     )
-    show(report, chosen_format(as_json=as_json))
+    show(report, chosen_format())
 
 
 @cache_app.command("clear")
@@ -55,8 +52,12 @@ def clear_command(
 
     **Example**: `assay cache clear --model 3f2a9c`
     """
+    from assay.cli.present import chosen_format, show
     from assay.models import StatisticsCache
+    from assay.reports import Report
 
+    form = chosen_format()
     with StatisticsCache(path) as cache:
         removed = cache.clear(model)
-        echo(f"{cache.path}: {removed} texts removed")
+        place = str(cache.path)
+    show(Report("Cache", f"{place}: {removed} texts removed", data={"path": place, "removed": removed}), form)

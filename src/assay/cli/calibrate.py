@@ -7,9 +7,8 @@ from typing import Annotated
 import typer
 
 from assay.cli.groups import grouped
-from assay.cli.options import DataOptions, ModelName, ModelOptions, ScoreOptions
+from assay.cli.options import DataOptions, ModelName, ModelOptions, ScoreOptions, output_file
 from assay.cli.unused import refuse_unused_rewriting
-from assay.files import check_target
 
 
 @grouped
@@ -20,7 +19,7 @@ def calibrate_command(
         str, typer.Argument(metavar="DATA", help="Text that the model has certainly not seen, of the kind to audit.")
     ],
     *,
-    output: Annotated[Path, typer.Option("-o", "--output", metavar="FILE", help="The calibration file to write.")],
+    output: Annotated[Path, output_file("The calibration file to write.")],
     chosen: ScoreOptions,
     data: DataOptions,
     model_options: ModelOptions,
@@ -30,11 +29,12 @@ def calibrate_command(
     **Example**: `assay calibrate builtin:small fresh_functions.jsonl -o fresh.json`
     """
     from assay import calibrate
-    from assay.cli.terminal import echo
+    from assay.cli.present import chosen_format, show
+    from assay.reports import Report
 
+    form = chosen_format()
     selection = chosen.selection()
     refuse_unused_rewriting(context, selection)
-    check_target(output)
     result = calibrate(
         model,
         partial(data.load, unseen, repeated="number"),
@@ -43,4 +43,6 @@ def calibrate_command(
         cache=not model_options.no_cache,
         out=output,
     )
-    echo(f"{output}: {result.texts} unseen texts under {model}, {len(result.values)} scores")
+    statement = f"{output}: {result.texts} unseen texts under {model}, {len(result.values)} scores"
+    data_shown = {"file": str(output), "model": model, "texts": result.texts, "scores": list(result.values)}
+    show(Report("Calibration", statement, data=data_shown), form)

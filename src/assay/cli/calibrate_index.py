@@ -1,11 +1,18 @@
 """`assay index calibrate`: the meaning of a similarity in an index, measured on unrelated code."""
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from assay.cli.options import OUTPUT, SCORES, At
+from assay.cli.options import OUTPUT, SCORES, At, output_file
+
+if TYPE_CHECKING:  # these import numpy and more; --help does not wait for them
+    from assay.provenance import IndexCalibration
+    from assay.reports import ColumnKind, Report
+
+SHOWN = (0.1, 0.25, 0.5, 0.75, 1.0)
+"""Similarities whose rates are printed."""
 
 
 def calibrate_index_command(
@@ -29,9 +36,7 @@ def calibrate_index_command(
     ] = None,
     out: Annotated[
         Path | None,
-        typer.Option(
-            "-o", "--out", metavar="FILE", help="The file (calibration.json in the index).", rich_help_panel=OUTPUT
-        ),
+        output_file("The file (calibration.json in the index)."),
     ] = None,
 ) -> None:
     """Measure the rate at which unrelated code reaches each similarity in an index.
@@ -42,9 +47,10 @@ def calibrate_index_command(
     **Example**: `assay index calibrate --index corpus.index --unrelated our/own/code`
     """
     from assay.api import open_index, progress_bar, warn
-    from assay.cli.terminal import echo
+    from assay.cli.present import chosen_format, show
     from assay.provenance import calibrate_index, sampled_functions, source_texts
 
+    form = chosen_format()
     with open_index(at) as index, progress_bar("calibrating") as report:
         calibration = calibrate_index(
             index,
@@ -59,13 +65,33 @@ def calibrate_index_command(
         else:
             calibration.save(out)
             path = str(out)
-    removed = calibration.provenance["near_duplicates_removed"]
-    echo(f"{path}: {calibration.provenance['functions']} functions, {removed} near-duplicates removed")
-    for table in calibration.tables:
-        for channel, bins in table.channels.items():
-            for entry in bins:
-                shares = "  ".join(f"{value:.0%}: {entry.rate(value):.4f}" for value in (0.1, 0.25, 0.5, 0.75, 1.0))
-                measured = f"{table.language or 'unknown':10}  {channel:10}  from {entry.shortest:4}"
-                echo(f"{measured}  n = {entry.n:6}  {shares}")
+    show(describe_calibration(calibration, path), form)
     if not calibration.tables:
         warn("no unrelated function is long enough for a fingerprint: nothing was measured")
+
+
+def describe_calibration(calibration: "IndexCalibration", path: str) -> "Report":
+    """Return the share of unrelated code that reaches each similarity, by language, channel and length."""
+    from assay.reports import Column, Report, Row, Table
+
+    rows = [
+        Row((table.language or "unknown", channel, entry.shortest, entry.n, *map(entry.rate, SHOWN)))
+        for table in calibration.tables
+        for channel, bins in table.channels.items()
+        for entry in bins
+    ]
+    names = ("language", "channel", "tokens from", "n", *(f"{value:.0%}" for value in SHOWN))
+    functions, removed = (calibration.provenance[key] for key in ("functions", "near_duplicates_removed"))
+    rates: list[ColumnKind] = ["number"] * len(SHOWN)
+    columns = tuple(map(Column, names, ("text", "text", "count", "count", *rates)))
+    tables = (Table("rates", "Share of unrelated code that reaches a similarity", columns, tuple(rows)),)
+    return Report(
+        "Calibration",
+        f"{path}: {functions} functions, {removed} near-duplicates removed",
+        tables=tables if rows else (),
+        data={
+            "file": path,
+            **calibration.provenance,
+            "rates": [dict(zip(names, row.cells, strict=True)) for row in rows],
+        },
+    )

@@ -1,4 +1,4 @@
-"""Options that every command has: -q, -v, --no-progress, and --format where a command can print JSON."""
+"""Options that every command has: -q, -v, --no-progress, and --format and --force where they have an effect."""
 
 from collections.abc import Iterator
 from dataclasses import replace
@@ -7,8 +7,12 @@ from typing import Annotated, Any
 import typer
 import typer.main
 
-from assay.cli.options import OUTPUT
+from assay.cli.options import OUTPUT, WRITTEN
 from assay.cli.terminal import OUTPUT_SETTINGS, Format, OutputSettings
+from assay.errors import DataError
+
+ENDLESS = frozenset({"serve"})
+"""Commands without a result: they run until they are stopped."""
 
 
 def set_quiet(requested: bool) -> None:  # noqa: FBT001  the shape that typer calls back with
@@ -35,9 +39,30 @@ def hide_progress(requested: bool) -> None:  # noqa: FBT001
 
 
 def set_format(form: Format | None) -> None:
-    """Print in this format."""
+    """Print in this format.
+
+    Raises:
+        DataError: the other option names another format.
+    """
+    before = OUTPUT_SETTINGS.get().form
+    if form is not None and before not in (None, form):
+        raise DataError(
+            f"both --json and --format {before if form == 'json' else form} were given; expected one of them"
+        )
     if form is not None:
         OUTPUT_SETTINGS.set(replace(OUTPUT_SETTINGS.get(), form=form))
+
+
+def set_json(requested: bool) -> None:  # noqa: FBT001
+    """Print JSON."""
+    if requested:
+        set_format("json")
+
+
+def set_force(requested: bool) -> None:  # noqa: FBT001
+    """Replace files that exist."""
+    if requested:
+        OUTPUT_SETTINGS.set(replace(OUTPUT_SETTINGS.get(), force=True))
 
 
 def _of_every_command(
@@ -78,8 +103,18 @@ def _of_every_command(
     """Declare the options of every command."""
 
 
-def _of_commands_with_json(
+def _of_commands_with_result(
     *,
+    as_json: Annotated[
+        bool,
+        typer.Option(
+            "--json",
+            callback=set_json,
+            expose_value=False,
+            help="Print the whole result as JSON, as --format json does.",
+            rich_help_panel=OUTPUT,
+        ),
+    ] = False,
     output_format: Annotated[
         Format | None,
         typer.Option(
@@ -93,7 +128,24 @@ def _of_commands_with_json(
         ),
     ] = None,
 ) -> None:
-    """Declare the option of every command that can print JSON."""
+    """Declare the options of every command that prints a result."""
+
+
+def _of_commands_with_files(
+    *,
+    force: Annotated[
+        bool,
+        typer.Option(
+            "--force",
+            callback=set_force,
+            expose_value=False,
+            is_eager=True,
+            help="Replace files that exist.",
+            rich_help_panel=OUTPUT,
+        ),
+    ] = False,
+) -> None:
+    """Declare the option of every command that writes files which the user names."""
 
 
 def with_common_options(command: Any) -> Any:  # noqa: ANN401  typer publishes no type of a command
@@ -101,8 +153,10 @@ def with_common_options(command: Any) -> Any:  # noqa: ANN401  typer publishes n
     for leaf in leaves(command):
         names = {name for parameter in leaf.params for name in parameter.opts}
         added = _parameters(_of_every_command)
-        if "--json" in names:
-            added = [*_parameters(_of_commands_with_json), *added]
+        if leaf.name not in ENDLESS:
+            added = [*_parameters(_of_commands_with_result), *added]
+        if any(getattr(option.callback, "__wrapped__", None) in WRITTEN.values() for option in leaf.params):
+            added = [*_parameters(_of_commands_with_files), *added]
         leaf.params += [option for option in added if not names & set(option.opts)]
     return command
 

@@ -6,7 +6,6 @@ from typing import Annotated, Literal
 import typer
 
 from assay.cli.completing import complete_score
-from assay.cli.options import AsJson
 from assay.cli.unused import refuse_unused
 from assay.errors import DataError
 
@@ -27,7 +26,6 @@ def compare_command(
             metavar="SCORE", autocompletion=complete_score, help="Score to compare by (each run's headline score)."
         ),
     ] = None,
-    as_json: AsJson = False,
 ) -> None:
     """Set finished runs side by side: models in rows, benchmarks in columns; no model is run.
 
@@ -43,7 +41,7 @@ def compare_command(
         read_run,
     )
 
-    form = chosen_format(as_json=as_json)
+    form = chosen_format()
     judged = [run for run in runs if is_judgement(run)]
     if judged and len(judged) < len(runs):
         other = next(run for run in runs if run not in judged)

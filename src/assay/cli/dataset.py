@@ -9,7 +9,7 @@ import typer
 from assay.cli.audit import slug
 from assay.cli.completing import complete_benchmarks, complete_methods, complete_models, complete_score
 from assay.cli.groups import grouped
-from assay.cli.options import OUTPUT, SCORES, AsJson, DataOptions, Force, ModelName, ModelOptions, UnseenOptions
+from assay.cli.options import SCORES, DataOptions, Force, ModelName, ModelOptions, UnseenOptions, output_folder
 
 if TYPE_CHECKING:
     from assay.leakage import JudgingPreview
@@ -74,10 +74,9 @@ def dataset_command(
     seed: Annotated[int, typer.Option(min=0, help="Seed of every random draw.", rich_help_panel=SCORES)] = 0,
     out: Annotated[
         Path | None,
-        typer.Option(metavar="DIR", help="Run folder (assay-runs/MODEL-BENCHMARK-dataset).", rich_help_panel=OUTPUT),
+        output_folder("Run folder (assay-runs/MODEL-BENCHMARK-dataset)."),
     ] = None,
     force: Force = False,
-    as_json: AsJson = False,
     unseen: UnseenOptions,
     data: DataOptions,
     model_options: ModelOptions,
@@ -91,10 +90,11 @@ def dataset_command(
     """
     from assay import judge_dataset
     from assay.cli.present import PAGE, chosen_format, show
-    from assay.leakage import next_run_folder
+    from assay.leakage import RunFolder
 
-    form = chosen_format(as_json=as_json)
-    folder = out or next_run_folder(Path("assay-runs") / f"{slug(model)}-{slug(benchmark)}-dataset")
+    form = chosen_format()
+    default = Path("assay-runs") / f"{slug(model)}-{slug(benchmark)}-dataset"
+    folder = RunFolder(out or default, numbered=out is None, force=force)
     result = judge_dataset(
         model,
         partial(data.load, benchmark),
@@ -109,9 +109,8 @@ def dataset_command(
         cache=not model_options.no_cache,
         before=announce,
         out=folder,
-        force=force,
     )
-    show(result.describe(), form, folder / PAGE)
+    show(result.describe(), form, folder.path / PAGE)
 
 
 def announce(expected: "JudgingPreview") -> None:

@@ -5,19 +5,18 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from assay.cli.options import OUTPUT, SCORES, AccessOption, AsJson, Force
+from assay.cli.options import SCORES, AccessOption, Force, output_folder
 
 if TYPE_CHECKING:
     from assay.datasets import Dataset
 
 MODEL = "builtin:small"
+DEFAULT_FOLDER = Path("assay-demo")
 
 
 def demo_command(
     *,
-    out: Annotated[
-        Path, typer.Option(metavar="DIR", help="Run folder, with the report.", rich_help_panel=OUTPUT)
-    ] = Path("assay-demo"),
+    out: Annotated[Path | None, output_folder("Run folder, with the report (assay-demo).")] = None,
     per_dose: Annotated[
         int | None,
         typer.Option(min=10, help="At most so many functions of each dose, and 6 times as many never seen; else all."),
@@ -37,7 +36,6 @@ def demo_command(
     ] = True,
     no_cache: Annotated[bool, typer.Option("--no-cache", help="Neither read nor write the statistics cache.")] = False,
     force: Force = False,
-    as_json: AsJson = False,
 ) -> None:
     """Audit the shipped model for functions that it saw 0, 1, 2 … 32 times, and write the report.
 
@@ -49,23 +47,25 @@ def demo_command(
     from assay.api import Opener, ScoreSelection, Stopwatch, manifest, progress_bar
     from assay.cli.present import chosen_format, present
     from assay.cli.terminal import OUTPUT_SETTINGS
-    from assay.leakage import claim_run
+    from assay.leakage import RunFolder
     from assay.scores import flagged
     from assay.testbed import demo_audit, demo_functions
 
     watch = Stopwatch()
     settings = {"demo": {"per_dose": per_dose, "access": access, "variants": variants, "live": live}}
-    claim_run(out, settings, force=force)
+    folder = RunFolder(out or DEFAULT_FOLDER, numbered=out is None, force=force)
+    folder.check(settings)
     functions = demo_functions(per_dose)
     scores = ",".join(("one-pass", *flagged("demo"))) if access == "gray" else None
     plan, _ = ScoreSelection(scores, access, variants).plan(MODEL, Opener(cache=not no_cache))
+    folder.begin(settings)
     with progress_bar(f"scoring {len(functions)} functions") as report:
         measured = demo_audit(functions, plan, progress=report)
     if live:
-        live_part(out)
-    present(measured, manifest(plan, functions, watch, {}), out, as_json=as_json)
-    if chosen_format(as_json=as_json) == "table" and not OUTPUT_SETTINGS.get().quiet:
-        show_traced(functions, out)
+        live_part(folder.path)
+    present(measured, manifest(plan, functions, watch, {}), folder)
+    if chosen_format() == "table" and not OUTPUT_SETTINGS.get().quiet:
+        show_traced(functions, folder.path)
 
 
 def live_part(out: Path) -> None:

@@ -8,10 +8,10 @@ import typer
 from assay.cli.authorship_options import AuthorshipDetectorOptions
 from assay.cli.completing import complete_languages
 from assay.cli.groups import grouped
-from assay.cli.options import OUTPUT, AsJson
+from assay.cli.options import OUTPUT, STANDARD_OUTPUT, further_file, output_file
 from assay.cli.unused import refuse_unused
 from assay.errors import DataError
-from assay.files import check_target, write_json
+from assay.files import write_json
 
 
 @grouped
@@ -42,19 +42,18 @@ def detect_command(
     detector: AuthorshipDetectorOptions,
     page: Annotated[
         Path | None,
-        typer.Option("-o", "--output", metavar="FILE", help="Write the HTML report.", rich_help_panel=OUTPUT),
+        output_file("Write the HTML report."),
     ] = None,
     sarif: Annotated[
         Path | None,
-        typer.Option(
-            metavar="FILE", help="Write declared signals and shares of folders as SARIF 2.1.0.", rich_help_panel=OUTPUT
+        further_file(
+            "Write declared signals and shares of folders as SARIF 2.1.0; - is standard output.", printable=True
         ),
     ] = None,
     redact: Annotated[
         bool,
         typer.Option("--redact", help="Write paths, digests and values, but no code.", rich_help_panel=OUTPUT),
     ] = False,
-    as_json: AsJson = False,
 ) -> None:
     """Look for declared signals of generators in code, and score its style.
 
@@ -66,15 +65,15 @@ def detect_command(
     from assay.api import detect_code
     from assay.authorship import describe_detection, detection_sarif, redacted_detection
     from assay.cli.present import chosen_format, show
+    from assay.cli.terminal import echo_json
     from assay.languages import checked_language
     from assay.reports import write_html
 
     if patch and lines is not None:
         raise DataError("both --patch and --lines were given; expected one of them")
-    choice, form = detector.choice(), chosen_format(as_json=as_json)
+    choice, form = detector.choice(), chosen_format()
     whole = "--patch" if patch else "--lines" if lines is not None else ""
     refuse_unused(context, {**choice.unused(), **({"by": f"{whole} names the code itself"} if whole else {})})
-    check_target(page, sarif)
     detection = detect_code(
         code,
         choice=choice,
@@ -87,7 +86,10 @@ def detect_command(
     if redact:
         detection = redacted_detection(detection)
     report = describe_detection(detection)
+    written = write_html(report, page) if page is not None else None
+    if sarif == STANDARD_OUTPUT:
+        echo_json(detection_sarif(detection))
+        return
     if sarif is not None:
         write_json(sarif, detection_sarif(detection))
-    written = write_html(report, page) if page is not None else None
     show(report, form, written)

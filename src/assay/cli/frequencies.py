@@ -6,7 +6,7 @@ from typing import Annotated
 import typer
 
 from assay.cli.groups import grouped
-from assay.cli.options import DataOptions, ModelName
+from assay.cli.options import DataOptions, ModelName, output_file
 
 frequencies_app = typer.Typer(name="frequencies", help="Token-frequency tables for DC-PDD.", no_args_is_help=True)
 
@@ -24,7 +24,7 @@ def build_command(
         str, typer.Argument(metavar="CORPUS", help="A file or folder with texts like the model's training data.")
     ],
     *,
-    output: Annotated[Path, typer.Option("-o", "--output", metavar="FILE", help="The table to write.")],
+    output: Annotated[Path, output_file("The table to write.")],
     revision: Annotated[str | None, typer.Option(help="Branch, tag or commit of a hub model.")] = None,
     trust_remote_code: Annotated[
         bool, typer.Option("--trust-remote-code", help="Run Python code that comes with the tokenizer.")
@@ -38,10 +38,12 @@ def build_command(
     **Example**: `assay frequencies build builtin:small my_corpus/ -o frequencies.npz`
     """
     from assay.api import warn
-    from assay.cli.terminal import echo
+    from assay.cli.present import chosen_format, show
     from assay.models import open_tokenizer
+    from assay.reports import Report
     from assay.scores import FrequencyTable
 
+    form = chosen_format()
     dataset = which.load(corpus)
     tokenizer = open_tokenizer(model, revision=revision, trust_remote_code=trust_remote_code)
     for note in dataset.notes:
@@ -54,4 +56,6 @@ def build_command(
     )
     table.save(output)
     seen = int((table.counts > 0).sum())
-    echo(f"{output}: {table.total:,} tokens, {seen:,} of {len(table.counts):,} token ids occur")
+    statement = f"{output}: {table.total:,} tokens, {seen:,} of {len(table.counts):,} token ids occur"
+    data = {"file": str(output), "tokens": table.total, "token_ids": seen, "vocabulary_size": len(table.counts)}
+    show(Report("Token frequencies", statement, data=data), form)

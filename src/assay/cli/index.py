@@ -9,8 +9,7 @@ from rich.filesize import decimal
 
 from assay.cli.completing import complete_languages
 from assay.cli.groups import grouped
-from assay.cli.options import AsJson, At
-from assay.cli.terminal import echo
+from assay.cli.options import At
 from assay.errors import DataError
 
 if TYPE_CHECKING:  # these import numpy and more; --help does not wait for them
@@ -168,7 +167,6 @@ def build_command(
     ] = "builtin:fragments",
     jobs: Jobs = None,
     ray: Ray = None,
-    as_json: AsJson = False,
     which: ReadingOptions,
 ) -> None:
     """Build an index of corpora. If a build was stopped, run the same command again: it continues.
@@ -191,7 +189,7 @@ def build_command(
         jobs=jobs,
         ray=ray,
     )
-    show_counts(counts, at, as_json=as_json)
+    show_counts(counts, at)
 
 
 @index_app.command("add")
@@ -203,7 +201,6 @@ def add_command(
     granularity: Granular = "both",
     jobs: Jobs = None,
     ray: Ray = None,
-    as_json: AsJson = False,
     which: ReadingOptions,
 ) -> None:
     """Add corpora to an index, or bring it up to what they hold now: only what changed is read.
@@ -217,7 +214,7 @@ def add_command(
     filters, reading = which.filters(), which.reading()
     with writable_index(at) as index:
         counts = fill_index(index, corpora, filters, reading, granularity=granularity, jobs=jobs, ray=ray)
-    show_counts(counts, at, as_json=as_json)
+    show_counts(counts, at)
 
 
 @index_app.command("remove")
@@ -231,7 +228,6 @@ def remove_command(
         list[str] | None,
         typer.Option(metavar="PATTERN", help="Only files that match, as in .gitignore.", rich_help_panel=INDEX),
     ] = None,
-    as_json: AsJson = False,
 ) -> None:
     """Remove corpora from an index, or those of their files that match a pattern.
 
@@ -249,11 +245,11 @@ def remove_command(
         removed = remove(index, corpora or [], tuple(path or ()))
         index.commit()
     statement = f"{removed.files:,} files and {removed.documents:,} documents removed"
-    _show_report(Report(title="Removed", statement=statement, data=asdict(removed)), as_json=as_json)
+    _show_report(Report(title="Removed", statement=statement, data=asdict(removed)))
 
 
 @index_app.command("info")
-def info_command(*, at: At, as_json: AsJson = False) -> None:
+def info_command(*, at: At) -> None:
     """Show the content of an index: documents, sources, languages, licences, skipped files with reasons, sizes.
 
     **Example**: `assay index info --index code.index`
@@ -266,7 +262,7 @@ def info_command(*, at: At, as_json: AsJson = False) -> None:
             "languages": {language or "unknown": number for language, number in index.languages().items()},
             "licences": index.licences(),
         }
-    _show_report(described_index(described), as_json=as_json)
+    _show_report(described_index(described))
 
 
 @index_app.command("compact")
@@ -277,12 +273,15 @@ def compact_command(*, at: At) -> None:
     """
     from assay.api import query_encoder
     from assay.provenance import CodeIndex, folder_named
+    from assay.reports import Report
 
     folder = folder_named(at, "a Qdrant server compacts its collections itself")
     with CodeIndex.open(folder, writable=True, encoder=query_encoder(at, required=True)) as index:
         before = sum(index.info().bytes.values())
         index.compact()
-        echo(f"{decimal(before)} before, {decimal(sum(index.info().bytes.values()))} now")
+        now = sum(index.info().bytes.values())
+    statement = f"{decimal(before)} before, {decimal(now)} now"
+    _show_report(Report("Compacted", statement, data={"bytes_before": before, "bytes": now}))
 
 
 @index_app.command("check")
@@ -303,24 +302,29 @@ def check_command(
     """
     from assay.errors import CorpusIndexError
     from assay.provenance import CodeIndex, folder_named
+    from assay.reports import Report
 
     folder = folder_named(at, "a Qdrant server checks its collections itself")
-    if repair:
-        repaired = CodeIndex.repair(folder)
-        echo(f"{repaired.computed:,} documents computed again, {repaired.removed:,} removed")
-        if repaired.read_again:
-            echo("run `assay index add` with the corpora to restore the rows that were removed")
+    repaired = CodeIndex.repair(folder) if repair else None
+    details = []
+    if repaired:
+        details.append(f"{repaired.computed:,} documents computed again, {repaired.removed:,} removed")
+    if repaired and repaired.read_again:
+        details.append("run `assay index add` with the corpora to restore the rows that were removed")
     try:
         with CodeIndex.open(folder) as index:
             index.check()
-            echo(f"{at}: {len(index):,} documents, no damage")
+            documents = len(index)
     except CorpusIndexError as error:
         if repair or any(words in str(error) for words in ADVICE):
             raise
         raise CorpusIndexError(f"{error}; see `{REPAIR}`") from error
+    data = {"index": at, "documents": documents, "repaired": repaired and asdict(repaired)}
+    statement = f"{at}: {documents:,} documents, no damage"
+    _show_report(Report("Check", statement, details=tuple(details), data=data))
 
 
-def show_counts(counts: "BuildCounts", at: str, *, as_json: bool) -> None:
+def show_counts(counts: "BuildCounts", at: str) -> None:
     """Print what was read.
 
     Raises:
@@ -328,17 +332,17 @@ def show_counts(counts: "BuildCounts", at: str, *, as_json: bool) -> None:
     """
     from assay.api import warn
 
-    _show_report(described_counts(counts, at), as_json=as_json)
+    _show_report(described_counts(counts, at))
     for fault in counts.faults[:-1]:
         warn(fault)
     if counts.faults:
         raise DataError(counts.faults[-1])
 
 
-def _show_report(report: "Report", *, as_json: bool) -> None:
+def _show_report(report: "Report") -> None:
     from assay.cli.present import chosen_format, show
 
-    show(report, chosen_format(as_json=as_json))
+    show(report, chosen_format())
 
 
 def described_counts(counts: "BuildCounts", at: str) -> "Report":

@@ -4,11 +4,13 @@ from collections.abc import Callable
 from dataclasses import asdict, dataclass, fields
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
 from assay.cli.completing import complete_languages, complete_models, complete_scores
+from assay.errors import DataError
+from assay.files import check_target
 
 if TYPE_CHECKING:  # these import numpy and more; --help does not wait for them
     from assay.api import Opener, ScoreSelection
@@ -20,6 +22,9 @@ SPENDING = "Paid models"
 DATA = "Data"
 SCORES = "Scores"
 OUTPUT = "Output"
+OUTPUT_NAMES = ("-o", "--out", "--output")
+"""Names of the option of a result, in every command."""
+STANDARD_OUTPUT = Path("-")
 
 MODEL_HELP = "builtin:small, a folder, a Hugging Face id, a GGUF file, vllm:ID, or openai:MODEL@URL."
 ModelName = Annotated[
@@ -314,6 +319,60 @@ class ScoreOptions:
         return ScoreSelection(**asdict(self))
 
 
+def new_file(context: typer.Context, path: Path | None) -> Path | None:
+    """Check the path of a file that a command will write.
+
+    Raises:
+        DataError: it exists and --force is not given, it is a folder, its folder does not exist, or it is "-".
+    """
+    from assay.cli.terminal import OUTPUT_SETTINGS
+
+    if path == STANDARD_OUTPUT:
+        raise DataError(f"received {path} for standard output, expected the name of a file")
+    if path is not None and not context.resilient_parsing:
+        check_target(path)
+        if path.is_file() and not OUTPUT_SETTINGS.get().force:
+            raise DataError(f"{path} exists already; expected another name, or --force to replace it")
+    return path
+
+
+def new_file_or_output(context: typer.Context, path: Path | None) -> Path | None:
+    """Check the path of a file that a command will write; "-" is standard output.
+
+    Raises:
+        DataError: see `new_file`.
+    """
+    return path if path == STANDARD_OUTPUT else new_file(context, path)
+
+
+WRITTEN = {False: new_file, True: new_file_or_output}
+"""Can it be printed → the check of a file that a command writes."""
+
+
+def output_file(description: str, *, printable: bool = False) -> Any:  # noqa: ANN401  the type that typer gives its options
+    """Return the option of the file that holds the result of a command; `printable` takes "-" too."""
+    return typer.Option(
+        *OUTPUT_NAMES,
+        metavar="FILE",
+        help=description,
+        rich_help_panel=OUTPUT,
+        callback=WRITTEN[printable],
+        show_default=False,
+    )
+
+
+def further_file(description: str, panel: str = OUTPUT, *, printable: bool = False) -> Any:  # noqa: ANN401
+    """Return the option of a file that a command writes beside its result; `printable` takes "-" too."""
+    return typer.Option(
+        metavar="FILE", help=description, rich_help_panel=panel, callback=WRITTEN[printable], show_default=False
+    )
+
+
+def output_folder(description: str) -> Any:  # noqa: ANN401
+    """Return the option of the folder that holds the result of a command."""
+    return typer.Option(*OUTPUT_NAMES, metavar="DIR", help=description, rich_help_panel=OUTPUT, show_default=False)
+
+
 At = Annotated[
     str,
     typer.Option(
@@ -326,4 +385,3 @@ Force = Annotated[
         "--force", help="Replace a finished run, or one with other settings, in the folder.", rich_help_panel=OUTPUT
     ),
 ]
-AsJson = Annotated[bool, typer.Option("--json", help="Print the summary as JSON.", rich_help_panel=OUTPUT)]

@@ -7,8 +7,7 @@ from pathlib import Path
 import typer
 
 from assay.cli.terminal import OUTPUT_SETTINGS, Format, Terminal, echo
-from assay.errors import DataError
-from assay.leakage import Audit, finish_run, write_run
+from assay.leakage import Audit, RunFolder, write_run
 from assay.reports import (
     Report,
     print_report,
@@ -33,16 +32,9 @@ RENDERERS: Mapping[Format, Callable[[Report], str]] = {
 }
 
 
-def chosen_format(*, as_json: bool = False) -> Format:
-    """Return the format that the options name, "table" without one.
-
-    Raises:
-        DataError: they name two formats.
-    """
-    form = OUTPUT_SETTINGS.get().form
-    if as_json and form not in (None, "json"):
-        raise DataError(f"both --json and --format {form} were given; expected one of them")
-    return "json" if as_json else form or "table"
+def chosen_format() -> Format:
+    """Return the format that --json or --format names, "table" without one."""
+    return OUTPUT_SETTINGS.get().form or "table"
 
 
 def show(report: Report, form: Format, page: Path | None = None, *, summary: bool = False, err: bool = False) -> None:
@@ -70,15 +62,15 @@ def show(report: Report, form: Format, page: Path | None = None, *, summary: boo
         console.print(f"Report: {page}", soft_wrap=True)
 
 
-def present(audit: Audit, manifest: Mapping[str, object], folder: Path, *, as_json: bool) -> None:
+def present(audit: Audit, manifest: Mapping[str, object], folder: RunFolder) -> None:
     """Write the run folder with its page, and show the run.
 
     Raises:
         DataError: the folder cannot be written.
     """
-    write_run(folder, audit, manifest)
-    finish_run(folder)
-    present_run(folder, chosen_format(as_json=as_json), summary=True)
+    write_run(folder.path, audit, manifest)
+    folder.finish()
+    present_run(folder.path, chosen_format(), summary=True)
 
 
 def present_run(folder: Path, form: Format, *, summary: bool = False) -> None:

@@ -5,13 +5,9 @@ from typing import Annotated
 
 import typer
 
-from assay.cli.options import AsJson
-
 
 def report_command(
     run: Annotated[Path, typer.Argument(metavar="RUN", help="A run folder that audit or demo wrote.")],
-    *,
-    as_json: AsJson = False,
 ) -> None:
     """Print a finished run's tables and write its report.html anew; the model is not run.
 
@@ -19,4 +15,4 @@ def report_command(
     """
     from assay.cli.present import chosen_format, present_run
 
-    present_run(run, chosen_format(as_json=as_json))
+    present_run(run, chosen_format())

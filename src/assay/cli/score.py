@@ -8,7 +8,7 @@ import typer
 
 from assay.cli.completing import complete_benchmarks, complete_models
 from assay.cli.groups import grouped
-from assay.cli.options import MODEL_HELP, OUTPUT, DataOptions, ModelOptions, ScoreOptions
+from assay.cli.options import MODEL_HELP, DataOptions, ModelOptions, ScoreOptions, output_file
 from assay.cli.unused import refuse_unused_rewriting
 from assay.errors import DataError
 
@@ -36,16 +36,14 @@ def score_command(
     *,
     output: Annotated[
         Path | None,
-        typer.Option(
-            "-o",
-            "--output",
-            help="OUT.jsonl, OUT.parquet or OUT.csv; - or nothing: standard output, JSONL or --format csv.",
+        output_file(
+            "NAME.jsonl, NAME.parquet or NAME.csv; - or nothing: standard output, JSONL or --format csv.",
+            printable=True,
         ),
     ] = None,
     list_scores: Annotated[
         bool, typer.Option("--list", help="Print every score and what it needs; then stop.")
     ] = False,
-    as_json: Annotated[bool, typer.Option("--json", help="With --list: print JSON.", rich_help_panel=OUTPUT)] = False,
     chosen: ScoreOptions,
     data: DataOptions,
     model_options: ModelOptions,
@@ -60,7 +58,7 @@ def score_command(
     from assay.cli.terminal import OUTPUT_SETTINGS
 
     if list_scores:
-        show(score_list(), chosen_format(as_json=as_json))
+        show(score_list(), chosen_format())
         return
     if model is None or texts is None:
         raise DataError("assay score takes MODEL and DATA, for example: assay score builtin:small texts.jsonl")

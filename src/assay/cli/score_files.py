@@ -12,6 +12,7 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import IO
 
+from assay.cli.options import STANDARD_OUTPUT
 from assay.errors import DataError
 from assay.escaping import json_text, spreadsheet_cell
 from assay.files import atomic_file
@@ -85,7 +86,6 @@ WRITERS: Mapping[str, Callable[[Iterable[ScoreRow], IO[bytes], Sequence[str]], N
 )
 
 
-STANDARD_OUTPUT = Path("-")
 PRINTED: Mapping[str | None, str] = MappingProxyType({None: ".jsonl", "json": ".jsonl", "csv": ".csv"})
 """Format that is requested for standard output → the suffix of a file of that format."""
 
@@ -101,7 +101,7 @@ def checked_output(path: Path | None, form: str | None) -> tuple[Path | None, st
         The path, None for standard output, and the format of standard output, a key of `WRITERS`.
 
     Raises:
-        DataError: the suffix, the folder or the format does not do.
+        DataError: the suffix or the format does not do.
     """
     if path is None or path == STANDARD_OUTPUT:
         if form not in PRINTED:
@@ -111,8 +111,6 @@ def checked_output(path: Path | None, form: str | None) -> tuple[Path | None, st
         raise DataError(f"--format {form} is for standard output; the name of -o {path} says the format")
     if path.suffix not in WRITERS:
         raise DataError(f"-o {path}: expected a name that ends in {', '.join(WRITERS)}")
-    if not path.parent.is_dir():
-        raise DataError(f"-o {path}: the folder {path.parent} does not exist")
     return path, path.suffix
 
 

@@ -5,13 +5,9 @@ from typing import Annotated
 
 import typer
 
-from assay.cli.options import AsJson
-
 
 def statement_command(
     runs: Annotated[list[Path], typer.Argument(metavar="RUN …", help="Run folders that `assay dataset` wrote.")],
-    *,
-    as_json: AsJson = False,
 ) -> None:
     """Write a contamination statement for a paper, a model card or a leaderboard; no model is run.
 
@@ -22,5 +18,5 @@ def statement_command(
     from assay.cli.present import chosen_format, show
     from assay.leakage import describe_statement, read_judgement
 
-    form = chosen_format(as_json=as_json)
+    form = chosen_format()
     show(describe_statement([read_judgement(run) for run in runs]), form)

@@ -7,7 +7,7 @@ import typer
 
 from assay.cli.completing import complete_benchmarks, complete_models
 from assay.cli.groups import grouped
-from assay.cli.options import OUTPUT, ModelName, ModelOptions
+from assay.cli.options import ModelName, ModelOptions, output_file
 from assay.errors import DataError
 
 study_app = typer.Typer(name="study", help="Studies of a kind of benchmark.", no_args_is_help=True)
@@ -96,11 +96,8 @@ def study_bugs_command(
     ] = None,
     out: Annotated[
         Path | None,
-        typer.Option(
-            help="Write the report here: .html, .md, .tex or .json.", rich_help_panel=OUTPUT, show_default=False
-        ),
+        output_file("Write the report here: .html, .md, .tex or .json."),
     ] = None,
-    json: Annotated[bool, typer.Option("--json", help="Print JSON.", rich_help_panel=OUTPUT)] = False,
     model_options: ModelOptions,
 ) -> None:
     """Measure what a model remembers of bugs, fixes and issue texts.
@@ -114,7 +111,7 @@ def study_bugs_command(
     from assay.cli.present import chosen_format, show
     from assay.reports import check_report_path
 
-    form = chosen_format(as_json=json)
+    form = chosen_format()
     if out is not None:
         check_report_path(out)
     study = study_bugs(

@@ -28,11 +28,13 @@ class OutputSettings:
         quiet: print the answer alone.
         verbose: print every table.
         form: the requested format; None for the default one.
+        force: replace files that exist.
     """
 
     quiet: bool = False
     verbose: bool = False
     form: Format | None = None
+    force: bool = False
 
 
 OUTPUT_SETTINGS: ContextVar[OutputSettings] = ContextVar("assay_output", default=OutputSettings())  # noqa: B039  it is frozen

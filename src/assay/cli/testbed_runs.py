@@ -9,7 +9,7 @@ import typer
 
 from assay.api import ERRORS
 from assay.cli.completing import complete_languages, complete_models
-from assay.cli.options import DATA, MODEL, OUTPUT, AsJson
+from assay.cli.options import DATA, MODEL, output_folder
 from assay.cli.terminal import echo
 
 if TYPE_CHECKING:
@@ -25,7 +25,7 @@ TABLES = "tables.md"
 SHORT_SECTIONS = ("AUROC", "False positives")
 """Sections of a run's report that a terminal has room for."""
 
-RunFolder = Annotated[Path, typer.Argument(metavar="DIR", help="Run folder that `assay testbed plant` wrote.")]
+PlantedFolder = Annotated[Path, typer.Argument(metavar="DIR", help="Run folder that `assay testbed plant` wrote.")]
 
 
 def plant_command(
@@ -34,7 +34,7 @@ def plant_command(
         typer.Argument(metavar="[SOURCE]", help="never-seen, fresh, a benchmark's name, a file or a folder."),
     ] = "never-seen",
     *,
-    out: Annotated[Path, typer.Option(metavar="DIR", help="The run folder.", rich_help_panel=OUTPUT)],
+    out: Annotated[Path, output_folder("The run folder.")],
     model: Annotated[
         str,
         typer.Option(
@@ -76,8 +76,12 @@ def plant_command(
 
     **Example**: `assay testbed plant mbpp --data mbpp.jsonl --members 200 --out runs/planted`
     """
+    from assay.cli.present import chosen_format
+    from assay.cli.present import show as show_report
+    from assay.reports import Column, Report, Row, Table
     from assay.testbed import Configuration, PlantSettings, check, plant_in
 
+    form = chosen_format()
     configuration = Configuration(
         name=out.name,
         model=model,
@@ -99,17 +103,25 @@ def plant_command(
     )
     check(configuration, "assay testbed plant")
     planted = plant_in(out, configuration, watchers())
-    for name in dict.fromkeys(str(sample.metadata["part"]) for sample in planted.samples):
-        samples = planted.part(name)
-        groups = len({sample.group or sample.id for sample in samples})
-        echo(f"{name}: {len(samples)} texts of {groups} groups")
-    for reason, count in planted.left_out.items():
-        echo(f"left out, {reason}: {count}")
-    echo(f"Planted in {out}; next: assay testbed train {out}")
+    parts = {name: planted.part(name) for name in dict.fromkeys(str(text.metadata["part"]) for text in planted.samples)}
+    rows = [(name, len(texts), len({text.group or text.id for text in texts})) for name, texts in parts.items()]
+    columns = (Column("part"), Column("texts", "count"), Column("groups", "count"))
+    report = Report(
+        title="Planted",
+        statement=f"Planted in {out}; next: assay testbed train {out}",
+        tables=(Table("parts", "Texts of each part", columns, tuple(map(Row, rows))),),
+        notes=tuple(f"{count} left out: {reason}" for reason, count in planted.left_out.items()),
+        data={
+            "folder": str(out),
+            "parts": {name: {"texts": texts, "groups": groups} for name, texts, groups in rows},
+            "left_out": dict(planted.left_out),
+        },
+    )
+    show_report(report, form)
 
 
 def train_command(
-    folder: RunFolder,
+    folder: PlantedFolder,
     *,
     method: Annotated[
         Literal["lora", "full"] | None,
@@ -145,8 +157,12 @@ def train_command(
 
     **Example**: `assay testbed train runs/planted --method full --rate 1e-3 --batch 8 --ratio 1`
     """
+    from assay.cli.present import chosen_format
+    from assay.cli.present import show as show_report
+    from assay.reports import Report
     from assay.testbed import FOLDER, check, configuration_in, read_planted, reconfigure, train_in
 
+    form = chosen_format()
     present = configuration_in(folder)
     kept = None if checkpoints is None else numbers(checkpoints, "--checkpoints")
     if epochs is not None and kept is None:
@@ -167,18 +183,19 @@ def train_command(
     check(configuration, "assay testbed train")
     reconfigure(folder, training=configuration.training, mix=configuration.mix)
     train_in(folder, configuration, read_planted(folder / FOLDER), watchers())
-    echo(f"Trained in {folder}: checkpoints after epochs {', '.join(map(str, training.checkpoints))}")
+    statement = f"Trained in {folder}: checkpoints after epochs {', '.join(map(str, training.checkpoints))}"
+    trained = {"folder": str(folder), "checkpoints": list(training.checkpoints)}
+    show_report(Report("Trained", statement, data=trained), form)
 
 
 def evaluate_command(
-    folder: RunFolder,
+    folder: PlantedFolder,
     *,
     detectors: Annotated[
         str | None, typer.Option(metavar="a,b,…", help="Detectors or scores; without it, all.")
     ] = None,
     variants: Annotated[int | None, typer.Option(help="Rewritings of each text (10).")] = None,
     device: Annotated[str | None, typer.Option(help="Where models are scored (auto).", rich_help_panel=MODEL)] = None,
-    as_json: AsJson = False,
 ) -> None:
     """Compare every detector's values on every checkpoint with the truth; thresholds come from the calibration split.
 
@@ -192,7 +209,7 @@ def evaluate_command(
     check(replace(present, judging=judging), "assay testbed evaluate")
     configuration = reconfigure(folder, judging=judging)
     evaluation = evaluate_in(folder, configuration, read_planted(folder / FOLDER), watchers())
-    show_evaluation(folder, evaluation, as_json=as_json)
+    show_evaluation(folder, evaluation)
 
 
 def run_command(
@@ -228,10 +245,7 @@ def run_command(
             rich_help_panel=MODEL,
         ),
     ] = None,
-    out: Annotated[
-        Path | None, typer.Option(metavar="DIR", help="Folder of the runs (runs/NAME).", rich_help_panel=OUTPUT)
-    ] = None,
-    as_json: AsJson = False,
+    out: Annotated[Path | None, output_folder("Folder of the runs (runs/NAME).")] = None,
 ) -> None:
     """Run a configuration or an experiment end to end: plant, train, evaluate, tables and figures.
 
@@ -248,15 +262,15 @@ def run_command(
     if is_file(experiment):
         if model:
             raise DataError(f"--model has no effect: {experiment} names its model")
-        run_configuration(Path(experiment), out, seeds, as_json=as_json)
+        run_configuration(Path(experiment), out, seeds)
     else:
         folder = out or Path("runs") / Path(scale).stem
         paths = benchmarks_at(data or [])
         bench = Bench.of_scale(scale, folder, seeds or (0,), paths, watchers(), models=model or ())
-        run_experiments(experiment, bench, as_json=as_json)
+        run_experiments(experiment, bench)
 
 
-def list_command(*, as_json: AsJson = False) -> None:
+def list_command() -> None:
     """List the experiments by paper: its tables and figures; ours under "assay".
 
     **Example**: `assay testbed list`
@@ -282,10 +296,10 @@ def list_command(*, as_json: AsJson = False) -> None:
         for e in experiments
     ]
     report = Report(title="Experiments", statement="", tables=tuple(tables), data=data)
-    show_report(report, chosen_format(as_json=as_json))
+    show_report(report, chosen_format())
 
 
-def run_configuration(path: Path, out: Path | None, seeds: tuple[int, ...] | None, *, as_json: bool) -> None:
+def run_configuration(path: Path, out: Path | None, seeds: tuple[int, ...] | None) -> None:
     """Run a configuration file for each seed, and show the results."""
     from assay.testbed import read_configuration, run
 
@@ -294,10 +308,10 @@ def run_configuration(path: Path, out: Path | None, seeds: tuple[int, ...] | Non
     folder = out or Path("runs") / configuration.name
     for seed in seeds:
         place = folder if len(seeds) == 1 else folder / f"seed-{seed}"
-        show_evaluation(place, run(place, replace(configuration, seed=seed), watchers()), as_json=as_json)
+        show_evaluation(place, run(place, replace(configuration, seed=seed), watchers()))
 
 
-def run_experiments(name: str, bench: "Bench", *, as_json: bool) -> None:
+def run_experiments(name: str, bench: "Bench") -> None:
     """Run an experiment or those of a paper, write the results beside the runs, and show the tables."""
     from assay.cli.present import chosen_format
     from assay.cli.present import show as show_report
@@ -313,7 +327,7 @@ def run_experiments(name: str, bench: "Bench", *, as_json: bool) -> None:
     if whole:
         finding = joined(name, paper(name).title, findings)
         page = write_finding(bench.out / name, finding)
-    show_report(finding_report(finding), chosen_format(as_json=as_json), page)
+    show_report(finding_report(finding), chosen_format(), page)
 
 
 def chosen_experiments(name: str) -> "tuple[Experiment, ...]":
@@ -364,14 +378,14 @@ def write_result(folder: Path, evaluation: "Evaluation") -> "tuple[Report, Path]
     return report, write_html(report, folder / PAGE)
 
 
-def show_evaluation(folder: Path, evaluation: "Evaluation", *, as_json: bool) -> None:
+def show_evaluation(folder: Path, evaluation: "Evaluation") -> None:
     """Write the numbers, the tables and the page, and show the short tables."""
     from assay.cli.present import chosen_format
     from assay.cli.present import show as show_report
 
     report, page = write_result(folder, evaluation)
     short = tuple(table for table in report.tables if table.section in SHORT_SECTIONS)
-    show_report(replace(report, tables=short), chosen_format(as_json=as_json), page)
+    show_report(replace(report, tables=short), chosen_format(), page)
 
 
 def watchers() -> "Watchers":

@@ -11,7 +11,7 @@ import typer
 
 from assay.cli.completing import complete_benchmarks
 from assay.cli.groups import grouped
-from assay.cli.options import AsJson, DataOptions
+from assay.cli.options import STANDARD_OUTPUT, DataOptions
 from assay.cli.trace_options import GateOptions, IndexToTrace, ModeOptions, Sarif, SearchOptions
 from assay.cli.unused import options_of_command_line
 from assay.errors import DataError
@@ -29,11 +29,11 @@ CANDIDATES_OF_GATE = 1000
 TRACING = "the tracing of code"
 USED: Mapping[str, frozenset[str]] = MappingProxyType(
     {
-        "--pairs": frozenset({"code", "pairs", "csv", "min_similarity", "template", "language", "as_json"}),
-        "--verbatim": frozenset({"code", "verbatim", "at", "top", "language", "as_json"}),
-        "--benchmark": frozenset({"benchmark", "at", "method", "min_confidence", "write_clean", "as_json"})
+        "--pairs": frozenset({"code", "pairs", "csv", "min_similarity", "template", "language"}),
+        "--verbatim": frozenset({"code", "verbatim", "at", "top", "language"}),
+        "--benchmark": frozenset({"benchmark", "at", "method", "min_confidence", "write_clean"})
         | {field.name for field in fields(DataOptions)},
-        TRACING: frozenset({"code", "at", "sarif", "language", "as_json"})
+        TRACING: frozenset({"code", "at", "sarif", "language"})
         | {field.name for field in (*fields(SearchOptions), *fields(GateOptions))},
     }
 )
@@ -61,7 +61,6 @@ def trace_command(
     search: SearchOptions,
     gate: GateOptions,
     sarif: Sarif = None,
-    as_json: AsJson = False,
     which: DataOptions,
 ) -> None:
     """Trace code to its sources in an index: one line for each, with lines, licence, author and confidence.
@@ -81,17 +80,17 @@ def trace_command(
         "--pairs" if modes.pairs else "--verbatim" if modes.verbatim else "--benchmark" if benchmark else TRACING,
     )
     if modes.pairs:
-        compare_pairs(_source_files(code or [], _language(which)), search, modes.csv, as_json=as_json)
+        compare_pairs(_source_files(code or [], _language(which)), search, modes.csv)
         return
     with open_index(at or "", vectors=False if modes.verbatim else NEEDS_VECTORS.get(search.method)) as index:
         if benchmark is not None:
-            trace_whole_benchmark(benchmark, which, index, search, clean=modes.write_clean, as_json=as_json)
+            trace_whole_benchmark(benchmark, which, index, search, clean=modes.write_clean)
             return
         if modes.verbatim:
-            print_passages(_source_files(code or [], _language(which)), index, search.top, as_json=as_json)
+            print_passages(_source_files(code or [], _language(which)), index, search.top)
             return
         files = _traced(code or [], index, search, diff=gate.diff, rules=rules, language=_language(which))
-    _finish(files, rules, gate, sarif=sarif, top=search.top, as_json=as_json)
+    _finish(files, rules, gate, sarif=sarif, top=search.top)
 
 
 def _check(code: Sequence[Path], at: str | None, benchmark: str | None, modes: ModeOptions, gate: GateOptions) -> None:
@@ -247,11 +246,9 @@ def _finish(
     *,
     sarif: Path | None,
     top: int,
-    as_json: bool,
 ) -> None:
     """Judge the findings, write and print them, and exit with 1 if one fails."""
     from assay.cli.present import chosen_format, show
-    from assay.cli.score_files import STANDARD_OUTPUT
     from assay.cli.terminal import echo_json
     from assay.cli.trace_output import print_files
     from assay.provenance import describe_files, judge, read_baseline, with_excuses, write_baseline
@@ -266,7 +263,7 @@ def _finish(
             write_baseline(gate.write_baseline, judgement.denials, texts)
             accepted = with_excuses(judgement, texts, read_baseline(gate.write_baseline))
             judgement = accepted
-    form = chosen_format(as_json=as_json)
+    form = chosen_format()
     if sarif == STANDARD_OUTPUT:
         echo_json(as_sarif(files, judgement))
     else:

@@ -1,21 +1,19 @@
 """Modes of `assay trace` besides the sources of code: a benchmark, passages word for word, all pairs of files."""
 
-import io
 from collections.abc import Sequence
-from csv import writer
 from dataclasses import asdict, replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from assay.cli.options import DataOptions
-from assay.cli.terminal import Terminal, echo, echo_json
+from assay.cli.terminal import Terminal, echo
 from assay.cli.trace_options import SearchOptions
 from assay.errors import DataError
-from assay.escaping import spreadsheet_cell, visible
 from assay.files import write_text
 
 if TYPE_CHECKING:  # these import numpy and more; --help does not wait for them
-    from assay.provenance import PairedFiles, Searchable, SourceText
+    from assay.provenance import PairedFiles, Passage, Searchable, SourceText
+    from assay.reports import Report
 
 SOLUTION = "solution"
 """The part of a benchmark that is code; it is traced unless --part names another."""
@@ -24,8 +22,9 @@ LONGEST_LINE = 60
 """Characters of a passage that a terminal shows in its line; a pipe gets the whole passage."""
 
 
-def print_passages(files: "Sequence[SourceText]", index: "Searchable", top: int, *, as_json: bool) -> None:
+def print_passages(files: "Sequence[SourceText]", index: "Searchable", top: int) -> None:
     """Print the longest passages of each file that occur word for word in the corpus, one line each."""
+    from assay.cli.present import chosen_format, show
     from assay.provenance import place_text, verbatim_passages
 
     passages = [
@@ -33,8 +32,9 @@ def print_passages(files: "Sequence[SourceText]", index: "Searchable", top: int,
         for file in files
         for passage in verbatim_passages(file.text, index, language=file.language, top=top)
     ]
-    if as_json:
-        echo_json([{"path": file.path, **asdict(passage)} for file, passage in passages])
+    form = chosen_format()
+    if form != "table":
+        show(describe_passages(passages), form)
         return
     cut = Terminal().is_terminal
     for file, passage in passages:
@@ -50,23 +50,46 @@ def print_passages(files: "Sequence[SourceText]", index: "Searchable", top: int,
         echo("no passage of the text occurs word for word in the corpus")
 
 
-def compare_pairs(files: "Sequence[SourceText]", search: SearchOptions, csv: Path | None, *, as_json: bool) -> None:
+def describe_passages(passages: "Sequence[tuple[SourceText, Passage]]") -> "Report":
+    """Return the passages of files as a report, one row each."""
+    from assay.provenance import place_text
+    from assay.reports import Annotation, Column, Report, Row, Table
+
+    columns = (Column("path"), Column("line", "count"), Column("words", "count"), Column("place"), Column("licence"))
+    rows, annotations = [], []
+    for file, passage in passages:
+        place = passage.places[0]
+        rows.append(Row((file.path, passage.lines.first, passage.words, place_text(place), place.origin.licence)))
+        words = f"{passage.words} words as in {place_text(place)} ({place.origin.licence})"
+        annotations.append(Annotation(words, file.path, passage.lines.first, passage.lines.last))
+    return Report(
+        title="Which passages occur word for word in the corpus?",
+        statement=f"{len(rows)} passages occur word for word in the corpus.",
+        tables=(Table("passages", "Passages", columns, tuple(rows)),) if rows else (),
+        data=[{"path": file.path, **asdict(passage)} for file, passage in passages],
+        annotations=tuple(annotations),
+    )
+
+
+def compare_pairs(files: "Sequence[SourceText]", search: SearchOptions, csv: Path | None) -> None:
     """Compare all files with one another; print pairs and clusters, and write the pairs as CSV.
 
     Raises:
         DataError: fewer than two files, or the CSV cannot be written.
     """
+    from assay.cli.present import chosen_format, show
     from assay.provenance import SIMILAR, all_pairs, default_boilerplate, with_templates
-    from assay.reports import number_of
+    from assay.reports import number_of, render_csv
 
     if len(files) < 2:  # noqa: PLR2004  a pair
         raise DataError(f"--pairs: received {len(files)} source file, expected at least 2")
     boilerplate = with_templates(default_boilerplate(), search.template) if search.template else None
     result = all_pairs(files, least=search.min_similarity or SIMILAR, boilerplate=boilerplate)
+    report, form = describe_pairs(result), chosen_format()
     if csv is not None:
-        write_text(csv, _csv(result))
-    if as_json:
-        echo_json(_pairs_data(result))
+        write_text(csv, render_csv(report))
+    if form != "table":
+        show(report, form)
         return
     for pair in result.pairs:
         first, second = result.paths[pair.first], result.paths[pair.second]
@@ -86,39 +109,49 @@ def compare_pairs(files: "Sequence[SourceText]", search: SearchOptions, csv: Pat
     )
 
 
-def _csv(result: "PairedFiles") -> str:
-    columns = ("first", "second", "similarity", "first_share", "second_share", "longest", "cluster")
-    out = io.StringIO()
-    rows = writer(out, lineterminator="\n")
-    rows.writerow((*columns[:5], "first_lines", "second_lines", *columns[5:]))
+def describe_pairs(result: "PairedFiles") -> "Report":
+    """Return pairs of files as a report, one row each; `cluster` is the number of their cluster."""
+    from assay.reports import Column, Report, Row, Table
+
     cluster_of = result.cluster_of()
-    for pair in result.pairs:
-        names = (spreadsheet_cell(visible(result.paths[at])) for at in (pair.first, pair.second))
-        numbers = (f"{value:.4f}" for value in (pair.similarity, pair.first_share, pair.second_share))
-        lines = (" ".join(map(str, ranges)) for ranges in (pair.first_lines, pair.second_lines))
-        rows.writerow((*names, *numbers, *lines, pair.longest, cluster_of.get(pair.first, "")))
-    return out.getvalue()
+    pairs = [
+        asdict(pair)
+        | {"first": result.paths[pair.first], "second": result.paths[pair.second]}
+        | {
+            "first_lines": [str(lines) for lines in pair.first_lines],
+            "second_lines": [str(lines) for lines in pair.second_lines],
+        }
+        for pair in result.pairs
+    ]
 
+    def shown(value: object) -> Any:  # noqa: ANN401  a cell
+        return " ".join(value) if isinstance(value, list) else value
 
-def _pairs_data(result: "PairedFiles") -> dict[str, object]:
-    return {
-        "files": list(result.paths),
-        "too_short": list(result.too_short),
-        "pairs": [
-            asdict(pair)
-            | {"first": result.paths[pair.first], "second": result.paths[pair.second]}
-            | {
-                "first_lines": [str(lines) for lines in pair.first_lines],
-                "second_lines": [str(lines) for lines in pair.second_lines],
-            }
-            for pair in result.pairs
-        ],
-        "clusters": [[result.paths[file] for file in cluster] for cluster in result.clusters],
-    }
+    columns = (
+        *map(Column, ("first", "second")),
+        *(Column(name, "number") for name in ("similarity", "first_share", "second_share")),
+        *map(Column, ("first_lines", "second_lines")),
+        *(Column(name, "count") for name in ("longest", "cluster")),
+    )
+    rows = [
+        Row((*(shown(entry[column.title]) for column in columns[:-1]), cluster_of[pair.first]))
+        for pair, entry in zip(result.pairs, pairs, strict=True)
+    ]
+    return Report(
+        title="Which files have the same structure?",
+        statement=f"{len(pairs)} pairs of {len(result.paths)} files, {len(result.clusters)} clusters.",
+        tables=(Table("pairs", "Pairs", columns, tuple(rows)),),
+        data={
+            "files": list(result.paths),
+            "too_short": list(result.too_short),
+            "pairs": pairs,
+            "clusters": [[result.paths[file] for file in cluster] for cluster in result.clusters],
+        },
+    )
 
 
 def trace_whole_benchmark(
-    name: str, which: DataOptions, index: "Searchable", search: SearchOptions, *, clean: Path | None, as_json: bool
+    name: str, which: DataOptions, index: "Searchable", search: SearchOptions, *, clean: Path | None
 ) -> None:
     """Look for the samples of a benchmark, print the result, and write the benchmark without those that occur."""
     from assay.api import progress_bar
@@ -141,7 +174,7 @@ def trace_whole_benchmark(
             sure=search.min_confidence,
             progress=report,
         )
-    show(describe_benchmark(result), chosen_format(as_json=as_json))
+    show(describe_benchmark(result), chosen_format())
     if clean is not None:
         removed, evidence = write_clean(clean, dataset.samples, result)
         kept = number_of(len(dataset.samples) - removed, "sample")

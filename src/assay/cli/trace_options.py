@@ -6,7 +6,7 @@ from typing import Annotated, Literal
 
 import typer
 
-from assay.cli.options import OUTPUT
+from assay.cli.options import further_file
 
 SEARCH = "Search"
 GATE = "Licence gate"
@@ -80,7 +80,7 @@ class GateOptions:
     ] = None
     write_baseline: Annotated[
         Path | None,
-        typer.Option(metavar="FILE", help="Accept all denied findings of this run from now on.", rich_help_panel=GATE),
+        further_file("Accept all denied findings of this run from now on.", GATE),
     ] = None
     diff: Annotated[
         str | None,
@@ -104,16 +104,10 @@ class ModeOptions:
         bool,
         typer.Option("--pairs", help="Compare all files with one another, without an index.", rich_help_panel=MODES),
     ] = False
-    csv: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="Write the pairs of --pairs as CSV.", rich_help_panel=MODES)
-    ] = None
+    csv: Annotated[Path | None, further_file("Write the pairs of --pairs as CSV.", MODES)] = None
     write_clean: Annotated[
         Path | None,
-        typer.Option(
-            metavar="FILE",
-            help="With --benchmark: write it without the samples that occur in the index, as JSON lines.",
-            rich_help_panel=MODES,
-        ),
+        further_file("With --benchmark: write it without the samples that occur in the index, as JSON lines.", MODES),
     ] = None
 
 
@@ -125,5 +119,5 @@ IndexToTrace = Annotated[
 ]
 Sarif = Annotated[
     Path | None,
-    typer.Option(metavar="FILE", help="Write SARIF 2.1.0 to this file; - is standard output.", rich_help_panel=OUTPUT),
+    further_file("Write SARIF 2.1.0 to this file; - is standard output.", printable=True),
 ]

@@ -7,13 +7,11 @@ import typer
 
 from assay.cli.completing import complete_benchmarks
 from assay.cli.groups import grouped
-from assay.cli.options import AsJson, DataOptions
+from assay.cli.options import STANDARD_OUTPUT, DataOptions, output_file
 
 unseen_app = typer.Typer(
     name="unseen", help="Text that a model has certainly not seen, for `--unseen`.", no_args_is_help=True
 )
-
-STDOUT = "-"
 
 
 @unseen_app.callback()
@@ -31,11 +29,8 @@ def build_command(
     *,
     out: Annotated[
         Path,
-        typer.Option(
-            "-o",
-            "--out",
-            metavar="FILE",
-            help="File of JSON lines; - is standard output, the summary then goes to standard error.",
+        output_file(
+            "File of JSON lines; - is standard output, the summary then goes to standard error.", printable=True
         ),
     ],
     like: Annotated[
@@ -59,7 +54,6 @@ def build_command(
     unit: Annotated[Literal["function", "file"], typer.Option(help="What one text is.")] = "function",
     seed: Annotated[int, typer.Option(help="Of every random choice.")] = 0,
     which: DataOptions,
-    as_json: AsJson = False,
 ) -> None:
     """Collect functions (or files) in the form of a benchmark, newer than a model, and match them to the benchmark.
 
@@ -73,7 +67,7 @@ def build_command(
     from assay.cli.terminal import OUTPUT_SETTINGS
     from assay.studies import describe_unseen
 
-    form = chosen_format(as_json=as_json)
+    form = chosen_format()
     result = build_unseen(
         corpora,
         like=None if like is None else lambda: which.load(like),
@@ -82,9 +76,9 @@ def build_command(
         released=released,
         unit=unit,
         seed=seed,
-        out=None if str(out) == STDOUT else out,
+        out=None if out == STANDARD_OUTPUT else out,
     )
-    if str(out) == STDOUT:
+    if out == STANDARD_OUTPUT:
         typer.echo(result.json_lines(), nl=False)
         if not OUTPUT_SETTINGS.get().quiet:
             show(describe_unseen(result), form, err=True)

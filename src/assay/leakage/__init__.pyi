@@ -4,10 +4,7 @@ from .auditing import DecisionSettings as DecisionSettings
 from .auditing import audit as audit
 from .auditing import without as without
 from .calibration_file import UnseenScores as UnseenScores
-from .claiming import claim_run as claim_run
-from .claiming import finish_run as finish_run
-from .claiming import next_run_folder as next_run_folder
-from .claiming import refuse_finished as refuse_finished
+from .claiming import RunFolder as RunFolder
 from .comparing import ComparedRun as ComparedRun
 from .comparing import compare as compare
 from .comparing import describe_comparison as describe_comparison

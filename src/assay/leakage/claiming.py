@@ -1,6 +1,7 @@
-"""The run that a folder holds: a finished one is never overwritten by accident, an unfinished one is continued."""
+"""The folder of a run: a finished run is never overwritten by accident, an unfinished one is continued."""
 
-from collections.abc import Mapping
+import os
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 from assay.errors import DataError
@@ -12,60 +13,97 @@ STARTED = "started.json"
 """Settings of a run that has begun; removed when it is finished."""
 
 
-def refuse_finished(folder: Path, *, force: bool) -> None:
-    """Check, before anything is loaded, that a folder holds no finished run.
+class RunFolder:
+    """The folder of one run: a named folder, or the first free one of `folder`, `folder-2` and so on.
 
-    Raises:
-        DataError: it does, and `force` is False.
+    A numbered folder is free if it holds neither a finished run nor an unfinished run with other settings.
+
+    Attributes:
+        path: of the folder; a number is final once `check` or `begin` has seen the settings.
     """
-    if not force and (folder / MANIFEST).exists():
-        raise DataError(
-            f"{folder} holds a finished run; expected another folder, or --force to replace it "
-            f"(`assay report {folder}` shows it)"
-        )
+
+    def __init__(self, path: Path, *, numbered: bool = False, force: bool = False) -> None:
+        """Set the folder; `force` replaces another run, so that no number is needed."""
+        self.path = path
+        self._force = force
+        self._numbered = numbered and not force
+
+    def refuse_finished(self) -> None:
+        """Check, before anything is loaded, that the folder can be written and holds no finished run.
+
+        Raises:
+            DataError: it cannot, or it holds a finished run, which is not to be replaced.
+        """
+        nearest = next(place for place in (self.path, *self.path.absolute().parents) if place.exists())
+        if not (nearest.is_dir() and os.access(nearest, os.W_OK)):
+            raise DataError(f"cannot write the run folder {self.path}: {nearest} is not a folder that can be written")
+        if not (self._force or self._numbered) and _is_finished(self.path):
+            raise DataError(
+                f"{self.path} holds a finished run; expected --force to replace it, or another folder (-o OTHER); "
+                f"`assay report {self.path}` shows it"
+            )
+
+    def check(self, settings: Mapping[str, object]) -> None:
+        """Check, before the model is loaded, that a run with these settings may be written; choose the number.
+
+        Args:
+            settings: everything that decides about the result.
+
+        Raises:
+            DataError: the folder holds another run, which is not to be replaced.
+        """
+        entries = {key: encode(value) for key, value in settings.items()}
+        if self._numbered:
+            self.path = next(
+                path
+                for path in _numbered(self.path)
+                if not _is_finished(path) and _settings_of(path / STARTED) in (None, entries)
+            )
+        self.refuse_finished()
+        before = _settings_of(self.path / STARTED)
+        if not self._force and before not in (None, entries):
+            differing = sorted(key for key in {*before, *entries} if before.get(key) != entries.get(key))
+            raise DataError(
+                f"{self.path} holds an unfinished run with other settings ({listed(differing)}); expected its settings "
+                "to continue it, --force to replace it, or another folder (-o OTHER)"
+            )
+
+    def begin(self, settings: Mapping[str, object]) -> bool:
+        """Begin a run in the folder, which is created, or continue the unfinished run with the same settings.
+
+        Returns:
+            True if it continues.
+
+        Raises:
+            DataError: see `check`; or the folder cannot be written.
+        """
+        self.check(settings)
+        entries = {key: encode(value) for key, value in settings.items()}
+        continues = _settings_of(self.path / STARTED) == entries
+        try:
+            self.path.mkdir(parents=True, exist_ok=True)
+            (self.path / MANIFEST).unlink(missing_ok=True)
+        except OSError as error:
+            raise DataError(f"cannot write the run folder {self.path}: {error.strerror or error}") from error
+        write_json(self.path / STARTED, entries)
+        return continues
+
+    def finish(self) -> None:
+        """Mark the run as finished."""
+        (self.path / STARTED).unlink(missing_ok=True)
 
 
-def claim_run(folder: Path, settings: Mapping[str, object], *, force: bool) -> None:
-    """Begin a run in a folder, or continue the unfinished run with the same settings.
-
-    Args:
-        folder: created where it does not exist.
-        settings: everything that decides about the result.
-        force: replace another run.
-
-    Raises:
-        DataError: the folder holds a finished run, or an unfinished one with other settings, and `force` is False; or
-            it cannot be written.
-    """
-    refuse_finished(folder, force=force)
-    entries = {key: encode(value) for key, value in settings.items()}
-    before = _settings_of(folder / STARTED)
-    if not force and before is not None and before != entries:
-        differing = sorted(key for key in {*before, *entries} if before.get(key) != entries.get(key))
-        raise DataError(
-            f"{folder} holds an unfinished run with other settings ({listed(differing)}); expected the same settings "
-            "to continue it, another folder, or --force to replace it"
-        )
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-        (folder / MANIFEST).unlink(missing_ok=True)
-    except OSError as error:
-        raise DataError(f"cannot write the run folder {folder}: {error.strerror or error}") from error
-    write_json(folder / STARTED, entries)
+def _is_finished(folder: Path) -> bool:
+    return (folder / MANIFEST).exists()
 
 
-def finish_run(folder: Path) -> None:
-    """Mark the run of a folder as finished."""
-    (folder / STARTED).unlink(missing_ok=True)
-
-
-def next_run_folder(folder: Path) -> Path:
-    """Return the folder, or the first of `folder-2`, `folder-3`, … that holds no finished run."""
-    number, candidate = 1, folder
-    while (candidate / MANIFEST).exists():
+def _numbered(folder: Path) -> Iterator[Path]:
+    """Yield the folder, then `folder-2`, `folder-3` and so on."""
+    yield folder
+    number = 2
+    while True:
+        yield folder.with_name(f"{folder.name}-{number}")
         number += 1
-        candidate = folder.with_name(f"{folder.name}-{number}")
-    return candidate
 
 
 def _settings_of(path: Path) -> Mapping[str, object] | None:

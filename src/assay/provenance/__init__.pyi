@@ -16,6 +16,7 @@ from .clones import TokenizedText as TokenizedText
 from .clones import bare as bare
 from .clones import edited as edited
 from .clones import renamed as renamed
+from .confidence import IndexCalibration as IndexCalibration
 from .dated import DatedFile as DatedFile
 from .dated import dated_documents as dated_documents
 from .dated import dated_files as dated_files
@@ -88,6 +89,7 @@ from .tracing import TraceSettings as TraceSettings
 from .tracing import rank_candidates as rank_candidates
 from .tracing import trace as trace
 from .unlabelled import language_by_evidence as language_by_evidence
+from .verbatim import Passage as Passage
 from .verbatim import verbatim_passages as verbatim_passages
 from .wording import certainty as certainty
 from .wording import confidence_text as confidence_text

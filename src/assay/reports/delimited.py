@@ -3,24 +3,28 @@
 import csv
 import io
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 from assay.escaping import spreadsheet_cell, visible
 from assay.reports.report import Cell, Missing, Report, Table
 
 
 def render_csv(report: Report) -> str:
-    """Return the first table of a report as CSV; "" without a table.
+    """Return the first table of a report as CSV; without a table the single figures of its data, in one row.
 
     A column of measured values becomes three: the value, and the ends of its interval. A value that is missing is an
     empty cell.
     """
-    if not report.tables:
-        return ""
-    table = report.tables[0]
-    measured = [any(_is_measured(row.cells[i]) for row in table.rows) for i in range(len(table.columns))]
     text = io.StringIO()
     lines = csv.writer(text, lineterminator="\n")
+    if not report.tables:
+        figures = report.data if isinstance(report.data, Mapping) else {}
+        single = {name: value for name, value in figures.items() if isinstance(value, str | int | float)}
+        lines.writerow([spreadsheet_cell(visible(str(name))) for name in single])
+        lines.writerow([cell for value in single.values() for cell in _values(value, has_ends=False)])
+        return text.getvalue() if single else ""
+    table = report.tables[0]
+    measured = [any(_is_measured(row.cells[i]) for row in table.rows) for i in range(len(table.columns))]
     lines.writerow([spreadsheet_cell(visible(title)) for title in _titles(table, measured)])
     for row in table.rows:
         cells = zip(row.cells, measured, strict=True)

@@ -8,18 +8,17 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from typer.testing import CliRunner
 
 import assay
-from assay.cli.app import app
 from assay.datasets import read_pairs
-from assay.errors import AssayError, DataError
+from assay.errors import DataError
 from assay.studies import drawn_pairs, exposures, read_repositories, without_empty
 from assay.studies.bugs.content import content_memberships
 from assay.studies.bugs.exposure import counted_exposures, own_runs
 from assay.studies.bugs.preference import mean_of, preferences
 from assay.studies.bugs.repositories import repository_membership, repository_name
 from assay.types import Sample, SamplePair
+from support.commands import run_assay
 
 NAMES = ("corner", "harbour", "meadow", "lantern")
 
@@ -278,10 +277,9 @@ def test_a_bug_with_two_fixes_is_two_pairs_of_one_group(tmp_path):
 
 
 def test_the_command_prints_json_and_refuses_bad_input_in_one_line(table):
-    runner = CliRunner()
-    result = runner.invoke(app, ["study", "bugs", "builtin:small", str(table), "--json", "--limit", "2", "--no-cache"])
-    assert result.exit_code == 0
-    assert json.loads(result.stdout)["model"] == "builtin:small"
+    result = run_assay("study", "bugs", "builtin:small", table, "--json", "--limit", "2", "--no-cache")
+    assert result.code == 0, result.err
+    assert json.loads(result.out)["model"] == "builtin:small"
     for arguments, message in (
         (["--data", "a=1", "--data", "b"], "expected NAME=PATH"),
         (["--index", "nowhere"], "nowhere"),
@@ -291,5 +289,5 @@ def test_the_command_prints_json_and_refuses_bad_input_in_one_line(table):
         (["--out", "study.xls"], "expected a name that ends in .html, .md, .tex, .json"),
         (["--out", "nowhere/study.md"], "the folder nowhere does not exist"),
     ):
-        with pytest.raises(AssayError, match=message):
-            runner.invoke(app, ["study", "bugs", "builtin:small", str(table), *arguments], catch_exceptions=False)
+        refused = run_assay("study", "bugs", "builtin:small", table, *arguments)
+        assert (refused.code, message in refused.err) == (2, True), refused.err

@@ -201,7 +201,15 @@ def test_the_whole_study_on_the_built_in_model(table, tmp_path):
     assert len(scores) == 1
     assert study.ratios()["new files", "new files"] == 1.0
     report = study.describe()
-    assert {table.name for table in report.tables} >= {"averages", "preference", "repositories", "dates"}
+    assert {table.name for table in report.tables} >= {
+        "averages",
+        "preference",
+        "repositories",
+        "dates",
+        "rates-by-date",
+    }
+    by_date = [bugs.rates["fix likelier"][name].value for name in ("before", "after")]
+    assert np.mean(by_date) == pytest.approx(preference.share.value)
     assert "chance is 50 %" in report.statement
     assert study.to_arrow().num_rows == 12
     assert study.report(tmp_path / "report.html").read_text().count("NLL") > 3

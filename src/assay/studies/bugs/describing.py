@@ -20,6 +20,7 @@ from assay.reports import (
     percent_with_interval,
 )
 from assay.studies.bugs.content import CONTENT_SIDES, ContentEvidence
+from assay.studies.bugs.dates import SLICES
 from assay.studies.bugs.exposure import EXPOSURES, PairExposure, counted_exposures
 from assay.studies.bugs.preference import Preference
 from assay.studies.bugs.probes import ProbeResult
@@ -56,6 +57,8 @@ def describe_study(study: BugStudy) -> Report:
         tables.append(probe_table(bugs))
     if any(each.slices for each in study.sets):
         tables.append(slice_table(study.sets))
+    if any(each.rates for each in study.sets):
+        tables.append(dated_rate_table(study.sets))
     names = listed([each.name for each in study.sets])
     ratios = study.ratios()
     figure = Figure(
@@ -383,6 +386,17 @@ def slice_table(sets: Sequence[StudiedSet]) -> Table:
     )
 
 
+def dated_rate_table(sets: Sequence[StudiedSet]) -> Table:
+    """Return every rate before and after the cutoff."""
+    rows = [
+        Row((f"{each.name}, {rate}", *(values.get(name, Missing("no bug of this time")) for name in SLICES)))
+        for each in sets
+        for rate, values in each.rates.items()
+    ]
+    columns = (Column("set and rate"), *(Column(f"{name} the cutoff", "share") for name in SLICES))
+    return Table("rates-by-date", "Rates before and after the cutoff", columns, tuple(rows), (), section=DATES)
+
+
 def _measures(averages: SideAverages) -> tuple[Cell, ...]:
     return tuple(averages.averages[measure] for measure in MEASURES)
 
@@ -399,6 +413,9 @@ def _data(study: BugStudy) -> dict[str, object]:
                 "sides": {side: asdict(averages) for side, averages in each.sides.items()},
                 "preference": {kind: asdict(value) for kind, value in each.preference.items()},
                 "contrast": {kind: asdict(value) for kind, value in each.contrast.items()},
+                "rates": {
+                    rate: {name: asdict(value) for name, value in values.items()} for rate, values in each.rates.items()
+                },
                 "slices": {name: asdict(averages) for name, averages in each.slices.items()},
                 "undated": each.undated,
                 "is_control": each.is_control,

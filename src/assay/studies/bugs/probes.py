@@ -70,6 +70,8 @@ class ProbeResult:
         difference: model on the bugs minus model on the control texts, each minus its baseline.
         decision: the verdict, with its reason.
         values: float64 [tasks], the share of each bug.
+        ids: [tasks], of the bugs.
+        groups: [tasks], of the bugs.
     """
 
     probe: ProbeName
@@ -81,19 +83,23 @@ class ProbeResult:
     difference: Estimate
     decision: Decision
     values: Float64Array
+    ids: tuple[str, ...] = ()
+    groups: tuple[str | None, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ProbeAnswers:
-    """ProbeAnswers of a model to one probe on a set of bugs or control texts.
+    """Answers of a model to one probe on a set of bugs or control texts.
 
     Attributes:
+        ids: [tasks], of the bugs.
         groups: [tasks], of the bugs.
         values: float64 [tasks], share of each answer that is right; NaN where the model rejected the prompt.
         baseline: float64 [tasks], the same of the frequency baseline.
         left_out: bugs without a question.
     """
 
+    ids: tuple[str, ...]
     groups: tuple[str | None, ...]
     values: Float64Array
     baseline: Float64Array
@@ -137,7 +143,10 @@ def answered(
     replies = ask([question_of(task) for of_probe in tasks.values() for task in of_probe], model, progress=progress)
     return {
         name: ProbeAnswers(
-            tuple(task.group for task in of_probe), *_shares(name, of_probe, replies), len(pairs) - len(of_probe)
+            tuple(task.id for task in of_probe),
+            tuple(task.group for task in of_probe),
+            *_shares(name, of_probe, replies),
+            len(pairs) - len(of_probe),
         )
         for name, of_probe in tasks.items()
     }
@@ -150,7 +159,19 @@ def _compared(name: ProbeName, bugs: ProbeAnswers, controls: ProbeAnswers, *, se
     mine, theirs = mean_of(bugs.values, bugs.groups), mean_of(bugs.baseline, bugs.groups)
     control = mean_of(controls.values, controls.groups) if len(controls.values) else unknown()
     decision = _decision(name, mine, theirs, difference, len(controls.values))
-    return ProbeResult(name, len(bugs.values), bugs.left_out, mine, theirs, control, difference, decision, bugs.values)
+    return ProbeResult(
+        name,
+        len(bugs.values),
+        bugs.left_out,
+        mine,
+        theirs,
+        control,
+        difference,
+        decision,
+        bugs.values,
+        bugs.ids,
+        bugs.groups,
+    )
 
 
 def tasks_of(name: ProbeName, pairs: Sequence[SamplePair], frequent: "FrequentContinuations") -> Iterator[ProbeTask]:

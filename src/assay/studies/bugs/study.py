@@ -14,7 +14,7 @@ Source: Ramos et al. 2025, "Are Large Language Models Memorizing Bug Benchmarks?
 from collections import Counter
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from datetime import date, datetime
+from datetime import date
 from itertools import repeat
 from typing import Literal
 
@@ -28,6 +28,7 @@ from assay.reports import Report, TabularResult
 from assay.scores import loss, ngram_accuracy
 from assay.scoring import Plan, Progress, score_samples
 from assay.studies.bugs.content import ContentMembership, ContentSide, content_memberships
+from assay.studies.bugs.dates import Slice, date_of, rates_by_slice, slices_of
 from assay.studies.bugs.exposure import PairExposure, exposures
 from assay.studies.bugs.preference import Preference, mean_of, preferences
 from assay.studies.bugs.probes import ProbeName, ProbeResult, run_probes
@@ -40,8 +41,6 @@ MEASURES: Mapping[str, tuple[str, float]] = {NLL: (loss.name, -1.0), FIVE_GRAM: 
 """Measure → the score that it is made of, and its sign: scores are higher for members."""
 REFERENCE = "reference"
 OVERLAP = 0.85
-DATES = ("date", "created_at", "commit_timestamp", "released")
-"""Metadata that may hold the date of a text, the first one wins."""
 
 TextSide = Literal["fixed", "buggy", "issue", "control"]
 
@@ -121,6 +120,7 @@ class StudiedSet:
         preference: "all" and each exposure → preference for the fix; empty for a control set.
         contrast: the same against the reference model: preference of the model minus that of the reference.
         slices: "before" and "after" the cutoff → averages of the fixed side or of the control texts, and their number.
+        rates: rate → slice → value; empty for texts to compare with, and where no cutoff was given.
         undated: texts without a date; 0 where no cutoff was given.
         repositories: membership in the list; None without one.
         exposures: of each bug; empty without an index.
@@ -137,8 +137,9 @@ class StudiedSet:
     sides: Mapping[TextSide, SideAverages]
     preference: Mapping[str, Preference] = field(default_factory=dict)
     contrast: Mapping[str, Preference] = field(default_factory=dict)
-    slices: Mapping[str, SideAverages] = field(default_factory=dict)
+    slices: Mapping[Slice, SideAverages] = field(default_factory=dict)
     undated: int = 0
+    rates: Mapping[str, Mapping[Slice, Estimate]] = field(default_factory=dict)
     repositories: RepositoryMembership | None = None
     exposures: tuple[PairExposure, ...] = ()
     content: Mapping[ContentSide, ContentMembership] = field(default_factory=dict)
@@ -240,8 +241,7 @@ def run_bug_study(
     }
     results = [
         replace(
-            _studied_bugs(each, texts, values, chosen, searched),
-            probes=probes.get(each.name, {}),
+            _studied_bugs(each, texts, values, chosen, probes.get(each.name, {}), searched=searched),
             rewritten=rewritten.get(each.name),
         )
         if isinstance(each, BugSet)
@@ -332,6 +332,8 @@ def _studied_bugs(
     texts: Mapping[tuple[str, TextSide], tuple[Sample, ...]],
     values: Mapping[tuple[str, TextSide], Mapping[str, Float64Array]],
     settings: StudySettings,
+    probes: Mapping[ProbeName, ProbeResult],
+    *,
     searched: Callable[[int, int], None] | None,
 ) -> StudiedSet:
     fixed, buggy = values[bugs.name, "fixed"], values[bugs.name, "buggy"]
@@ -341,6 +343,8 @@ def _studied_bugs(
     difference = fixed[loss.name] - buggy[loss.name]
     fixes = texts[bugs.name, "fixed"]
     slices, undated = _slices(fixes, fixed, settings.cutoff)
+    dated = {} if settings.cutoff is None else slices_of(fixes, settings.cutoff)
+    rates = rates_by_slice(bugs.pairs, dated, difference, probes=probes, exposures=exposed)
     return StudiedSet(
         bugs.name,
         _group_count(fixes),
@@ -349,9 +353,11 @@ def _studied_bugs(
         preferences(fixed[REFERENCE] - buggy[REFERENCE], groups, kinds) if REFERENCE in fixed else {},
         slices,
         undated,
+        rates,
         None if settings.repositories is None else repository_membership(fixes, settings.repositories),
         exposed,
         content_memberships([each.content for each in exposed], groups) if exposed else {},
+        probes=probes,
         ids=tuple(pair.id for pair in bugs.pairs),
         values=difference,
         is_control=bugs.is_control,
@@ -403,38 +409,17 @@ def side_averages(samples: Sequence[Sample], columns: Mapping[str, Float64Array]
     )
 
 
-def date_of(sample: Sample) -> date | None:
-    """Return the date of a text from its metadata; None where there is none that can be read."""
-    for column in DATES:
-        value = sample.metadata.get(column)
-        if isinstance(value, datetime):
-            return value.date()
-        if isinstance(value, date):
-            return value
-        if isinstance(value, str):
-            try:
-                return datetime.fromisoformat(value).date()
-            except ValueError:
-                continue
-    return None
-
-
 def _slices(
     samples: Sequence[Sample], columns: Mapping[str, Float64Array], cutoff: date | None
-) -> tuple[Mapping[str, SideAverages], int]:
+) -> tuple[Mapping[Slice, SideAverages], int]:
+    """Return the averages of each slice, and the number of texts without a date."""
     if cutoff is None:
         return {}, 0
-    dates = [date_of(sample) for sample in samples]
-    parts = {
-        "before": [at for at, day in enumerate(dates) if day is not None and day < cutoff],
-        "after": [at for at, day in enumerate(dates) if day is not None and day >= cutoff],
-    }
     slices = {
         name: side_averages([samples[at] for at in rows], {score: column[rows] for score, column in columns.items()})
-        for name, rows in parts.items()
-        if rows
+        for name, rows in slices_of(samples, cutoff).items()
     }
-    return slices, dates.count(None)
+    return slices, [date_of(sample) for sample in samples].count(None)
 
 
 def _group_count(samples: Sequence[Sample]) -> int:

@@ -52,6 +52,8 @@ NUMBERS = tuple(int(n) for n in next(iter(PAPER.tables["table-11"].values["macro
 """Numbers of variants in the paper's table; the largest is the score's default."""
 FEW = {"members": 40, "calibration_members": 20, "calibration_nonmembers": 40}
 """At most so many texts where a built-in model writes."""
+OF_A_GROUP = 4
+"""At most so many of them from one group: each class then has the ten groups that an interval needs."""
 ALPHA = 0.05
 
 
@@ -162,7 +164,8 @@ def judged_by_writing(configuration: Configuration) -> Configuration:
     """Return the same run for black-box detectors: no clean texts beyond the held-out ones, and few for the CPU."""
     fewer: dict[str, Any] = {"unseen": 0}
     if configuration.model.startswith("builtin:"):
-        fewer |= {part: min(most, getattr(configuration.data, part)) for part, most in FEW.items()}
+        limits = {**FEW, "per_group": OF_A_GROUP}
+        fewer |= {part: min(most, getattr(configuration.data, part)) for part, most in limits.items()}
     return replace(
         configuration,
         name=f"{configuration.name}-black",
@@ -183,7 +186,8 @@ def black_setting(bench: Bench, runs: Runs) -> tuple[str, ...]:
         most = " + ".join(map(str, FEW.values()))
         few = (
             f"At most {most} texts (members; calibration's two classes), fewer than in the gray-box tables: the model "
-            "writes an answer for each and for each of its variants. Intervals are wide accordingly."
+            f"writes an answer for each and for each of its variants. At most {OF_A_GROUP} of them are of one group, "
+            "so that every class has enough groups for an interval. Intervals are wide accordingly."
         )
         return (*notes, few)
     return notes

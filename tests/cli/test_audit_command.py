@@ -176,7 +176,7 @@ def test_every_command_has_help_with_an_example(assay, command):
 
 
 def test_the_demo_tells_the_whole_story(assay, tmp_path):
-    done = assay("demo", "--per-dose", "20", "--no-live", COLUMNS="80")
+    done = assay("demo", "--per-dose", "10", "--no-live", COLUMNS="80")
     assert done.code == 0, done.err
     assert len(done.out.splitlines()) <= 25, done.out
     assert "standard-library functions of known dose" in assay("report", "assay-demo").out

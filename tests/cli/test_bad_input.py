@@ -204,7 +204,7 @@ def test_a_full_cache_disk_costs_a_warning_and_nothing_else(assay, texts, golden
 
 
 def test_ctrl_c_ends_with_130_and_one_line(golden, tmp_path, environment):
-    rows = "".join(json.dumps({"text": f"value_{i} = {i}\n" * 200}) + "\n" for i in range(2000))
+    rows = "".join(json.dumps({"text": f"value_{i} = {i}\n" * 200}) + "\n" for i in range(500))
     (tmp_path / "many.jsonl").write_text(rows)
     command = [sys.executable, "-m", "assay", "score", str(golden / "model"), "many.jsonl", "-o", "out.jsonl"]
     before = signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell's `&` lets its children ignore Ctrl-C

@@ -169,7 +169,7 @@ def audit_command(
         out=folder,
         redact=redact,
     )
-    present_run(folder.path, chosen_format(), summary=True)
+    present_run(folder.path, chosen_format(), summary=True, draw=False)  # `audit` wrote the page
     obstacles = {rule: rule.obstacle(result, allow_confounded=allow_confounded) for rule in rules}
     fired = [rule for rule, obstacle in obstacles.items() if obstacle is None and rule.fires(result)]
     for finding in fired:

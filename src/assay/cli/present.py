@@ -73,14 +73,14 @@ def present(audit: Audit, manifest: Mapping[str, object], folder: RunFolder) -> 
     present_run(folder.path, chosen_format(), summary=True)
 
 
-def present_run(folder: Path, form: Format, *, summary: bool = False) -> None:
-    """Write the page of a run folder, and show the run; with `summary` its tables only with --verbose.
+def present_run(folder: Path, form: Format, *, summary: bool = False, draw: bool = True) -> None:
+    """Show a run; with `summary` its tables only with --verbose. With `draw` its page is written before.
 
     Raises:
         DataError: the folder cannot be read, or the page cannot be written.
     """
     report = describe_run(folder)
-    show(report, form, write_html(report, folder / PAGE), summary=summary)
+    show(report, form, write_html(report, folder / PAGE) if draw else folder / PAGE, summary=summary)
     settings = OUTPUT_SETTINGS.get()
     if summary and form == "table" and not (settings.quiet or settings.verbose):
         echo(f"Next: assay report {shlex.quote(str(folder))}  (all tables)")

@@ -16,7 +16,6 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy.stats import rankdata
 
 from assay.errors import DataError
 from assay.evaluation.arrays import Indices, group_codes, scorable
@@ -76,6 +75,8 @@ def set_test(
         DataError: an array is not one-dimensional or holds an infinity, lengths differ, permutations below 1, or a
             `top` outside 0 and 1.
     """
+    from scipy.stats import rankdata  # noqa: PLC0415  slow to import, needed only here
+
     values, unseen = scorable(scores), scorable(unseen_scores, "unseen scores")
     if not 0 <= top < 1:
         raise DataError(f"a top part of {top:g}; expected at least 0 and below 1")

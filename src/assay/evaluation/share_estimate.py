@@ -23,7 +23,6 @@ from typing import Literal
 import numpy as np
 from numpy.typing import ArrayLike
 from scipy.special import ndtri
-from scipy.stats import rankdata
 
 from assay.errors import DataError
 from assay.evaluation.arrays import Indices, group_codes, scorable
@@ -181,6 +180,8 @@ def detectable_share(
         alpha: level of the test.
         power: probability of a significant result.
     """
+    from scipy.stats import rankdata  # noqa: PLC0415  slow to import, needed only here
+
     values = scorable(unseen_scores, "unseen scores")
     kept = ~np.isnan(values)
     m = int(kept.sum())

@@ -13,6 +13,7 @@ from .loop import Batches as Batches
 from .loop import Training as Training
 from .loop import TrainingFolder as TrainingFolder
 from .loop import accumulate as accumulate
+from .loop import adamw as adamw
 from .loop import train as train
 from .loop import trapezoid as trapezoid
 from .processes import launched as launched

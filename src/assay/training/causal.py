@@ -10,7 +10,7 @@ from transformers.pytorch_utils import Conv1D
 
 from assay.errors import MissingExtra
 from assay.models import quiet
-from assay.training.loop import Batches, Training, TrainingFolder, accumulate, train, trapezoid
+from assay.training.loop import Batches, Training, TrainingFolder, accumulate, adamw, train, trapezoid
 from assay.training.processes import Processes
 from assay.training.resuming import TrainingProgress
 from assay.training.rows import Ids
@@ -171,7 +171,7 @@ def _with_lora(model: PreTrainedModel, settings: TrainingSettings) -> Any:  # no
 
 
 def _optimiser(model: torch.nn.Module, settings: TrainingSettings) -> torch.optim.Optimizer:
-    trained = [each for each in model.parameters() if each.requires_grad]
     if settings.optimiser == "sgd":
+        trained = [each for each in model.parameters() if each.requires_grad]
         return torch.optim.SGD(trained, lr=settings.rate, weight_decay=settings.weight_decay)
-    return torch.optim.AdamW(trained, lr=settings.rate, weight_decay=settings.weight_decay)
+    return adamw(model, rate=settings.rate, weight_decay=settings.weight_decay)

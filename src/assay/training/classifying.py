@@ -10,7 +10,7 @@ from transformers import AutoModelForSequenceClassification, AutoTokenizer, PreT
 
 from assay.errors import ModelError
 from assay.models import check_folder, check_vocabulary, located, one_line, quiet, resolve_device
-from assay.training.loop import Batches, Training, accumulate, train, trapezoid
+from assay.training.loop import Batches, Training, accumulate, adamw, train, trapezoid
 from assay.training.processes import Processes
 from assay.training.resuming import TrainingProgress
 from assay.training.rows import Ids
@@ -189,7 +189,7 @@ def fine_tune_classifier(
 
     training = Training(
         model=model,
-        optimisers=[torch.optim.AdamW(model.parameters(), lr=settings.rate, weight_decay=settings.weight_decay)],
+        optimisers=[adamw(model, rate=settings.rate, weight_decay=settings.weight_decay)],
         gradient=_Gradient(classifier, rows, targets, batches),
         steps=steps,
         schedule=trapezoid(steps, decay=steps),

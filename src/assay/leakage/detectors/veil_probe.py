@@ -51,7 +51,7 @@ from assay.leakage.labelled import CUT, Completion, TrainingTexts, check_classes
 from assay.models import located, one_line, open_local, quiet, resolve_device
 from assay.scores import SRDETECTION, fitted
 from assay.scoring import cut_texts, rewritten
-from assay.training import Batches, Training, TrainingProgress, accumulate, train, trapezoid
+from assay.training import Batches, Training, TrainingProgress, accumulate, adamw, train, trapezoid
 from assay.training.processes import Processes
 from assay.types import Generator, Rejected, Sample, Score
 
@@ -319,7 +319,7 @@ def learn(
 
     training = Training(
         model=model,
-        optimisers=[torch.optim.AdamW(model.parameters(), lr=settings.rate, weight_decay=settings.weight_decay)],
+        optimisers=[adamw(model, rate=settings.rate, weight_decay=settings.weight_decay)],
         gradient=gradient,
         steps=steps,
         schedule=trapezoid(steps, decay=steps),
@@ -475,7 +475,7 @@ def prototypes(rows: Rows, truths: NDArray[np.bool_], *, seed: int) -> Prototype
 
     training = Training(
         model=space,
-        optimisers=[torch.optim.Adam(space.parameters(), lr=PROTOTYPE_RATE, weight_decay=PROTOTYPE_DECAY)],
+        optimisers=[torch.optim.Adam(space.parameters(), lr=PROTOTYPE_RATE, weight_decay=PROTOTYPE_DECAY, fused=True)],
         gradient=gradient,
         steps=EPISODES,
         seed=seed,

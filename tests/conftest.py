@@ -2,6 +2,8 @@
 
 import gc
 import os
+from collections.abc import Generator
+from itertools import count
 from pathlib import Path
 
 import pytest
@@ -22,8 +24,29 @@ pytest_plugins = ["support.audits", "support.training_fixtures"]
 ROOT = Path(__file__).resolve().parents[1]
 
 
-def pytest_collection_finish() -> None:
-    """Hide modules and tests, which stay to the end, from the garbage collector: it would walk them again and again."""
+finished_files = count(1)
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_collection() -> Generator[None, object, object]:
+    """Collect no garbage while the tests are imported; hide the modules and tests that are there then."""
+    gc.disable()
+    try:
+        return (yield)
+    finally:
+        gc.enable()
+        hide_from_collector()
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_runtest_teardown(item: pytest.Item, nextitem: pytest.Item | None) -> None:
+    """Hide what was imported since, after 1, 2, 4, 8, … files of tests."""
+    if nextitem is not None and nextitem.path != item.path and next(finished_files).bit_count() == 1:
+        hide_from_collector()
+
+
+def hide_from_collector() -> None:
+    """Hide modules, which stay to the end, from the garbage collector: it would walk them again and again."""
     gc.collect()
     gc.freeze()
 

@@ -100,6 +100,8 @@ def without_nan(value: object) -> object:
     """Return a value with None for NaN, which JSON does not have: an interval over too few groups, for example."""
     if isinstance(value, Mapping):
         return {key: without_nan(inner) for key, inner in value.items()}
+    if isinstance(value, list):
+        return [without_nan(inner) for inner in value]
     return None if isinstance(value, float) and np.isnan(value) else value
 
 

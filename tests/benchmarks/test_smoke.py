@@ -74,6 +74,11 @@ def test_the_case_study_is_what_its_script_makes_of_the_committed_results(script
     assert real.PAGE.read_text("utf-8") == real.page()
 
 
+def test_the_study_of_bugs_is_what_its_script_makes_of_the_committed_results(script):
+    bugs = script("real_bugs")
+    assert bugs.PAGE.read_text("utf-8") == bugs.page(json.loads(bugs.RESULT.read_text("utf-8")))
+
+
 def test_every_table_stands_in_the_page_once(script):
     tables = script("tables")
     marked = [found[2] for found in tables.MARKED.finditer(tables.PAGE.read_text("utf-8"))]

@@ -8,6 +8,7 @@ from dataclasses import fields, replace
 from typing import TYPE_CHECKING
 
 from assay.errors import ModelError, require
+from assay.garbage import garbage_collection_paused
 from assay.models.names import LLAMA_PREFIX, PREFIXES, SERVER_PREFIXES, VLLM_PREFIX
 from assay.models.settings import ModelSettings
 from assay.models.spending import SpendingLimits
@@ -134,9 +135,10 @@ def _open_weights(name: str, settings: ModelSettings) -> "TransformersModel | Se
     """Open a model of transformers: decoder-only or encoder-decoder, as its configuration says."""
     require("torch", "transformers", purpose=f"model {name!r}")
     # torch takes seconds to import; listing scores or opening a table model does not wait for it
-    from assay.models.loading import load_checkpoint  # noqa: PLC0415
-    from assay.models.seq2seq import Seq2SeqModel  # noqa: PLC0415
-    from assay.models.transformers_backend import TransformersModel  # noqa: PLC0415
+    with garbage_collection_paused():
+        from assay.models.loading import load_checkpoint  # noqa: PLC0415
+        from assay.models.seq2seq import Seq2SeqModel  # noqa: PLC0415
+        from assay.models.transformers_backend import TransformersModel  # noqa: PLC0415
 
     checkpoint = load_checkpoint(name, settings)
     kind = Seq2SeqModel if checkpoint.model.config.is_encoder_decoder else TransformersModel

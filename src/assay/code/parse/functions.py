@@ -16,8 +16,9 @@ from typing import NamedTuple
 
 import tree_sitter
 
-from assay.code.parse.python_source import Fragment, garbage_collection_paused
+from assay.code.parse.python_source import Fragment
 from assay.code.parse.trees import Unparsable, raw_tree
+from assay.garbage import garbage_collection_paused
 from assay.languages import LANGUAGES, PYTHON_PARSER, FunctionSyntax, languages_with
 
 _COMMENT_LINE = re.compile(r"^[ \t]*(?:/\*+!?|//[/!]?|\*(?!/)|#)?[ \t]?(.*?)[ \t]*(?:\*+/)?[ \t]*$")

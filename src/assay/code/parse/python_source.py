@@ -1,28 +1,10 @@
 """Python source: its syntax tree, offsets of nodes in the text, and the expressions of f-strings."""
 
 import ast
-import gc
 import re
 import warnings
 from collections.abc import Generator, Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass, field
-
-
-@contextmanager
-def garbage_collection_paused() -> Iterator[None]:
-    """Pause the cyclic garbage collector.
-
-    A syntax tree is many objects and no cycle: collections while it grows would take as long as parsing does.
-    """
-    was_enabled = gc.isenabled()
-    gc.disable()
-    try:
-        yield
-    finally:
-        if was_enabled:
-            gc.enable()
-
 
 _LINE_END = re.compile(r"\r\n|\r|\n")  # what ends a line for Python's parser; str.splitlines knows more
 

@@ -12,10 +12,10 @@ from dataclasses import dataclass
 from itertools import zip_longest
 from typing import Literal
 
-from assay.code.parse.python_source import garbage_collection_paused
 from assay.code.rename.engines import Verifier, engine_of
 from assay.code.rename.names import NameKind, Renamable
 from assay.code.rename.pools import DictionaryPool, NamePool, SynonymPool
+from assay.garbage import garbage_collection_paused
 from assay.languages import LANGUAGES
 
 Extent = Literal["all", "one"]

@@ -216,7 +216,7 @@ def run_command(
     experiment: Annotated[
         str,
         typer.Argument(
-            metavar="CONFIG|EXPERIMENT",
+            metavar="CONFIG|EXPERIMENT|PAPER",
             help="A configuration file, a name of `assay testbed list`, or a paper of it: all of its experiments.",
         ),
     ],

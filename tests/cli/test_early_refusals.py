@@ -6,6 +6,8 @@ import sys
 
 import pytest
 
+from assay.models import ModelSettings
+
 RUNNER = """
 import os, sys
 os.environ["HF_HUB_OFFLINE"] = "1"
@@ -136,6 +138,10 @@ class TestRunFolders:
         done = assay(*command, *options)
         assert (done.code, done.err.count("\n")) == (2, 1), done.err
         assert set(tmp_path.iterdir()) == before
+
+    def test_another_limit_continues_the_run(self):
+        limited = ModelSettings(max_requests=1, concurrency=2, price=3, max_cost=1)
+        assert limited.deciding() == ModelSettings().deciding() != ModelSettings(dtype="float16").deciding()
 
     def test_a_folder_that_cannot_be_written_is_refused_before_the_model_loads(self, assay, command, tmp_path):
         (tmp_path / "a-file").write_text("")

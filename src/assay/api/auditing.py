@@ -1,8 +1,7 @@
 """`assay.audit`, `assay.calibrate` and `assay.score`: a model and texts, by name or as values."""
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import contextmanager
-from dataclasses import replace
+from contextlib import contextmanager, nullcontext
 from pathlib import Path
 from typing import Literal
 
@@ -131,7 +130,7 @@ def audit(
     unseen_scores = None if calibration is None else UnseenScores.load(Path(calibration))
     identity = {
         "model": model,
-        "settings": replace(opener.settings, ray=None),  # a run may go on with other workers
+        "settings": opener.settings.deciding(),
         "data": dataset.digest,
         "unseen": fresh and fresh.digest,
         "labelled": lessons and lessons.digest,
@@ -155,28 +154,27 @@ def audit(
     if unseen_scores is not None:
         unseen_scores.check(plan, Path(str(calibration)))
     report_spending(model, plan, [*dataset.samples, *(fresh.samples if fresh else ())], opener.settings)
-    if folder:  # after all that can be refused
-        folder.begin(identity)
-    learned = {}
-    if lessons and plan.generator:
-        judged = [*dataset.samples, *(fresh.samples if fresh else ())]
-        learned = fit_all(lessons.samples, plan.generator, unlabelled=judged, seed=seed)
-    with progress_bar(f"auditing {dataset.name}", shown=progress) as report, _rejections(plan.rewriter):
-        result = audit_samples(
-            dataset.samples,
-            plan,
-            benchmark=dataset.name,
-            comparison=ComparisonData(
-                unseen=fresh.samples if fresh else (),
-                unseen_source=fresh.source if fresh else "",
-                calibration=unseen_scores,
-                learned=learned,
-                control=contrast,
-            ),
-            decision=decision,
-            notes=(*dataset.notes, *(fresh.notes if fresh else ()), *notes, *control_notes),
-            progress=report,
-        )
+    with folder.running(identity) if folder else nullcontext():  # after all that can be refused
+        learned = {}
+        if lessons and plan.generator:
+            judged = [*dataset.samples, *(fresh.samples if fresh else ())]
+            learned = fit_all(lessons.samples, plan.generator, unlabelled=judged, seed=seed)
+        with progress_bar(f"auditing {dataset.name}", shown=progress) as report, _rejections(plan.rewriter):
+            result = audit_samples(
+                dataset.samples,
+                plan,
+                benchmark=dataset.name,
+                comparison=ComparisonData(
+                    unseen=fresh.samples if fresh else (),
+                    unseen_source=fresh.source if fresh else "",
+                    calibration=unseen_scores,
+                    learned=learned,
+                    control=contrast,
+                ),
+                decision=decision,
+                notes=(*dataset.notes, *(fresh.notes if fresh else ()), *notes, *control_notes),
+                progress=report,
+            )
     if folder:
         recorded = {
             "access": access,

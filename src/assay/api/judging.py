@@ -3,7 +3,7 @@
 import math
 import shutil
 from collections.abc import Callable
-from dataclasses import replace
+from contextlib import nullcontext
 from pathlib import Path
 
 from assay.api.auditing import PAGE, Texts, dataset_of, run_folder
@@ -96,7 +96,7 @@ def judge_dataset(
     fresh, overlap = _unseen(unseen, dataset)
     identity = {
         "model": model,
-        "settings": replace(opener.settings, ray=None),
+        "settings": opener.settings.deciding(),
         "data": dataset.digest,
         "unseen": fresh and fresh.digest,
         "methods": [entry.name for entry in judging.requests],
@@ -114,31 +114,32 @@ def judge_dataset(
         opened_control(control, model, ScoreSelection(scores=chosen), opener) if fresh else (None, ())
     )
     store = opener.open_cache()
-    if folder and not folder.begin(identity):  # the state of another run is of no use
-        shutil.rmtree(folder.path / TUNING, ignore_errors=True)
-    tuning = TuningOptions(rate=rate, seed=seed, folder=folder.path / TUNING if folder else None)
-    with progress_bar(f"judging {dataset.name}", shown=progress) as report:
-        measured = MeasuredModel(
-            target,
-            dataset.samples,
-            fresh.samples if fresh else (),
-            tuning=tuning,
-            cache=store,
-            frequencies=frequencies_for(target, table),
-            progress=report,
-        )
-        expected = judging_preview(measured, judging)
-        if before:
-            before(expected)
-        result = judge_benchmark(
-            measured,
-            judging,
-            benchmark=dataset.name,
-            unseen_source=fresh.source if fresh else "",
-            control=saw_neither,
-            expected=expected,
-            notes=(*dataset.notes, *(fresh.notes if fresh else ()), *overlap, *control_notes),
-        )
+    with folder.running(identity) if folder else nullcontext(False) as continues:
+        if folder and not continues:  # the state of another run is of no use
+            shutil.rmtree(folder.path / TUNING, ignore_errors=True)
+        tuning = TuningOptions(rate=rate, seed=seed, folder=folder.path / TUNING if folder else None)
+        with progress_bar(f"judging {dataset.name}", shown=progress) as report:
+            measured = MeasuredModel(
+                target,
+                dataset.samples,
+                fresh.samples if fresh else (),
+                tuning=tuning,
+                cache=store,
+                frequencies=frequencies_for(target, table),
+                progress=report,
+            )
+            expected = judging_preview(measured, judging)
+            if before:
+                before(expected)
+            result = judge_benchmark(
+                measured,
+                judging,
+                benchmark=dataset.name,
+                unseen_source=fresh.source if fresh else "",
+                control=saw_neither,
+                expected=expected,
+                notes=(*dataset.notes, *(fresh.notes if fresh else ()), *overlap, *control_notes),
+            )
     if folder:
         recorded = {
             "methods": [entry.name for entry in judging.requests],

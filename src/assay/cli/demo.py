@@ -58,8 +58,7 @@ def demo_command(
     functions = demo_functions(per_dose)
     scores = ",".join(("one-pass", *flagged("demo"))) if access == "gray" else None
     plan, _ = ScoreSelection(scores, access, variants).plan(MODEL, Opener(cache=not no_cache))
-    folder.begin(settings)
-    with progress_bar(f"scoring {len(functions)} functions") as report:
+    with folder.running(settings), progress_bar(f"scoring {len(functions)} functions") as report:
         measured = demo_audit(functions, plan, progress=report)
     if live:
         live_part(folder.path)

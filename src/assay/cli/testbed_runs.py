@@ -1,6 +1,7 @@
 """`assay testbed plant | train | evaluate | run | list`: controlled experiments."""
 
 import json
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal, TypeVar
@@ -264,10 +265,11 @@ def run_command(
             raise DataError(f"--model has no effect: {experiment} names its model")
         run_configuration(Path(experiment), out, seeds)
     else:
+        experiments = chosen_experiments(experiment)
         folder = out or Path("runs") / Path(scale).stem
         paths = benchmarks_at(data or [])
         bench = Bench.of_scale(scale, folder, seeds or (0,), paths, watchers(), models=model or ())
-        run_experiments(experiment, bench)
+        run_experiments(experiment, experiments, bench)
 
 
 def list_command() -> None:
@@ -311,13 +313,12 @@ def run_configuration(path: Path, out: Path | None, seeds: tuple[int, ...] | Non
         show_evaluation(place, run(place, replace(configuration, seed=seed), watchers()))
 
 
-def run_experiments(name: str, bench: "Bench") -> None:
+def run_experiments(name: str, experiments: "Sequence[Experiment]", bench: "Bench") -> None:
     """Run an experiment or those of a paper, write the results beside the runs, and show the tables."""
     from assay.cli.present import chosen_format
     from assay.cli.present import show as show_report
     from assay.experiments import finding_report, joined, paper, write_finding
 
-    experiments = chosen_experiments(name)
     whole = len(experiments) > 1
     findings = []
     for experiment in experiments:

@@ -2,9 +2,10 @@
 
 import os
 from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
-from assay.errors import DataError
+from assay.errors import AssayError, DataError
 from assay.files import parse_json, write_json
 from assay.leakage.run_folder import MANIFEST
 from assay.reports import encode, listed
@@ -19,7 +20,7 @@ class RunFolder:
     A numbered folder is free if it holds neither a finished run nor an unfinished run with other settings.
 
     Attributes:
-        path: of the folder; a number is final once `check` or `begin` has seen the settings.
+        path: of the folder; a number is final once `check` has seen the settings.
     """
 
     def __init__(self, path: Path, *, numbered: bool = False, force: bool = False) -> None:
@@ -68,17 +69,33 @@ class RunFolder:
                 "to continue it, --force to replace it, or another folder (-o OTHER)"
             )
 
-    def begin(self, settings: Mapping[str, object]) -> bool:
+    @contextmanager
+    def running(self, settings: Mapping[str, object]) -> Iterator[bool]:
         """Begin a run in the folder, which is created, or continue the unfinished run with the same settings.
 
-        Returns:
+        The run begins after all that can be refused beforehand. If it is refused nevertheless, before it has left
+        anything to continue from, the folder is removed again.
+
+        Yields:
             True if it continues.
 
         Raises:
             DataError: see `check`; or the folder cannot be written.
         """
         self.check(settings)
-        entries = {key: encode(value) for key, value in settings.items()}
+        created = [place for place in (self.path, *self.path.parents) if not place.exists()]
+        continues = self._begin({key: encode(value) for key, value in settings.items()})
+        try:
+            yield continues
+        except AssayError:
+            if {entry.name for entry in self.path.iterdir()} == {STARTED}:
+                self.finish()
+                with suppress(OSError):  # a folder that holds something else by now stays
+                    for place in created:
+                        place.rmdir()
+            raise
+
+    def _begin(self, entries: Mapping[str, object]) -> bool:
         continues = _settings_of(self.path / STARTED) == entries
         try:
             self.path.mkdir(parents=True, exist_ok=True)

@@ -67,6 +67,11 @@ class ModelSettings:
         """
         return SpendingLimits(**{field.name: getattr(self, field.name) for field in fields(SpendingLimits)})
 
+    def deciding(self) -> dict[str, object]:
+        """Return the settings that can change a value, by name: limits and workers cannot."""
+        without = {"concurrency", "ray", *(limit.name for limit in fields(SpendingLimits))}
+        return {field.name: getattr(self, field.name) for field in fields(self) if field.name not in without}
+
     def require_only(self, supported: frozenset[str], name: str) -> None:
         """Refuse a setting that means nothing to this kind of model.
 

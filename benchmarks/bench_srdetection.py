@@ -1,12 +1,18 @@
-"""SrDetection against the forward passes that it cannot do without: about 4 minutes.
+"""SrDetection against the forward passes that it cannot do without: about 6 minutes.
 
-    python benchmarks/bench_srdetection.py [--device cuda] [--small]
+    python benchmarks/bench_srdetection.py [--device cuda] [--only MODEL] [--rename all|one]
+
+Variants change all names (`--rename all`, names of the dictionary), or one name each (`--rename one`, synonyms).
 
 - `floor`: the model's own bare forward passes over every text and its ten variants, batched as in `bench_one_pass.py`,
   everything prepared before the clock starts: n + 1 passes.
-- `srdetection`: assay from the texts to `sr_gray` and `sr_z`: making and verifying the variants, tokenising, batching,
-  the passes, statistics and scores.
+- `single`: the same passes one text at a time, without padding.
+- `srdetection`: assay from the texts to the scores: making and verifying the variants, tokenising, batching, passes,
+  statistics and scores.
 - `variants`: the making and verifying of the variants alone.
+
+The ratio is to the faster of both bare ways. `before_change` is the share of the variants' tokens that stand before
+their first changed token: so much of the passes could be spared at most, with keys and values of the original.
 
 On a CPU seconds are processor time: what else the machine does counts for nobody.
 """
@@ -16,29 +22,33 @@ import json
 import time
 from collections.abc import Callable, Sequence
 from itertools import islice
+from typing import Any
 
+import numpy as np
 import torch
 from bench_one_pass import batches
 from measuring import arguments, interleaved, ratios, spread, write
 from subjects import LARGE, SMALL, TINY, library_texts, open_subject, token_counts
 
-from assay.code import variants
+from assay.code import WORD_LISTS, Extent, variants
 from assay.models.transformers_backend import TransformersModel
 from assay.scores import requests
-from assay.scoring import plan, score_samples
+from assay.scoring import Deterministic, plan, score_samples
 from assay.types import Sample
 
 N = 10
-TEXTS = {LARGE: 6, SMALL: 15, TINY: 4}
-ROUNDS = {LARGE: 5, SMALL: 25, TINY: 2}
-"""Many short rounds where the ratio is near one: the median of few long ones says more of the machine."""
+TEXTS = {LARGE: 6, SMALL: 8, TINY: 4}
+ROUNDS = {LARGE: 5, SMALL: 7, TINY: 2}
+"""More and shorter rounds where the ratio is near one: the median of few long ones says more of the machine."""
+NAMES: dict[Extent, str] = {"all": "dictionary", "one": "synonyms"}
+SCORES: dict[Extent, str] = {"all": "sr_gray,sr_z", "one": "sr_names,sr_mid_pit"}
 
 
-def ways(model: TransformersModel, texts: Sequence[str]) -> dict[str, Callable[[], object]]:
-    """What is compared."""
+def ways(model: TransformersModel, texts: Sequence[str], rename: Extent) -> dict[str, Callable[[], object]]:
+    """Return what is compared."""
     samples = [Sample(str(index), text, "python") for index, text in enumerate(texts)]
-    rewritten = [one.text for text in texts for one in variants(text, N).variants]
-    prepared = batches(model, [*texts, *rewritten])
+    prepared = batches(model, [*texts, *rewritings(texts, rename)])
+    alone = [ids[row : row + 1, : int(mask[row].sum())] for ids, mask in prepared for row in range(len(ids))]
     run = model.checkpoint.model
 
     def floor() -> None:
@@ -46,55 +56,92 @@ def ways(model: TransformersModel, texts: Sequence[str]) -> dict[str, Callable[[
             for ids, mask in prepared:
                 run(input_ids=ids, attention_mask=mask, use_cache=False)
 
+    def single() -> None:
+        with torch.inference_mode():
+            for ids in alone:
+                run(input_ids=ids, use_cache=False)
+
     def srdetection() -> None:
-        score_samples(samples, plan(requests("sr_gray,sr_z"), {"target": model}))
+        score_samples(samples, plan(requests(SCORES[rename]), {"target": model}, rewriter=rewriter(rename)))
 
     def rewriting() -> None:
-        for text in texts:
-            variants(text, N)
+        rewritings(texts, rename)
 
-    return {"floor": floor, "srdetection": srdetection, "variants": rewriting}
+    return {"floor": floor, "single": single, "srdetection": srdetection, "variants": rewriting}
 
 
-def whole_functions(count: int) -> list[str]:
+def rewriter(rename: Extent) -> Deterministic:
+    """Return the engine that makes variants."""
+    return Deterministic(names=WORD_LISTS[NAMES[rename]], rename=rename)
+
+
+def rewritings(texts: Sequence[str], rename: Extent) -> list[str]:
+    """Return ten variants of each text."""
+    samples = [Sample(str(index), text, "python") for index, text in enumerate(texts)]
+    return [text for variant_set in rewriter(rename)(samples, N) for text in variant_set.texts]
+
+
+def whole_functions(count: int, rename: Extent = "all") -> list[str]:
     """Functions of the standard library with ten variants: whole ones, since a cut text cannot be rewritten."""
     texts = (text for text in library_texts(20 * count, longest=100_000) if len(text) <= 1500)
-    return list(islice((text for text in texts if len(variants(text, N).variants) == N), count))
+    pool = WORD_LISTS[NAMES[rename]].pools([""], "python", ())[0]
+    whole = (text for text in texts if len(variants(text, N, pool=pool, rename=rename).variants) == N)
+    return list(islice(whole, count))
 
 
-def measured(name: str, device: str, repeats: int) -> dict[str, object]:
-    """One model."""
+def before_change(model: TransformersModel, texts: Sequence[str], rename: Extent) -> float:
+    """Return the share of the tokens of all variants that stand before the first token that differs."""
+    shared = total = 0
+    for text in texts:
+        own, *others = (encoded.ids for encoded in model.encoder.encode([text, *rewritings([text], rename)]))
+        for ids in others:
+            length = min(len(own), len(ids))
+            differing = np.flatnonzero(own[:length] != ids[:length])
+            shared += int(differing[0]) if len(differing) else length
+            total += len(ids)
+    return shared / total
+
+
+def measured(name: str, rename: Extent, device: str, repeats: int) -> dict[str, Any]:
+    """Measure one model and kind of variants."""
     model = open_subject(name, device)
-    texts = whole_functions(TEXTS[name])
+    texts = whole_functions(TEXTS[name], rename)
     clock = time.process_time if device == "cpu" else time.perf_counter
-    seconds = interleaved(ways(model, texts), repeats, device, clock)
+    seconds = interleaved(ways(model, texts, rename), repeats, device, clock)
+    fastest = min(("floor", "single"), key=lambda way: sorted(seconds[way])[repeats // 2])
     return {
         "model": name,
         "vocabulary": model.vocabulary_size,
         "texts": len(texts),
         "tokens": sum(token_counts(model, texts)),
         "variants": N,
-        "seconds": {way: spread(found) for way, found in seconds.items()},
-        "ratio_to_floor": {way: ratios(seconds[way], seconds["floor"]) for way in ("srdetection", "variants")},
+        "rename": rename,
+        "before_change": before_change(model, texts, rename),
+        "seconds": {way: spread(values) for way, values in seconds.items()},
+        "fastest": fastest,
+        "ratio_to_floor": {way: ratios(seconds[way], seconds[fastest]) for way in ("srdetection", "variants")},
     }
 
 
 def further(parser: argparse.ArgumentParser) -> None:
-    """The option of this script alone."""
-    parser.add_argument("--small", action="store_true", help=f"measure {SMALL} alone and keep the other's figures")
+    """Add the options of this script; with either, the other rows of the file stay."""
+    parser.add_argument("--only", help="measure this model alone")
+    parser.add_argument("--rename", choices=["all", "one"], help="measure these variants alone")
 
 
 def main() -> None:
     """Measure and write."""
     began = time.perf_counter()
     options = arguments(__doc__, further)
-    names = [TINY] if options.smoke else [SMALL] if options.small else [LARGE, SMALL]
-    results = [measured(name, options.device, options.repeats or ROUNDS[name]) for name in names]
-    if options.small:
-        kept = json.loads((options.out / "srdetection.json").read_text("utf-8"))["results"]
-        results = [*(one for one in kept if one["model"] not in names), *results]
+    names = [TINY] if options.smoke else [options.only] if options.only else [LARGE, SMALL]
+    kinds: list[Extent] = [options.rename] if options.rename else ["all", "one"]
+    rows = [(name, rename) for name in names for rename in kinds]
+    results = [measured(*row, options.device, options.repeats or ROUNDS[row[0]]) for row in rows]
     for result in results:
-        print(result["model"], result["ratio_to_floor"])
+        print(result["model"], result["rename"], result["ratio_to_floor"]["srdetection"], result["before_change"])
+    if options.only or options.rename:
+        stored = json.loads((options.out / "srdetection.json").read_text("utf-8"))["results"]
+        results = [*(row for row in stored if (row["model"], row["rename"]) not in rows), *results]
     print(write("srdetection", options, results, began))
 
 

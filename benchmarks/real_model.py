@@ -46,7 +46,7 @@ RELEASED = "2025-02-07"
 LATER_SINCE = "2025-08-01"
 LATER = (
     "acdc-search==0.2.0", "ads-foundation==0.1.0", "affiliation-regex-parser==0.1.0", "aialgos==0.1.0",
-    "algopract==0.1.0", "algos-structs==0.1.0", "algox==0.1.1", "alt-time-utils==0.1.1", "annofmt==0.2.0",
+    "algopract==0.1.0", "algos-structs==0.1.0", "algox==0.1.1", "alt-time-utils==0.1.1",
     "ansi-x12==0.2.0", "arqera-math==0.1.0", "async-ratelimit==0.1.1", "autobee==0.1.0",
     "banana-bench==0.2.0", "bayesfilter==0.2.0", "beautipy==0.1.1", "best-arm==0.1.1", "bip39lib==0.1.0",
     "bits-and-bobs==0.2.0", "byte-util==0.1.0", "calcus==0.1.1", "cborj==0.1.1", "chaos-sort==0.1.1",

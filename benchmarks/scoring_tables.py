@@ -28,15 +28,18 @@ def one_pass(file: File) -> str:
 
 def srdetection(file: File) -> str:
     """Against its n + 1 forward passes."""
-    head = ["model", "texts, tokens", "n + 1 bare passes", "SrDetection", "ratio", "of which variants"]
+    head = ["model", "names", "texts, tokens", "n + 1 bare passes", "SrDetection", "ratio", "of which variants"]
+    head.append("before the first change")
     rows = [
         [
             f"{entry['model']}, V = {entry['vocabulary']:,}",
+            entry["rename"],
             f"{entry['texts']}, {entry['tokens']:,}",
-            seconds(entry["seconds"]["floor"]),
+            seconds(entry["seconds"][entry["fastest"]]),
             seconds(entry["seconds"]["srdetection"]),
             times(entry["ratio_to_floor"]["srdetection"]),
             seconds(entry["seconds"]["variants"]),
+            f"{100 * entry['before_change']:.0f} %" if "before_change" in entry else "–",
         ]
         for entry in file["results"]
     ]

@@ -1,5 +1,6 @@
 """The reliability grid: its pools, its draws and its table, on pools of known scores."""
 
+import json
 from dataclasses import replace
 from pathlib import Path
 
@@ -22,7 +23,7 @@ from assay.experiments.assay.planted_pools import (
     split,
 )
 from assay.experiments.assay.reliability import GridCell, GridRecord, Sources, best_threshold_of, drawn, outcome
-from assay.experiments.assay.tuned_methods import tuned_requests, tuned_values
+from assay.experiments.assay.tuned_methods import GATE, tuned_requests, tuned_values
 from assay.experiments.bench import Bench
 from assay.types import Sample, Verdict
 
@@ -56,7 +57,8 @@ def bench(monkeypatch, tmp_path):
 
     monkeypatch.setattr(reliability, "pools", made_up)
     monkeypatch.setattr(reliability, "SIZES", (50, 164))
-    monkeypatch.setattr(reliability, "tuned_values", lambda *_: {request.name: 0.5 for request in tuned_requests()})
+    names = [request.name for request in tuned_requests()]
+    monkeypatch.setattr(reliability, "tuned_values", lambda *_: {GATE: 1.0} | dict.fromkeys(names, 0.5))
     return Bench(tmp_path, (), (0, 1), scale="smoke")
 
 
@@ -83,12 +85,13 @@ def test_methods_that_fine_tune_run_on_few_draws(bench):
 
 
 def test_values_of_a_draw_are_computed_once(tmp_path):
-    samples = [Sample(str(i), f"def f{i}(x):\n    return x + {i}\n" * 3) for i in range(6)]
-    values = tuned_values("builtin:small", samples[:4], samples[4:], tmp_path)
-    assert values.keys() == {request.name for request in tuned_requests()}
+    samples = [Sample(str(i), f"def f{i}(x):\n    return x + {i}\n" * 3) for i in range(20)]
+    values = tuned_values("builtin:small", samples[:10], samples[10:], tmp_path)
+    assert values.keys() == {GATE, *(request.name for request in tuned_requests())}
     (path,) = tmp_path.iterdir()
-    path.write_text('{"kds": 7.0}')
-    assert tuned_values("builtin:small", samples[:4], samples[4:], tmp_path) == {"kds": 7.0}
+    changed = dict.fromkeys(values, 7.0)
+    path.write_text(json.dumps(changed))
+    assert tuned_values("builtin:small", samples[:10], samples[10:], tmp_path) == changed
 
 
 def test_a_benchmark_of_a_cell_has_its_share_of_members():

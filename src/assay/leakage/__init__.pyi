@@ -17,6 +17,7 @@ from .dataset_level.judging import judge_benchmark as judge_benchmark
 from .dataset_level.judging import judging_preview as judging_preview
 from .dataset_level.judging import verdict_on as verdict_on
 from .dataset_level.results import DatasetJudgement as DatasetJudgement
+from .dataset_level.results import GradientGate as GradientGate
 from .dataset_level.results import JudgingPreview as JudgingPreview
 from .dataset_level.run_folder import is_judgement as is_judgement
 from .dataset_level.run_folder import read_judgement as read_judgement

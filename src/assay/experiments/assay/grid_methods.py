@@ -21,7 +21,7 @@ from assay.evaluation import (
     set_test,
 )
 from assay.experiments.assay.planted_pools import CONTEXT_CHANGE
-from assay.experiments.assay.tuned_methods import tuned_requests
+from assay.experiments.assay.tuned_methods import GATE, tuned_requests
 from assay.leakage import (
     ControlScores,
     VerdictEvidence,
@@ -181,9 +181,13 @@ def lowered_share(draw: GridDraw) -> float:
     return float((kept < 0).mean()) if len(kept) else math.nan
 
 
-def tuned_value(name: str) -> Callable[[GridDraw], float]:
-    """Return the value of a method that is run on a fraction of the draws."""
-    return lambda draw: draw.tuned.get(name, math.nan)
+def tuned_value(name: str, *, gated: bool = False) -> Callable[[GridDraw], float]:
+    """Return the value of a method that is run on a fraction of the draws; with `gated` only where the gate is open."""
+
+    def value(draw: GridDraw) -> float:
+        return draw.tuned.get(name, math.nan) if draw.tuned.get(GATE) or not gated else math.nan
+
+    return value
 
 
 for _name in AVERAGED:
@@ -191,3 +195,5 @@ for _name in AVERAGED:
 threshold_method("CoDeC", lowered_share)
 for _request in tuned_requests():
     threshold_method(_request.detector.title, tuned_value(_request.name))
+    if any("embeddings" in work.name for work in _request.work):
+        threshold_method(f"{_request.detector.title}, gate open", tuned_value(_request.name, gated=True))

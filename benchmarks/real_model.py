@@ -34,7 +34,7 @@ from assay.api import warn
 from assay.datasets import DataSelection, Dataset, read_dataset
 from assay.evaluation import spearman
 from assay.files import write_json, write_text
-from assay.reports import area_with_interval, percent
+from assay.reports import area_with_interval, number_of, percent
 from assay.studies import UnseenSet
 from assay.testbed import library_root
 from assay.types import MEMBER, NONMEMBER
@@ -352,7 +352,8 @@ def section(part: dict[str, object]) -> list[str]:
     size, full = part["samples_of_a_side"], part["of_a_full_run"]
     whole = "a full run" if size == full else f"a small run: {size} of {full} samples of each side"
     seconds = f"{float(str(part['processor_seconds'])):.0f} s of processor time without cached values"
-    lines = [f"Measured on {part['measured']}, {whole}, {seconds} ({part['processor']}, {part['threads']} threads)."]
+    machine = f"{part['processor']}, {number_of(int(str(part['threads'])), 'thread')}"
+    lines = [f"Measured on {part['measured']}, {whole}, {seconds} ({machine})."]
     scores = part["scores"]
     assert isinstance(scores, dict)
     if part["part"] == "chat":

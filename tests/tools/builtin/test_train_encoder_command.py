@@ -53,7 +53,7 @@ def test_a_folder_without_a_run_cannot_be_exported(builtin):
 def test_the_record_is_told_in_words_and_as_json(record, tmp_path, capsys):
     command.show_encoder_record(record, tmp_path, as_json=False)
     words = capsys.readouterr().out
-    for told in ("4.2 MB", "184,320 pairs", "stopped at step 90 of 120", "MRR 0.875", str(tmp_path)):
+    for told in ("4.2 MB", "184,320 pairs", "stopped at step 90 of 360", "MRR 0.875", str(tmp_path)):
         assert told in words, told
     command.show_encoder_record(record, tmp_path, as_json=True)
     assert json.loads(capsys.readouterr().out)["validation_mrr"] == 0.875

@@ -65,10 +65,9 @@ How to read the tables: detectors are in rows, checkpoints in columns. "(paper)"
 of its own models and data; they are not comparable with ours in size, only in order. Brackets are 95 % intervals unless
 a note says otherwise. A dash stands for what was not measured, or what the paper does not print.
 
-Three things on this page are older than the program. The rows `VeilProbe` and `DPDLLM` were measured before both were
-implemented as published ([what differed](black-box.md#srdetections-own-tables-made-again)). Tables 2, 9 and 11 took up
-to twelve texts of a package, and now take four. The intervals of single seeds, which appear where all seeds agree
-exactly, are percentiles of resamples, which are [too narrow with few groups](evaluation.md#intervals-by-group).
+One thing on this page is older than the program. The intervals of single seeds, which appear where all seeds agree
+exactly, are percentiles of resamples, which are [too narrow with few groups](evaluation.md#intervals-by-group); those of
+the black-box Tables 2, 9 and 11 are new.
 
 | experiment | measured |
 |---|---|

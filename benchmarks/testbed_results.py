@@ -66,8 +66,8 @@ of its own models and data; they are not comparable with ours in size, only in o
 a note says otherwise. A dash stands for what was not measured, or what the paper does not print.
 
 One thing on this page is older than the program. The intervals of single seeds, which appear where all seeds agree
-exactly, are percentiles of resamples, which are [too narrow with few groups](evaluation.md#intervals-by-group); those of
-the black-box Tables 2, 9 and 11 are new.
+exactly, are percentiles of resamples, which are [too narrow with few groups](evaluation.md#intervals-by-group). The
+black-box Tables 2, 9 and 11 are new.
 
 | experiment | measured |
 |---|---|

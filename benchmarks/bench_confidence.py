@@ -37,7 +37,6 @@ from assay.provenance.candidates import Candidates, candidates_of, rates_of
 from assay.provenance.confidence import CalibrationTable, IndexCalibration, shipped_calibration
 from assay.provenance.evidence import read_query
 from assay.provenance.filters import Filters
-from assay.provenance.fusing import VECTOR
 from assay.provenance.splitting import pieces
 from assay.provenance.texts import SourceText, source_texts
 from assay.retrieval import DEFAULT
@@ -104,25 +103,17 @@ def further(parser: argparse.ArgumentParser) -> None:
 def keep(tables: Sequence[CalibrationTable], encoder: Encoder, provenance: Mapping[str, object] | None = None) -> None:
     """Write the shipped tables again, with these in place of those of the same language and about the same size.
 
-    Tables that were measured with other weights of the encoder are dropped, and tables without rates of vectors where a
-    larger one of the language has them: its rates are higher, so they hold.
+    Tables that were measured with other weights of the encoder are dropped.
     """
     shipped = shipped_calibration(DEFAULT, encoder.digest)
     assert shipped is not None
     stored = shipped.tables if shipped.encoder_digest == encoder.digest else ()
     others = [table for table in stored if not any(is_about_as_large(table, new) for new in tables)]
     every = tuple(sorted((*others, *tables), key=lambda table: (str(table.language), table.documents)))
-    kept = tuple(table for table in every if not any(replaces(other, table) for other in every))
-    calibration = IndexCalibration(shipped.profile, kept, encoder.digest, provenance or shipped.provenance)
+    calibration = IndexCalibration(shipped.profile, every, encoder.digest, provenance or shipped.provenance)
     name = "default.windows.json" if encoder.name == "builtin:windows" else "default.json"
     calibration.save(Path(str(files("assay.provenance") / "calibrations" / name)))
     shipped_calibration.cache_clear()
-
-
-def replaces(table: CalibrationTable, other: CalibrationTable) -> bool:
-    """Return True for a larger table of the same language that has rates of vectors, which the other lacks."""
-    larger = table.language == other.language and table.documents > other.documents
-    return larger and VECTOR in table.channels and VECTOR not in other.channels
 
 
 def is_about_as_large(table: CalibrationTable, other: CalibrationTable) -> bool:

@@ -93,6 +93,16 @@ def test_the_table_is_that_of_the_language_and_of_the_next_larger_index():
     assert larger.rates(tokens_of(0.3), ["tokens"]).rates == [1], "a rate is at most 1"
 
 
+def test_a_larger_table_with_rates_of_vectors_serves_an_index_with_vectors():
+    rates = {"tokens": binned([(9, 0.1)] * 99)}
+    small = CalibrationTable("go", 100, rates)
+    large = CalibrationTable("go", 500, rates | {"vector": binned([(9, 0.2)] * 99)})
+    calibration = IndexCalibration(DEFAULT, (small, large), "digest")
+    assert calibration.table_for("go", documents=50) == small
+    assert calibration.table_for("go", documents=50, encoder_digest="another") == small
+    assert calibration.table_for("go", documents=50, encoder_digest="digest") == large
+
+
 def test_fused_rates_hold_for_channels_that_depend_on_each_other():
     draw = np.random.default_rng(5)
 
@@ -187,7 +197,8 @@ def test_each_profile_ships_with_a_calibration_that_says_where_it_is_from(profil
     for table in shipped.tables:
         forms = {channel.form for channel in profile.channels}
         assert set(table.channels) - {"vector"} == forms
-        assert len(forms) == 1 or fusion([*forms, "vector"]) in table.fused
+        # a table whose rates of vectors missed the target ships without them
+        assert len(forms) == 1 or fusion(table.channels) in table.fused
         for bins in table.channels.values():
             assert max(length_bin.n for length_bin in bins) >= ENOUGH
         for bins in table.fused.values():

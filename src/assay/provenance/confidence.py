@@ -118,7 +118,7 @@ class IndexCalibration:
         """Return the rates for queries in a language.
 
         It is the table of the smallest index with as many documents; without one that of the largest, with larger
-        rates.
+        rates. For an index with vectors, tables with rates of vectors come first.
 
         Args:
             language: of the queries.
@@ -133,6 +133,9 @@ class IndexCalibration:
         )
         if not tables:
             return None
+        if encoder_digest is not None and encoder_digest == self.encoder_digest:
+            # the rates of vectors of a small index may be missing where those of a larger one hold
+            tables = [table for table in tables if VECTOR in table.channels] or tables
         table = next((table for table in tables if table.documents >= documents), tables[-1])
         channels = dict(table.channels)
         if encoder_digest is None or encoder_digest != self.encoder_digest:

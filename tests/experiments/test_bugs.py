@@ -90,8 +90,9 @@ def test_averages_stand_above_those_of_the_paper_and_are_computed_once(bench):
     assert [value for place, value in enumerate(table.rows[0].values) if place != at] == [None] * 6
     assert dict(zip(table.columns, table.rows[1].values, strict=True))["BugsInPy"] == 0.38
     assert any("No data was named" in note and "Defects4J" in note for note in finding.notes)
+    stored = set((bench.out / "bug-averages").iterdir())
     again = accuracy_table(bench)
-    assert len(list((bench.out / "bug-averages").iterdir())) == 1
+    assert set((bench.out / "bug-averages").iterdir()) == stored != set()
     assert 0 <= again.table("averages").rows[0].values[at].value <= 1
 
 

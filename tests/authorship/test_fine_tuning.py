@@ -51,11 +51,12 @@ def test_a_small_encoder_learns_the_classes_and_leaves_a_folder(encoder, data, t
 
 
 def test_a_killed_fine_tuning_continues_after_its_last_finished_run(encoder, data, tmp_path):
+    model, out = shutil.copytree(encoder, tmp_path / "model"), tmp_path / "new" / "out"
     protocol = Protocol(
         task="binary", rates=(1e-3, 3e-3), batches=(16,), seeds=(0,), epochs=1, context=16, device="cpu"
     )
     steps = []
-    whole = fine_tune(data, encoder, protocol, progress=lambda *_: steps.append("whole"))
+    whole = fine_tune(data, str(model), protocol, progress=lambda *_: steps.append("whole"))
 
     def kill(*_):
         steps.append("killed")
@@ -63,13 +64,17 @@ def test_a_killed_fine_tuning_continues_after_its_last_finished_run(encoder, dat
             raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
-        fine_tune(data, encoder, protocol, out=tmp_path / "out", progress=kill)
+        fine_tune(data, str(model), protocol, out=out, progress=kill)
     with pytest.raises(DataError, match="of another recipe, different in epochs"):
-        fine_tune(data, encoder, replace(protocol, epochs=2), out=tmp_path / "out")
-    again = fine_tune(data, encoder, protocol, out=tmp_path / "out", progress=lambda *_: steps.append("again"))
+        fine_tune(data, str(model), replace(protocol, epochs=2), out=out)
+    save_small_roberta(model, seed=1)
+    with pytest.raises(DataError, match="of another recipe, different in weights"):
+        fine_tune(data, str(model), protocol, out=out)
+    shutil.copytree(encoder, model, dirs_exist_ok=True)
+    again = fine_tune(data, str(model), protocol, out=out, progress=lambda *_: steps.append("again"))
     assert 2 * steps.count("again") == steps.count("whole")  # one run of two
     assert fine_tuning_data(again) == fine_tuning_data(whole)
-    assert [path.name for path in tmp_path.iterdir()] == ["out"]
+    assert [path.name for path in out.parent.iterdir()] == ["out"]
 
 
 @pytest.fixture(scope="module")

@@ -90,8 +90,15 @@ def test_documents_get_vectors_unless_told_otherwise(assay, corpus):
     assay("index", "build", corpus, "--index", "i", "--jobs", 1)
     found = info(assay)
     assert (found["vectors"], found["encoder"]) == (4, "builtin:fragments")
-    assay("index", "build", corpus, "--index", "j", "--jobs", 1, "--encoder", "none")
-    assert json.loads(assay("index", "info", "--index", "j", "--json").out)["vectors"] == 0
+
+
+def test_a_build_that_goes_on_keeps_profile_and_encoder_of_the_index(assay, corpus):
+    assay("index", "build", corpus, "--index", "j", "--jobs", 1, "--encoder", "none", "--profile", "paper")
+    (corpus / "gamma.py").write_text((corpus / "alpha.py").read_text().replace("(", "( ", 1) + "\nprint('gamma')\n")
+    again = assay("index", "build", corpus, "--index", "j", "--jobs", 1)
+    assert (again.code, "1 read, 2 unchanged" in again.out) == (0, True)
+    described = json.loads(assay("index", "info", "--index", "j", "--json").out)
+    assert (described["vectors"], described["encoder"], described["profile"]["name"]) == (0, None, "paper")
 
 
 def test_options_choose_what_is_read(assay, corpus):

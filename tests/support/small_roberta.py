@@ -8,10 +8,10 @@ from transformers import PreTrainedTokenizerFast, RobertaConfig, RobertaForSeque
 from assay.models import located
 
 
-def save_small_roberta(folder: Path) -> str:
+def save_small_roberta(folder: Path, seed: int = 0) -> str:
     """Write the model to a folder; return its name."""
     with torch.random.fork_rng():
-        torch.manual_seed(0)
+        torch.manual_seed(seed)
         sizes = {"hidden_size": 32, "intermediate_size": 48, "num_hidden_layers": 1, "num_attention_heads": 2}
         config = RobertaConfig(vocab_size=4352, max_position_embeddings=66, pad_token_id=2, **sizes)
         RobertaForSequenceClassification(config).save_pretrained(folder)

@@ -22,7 +22,11 @@ from assay.provenance import (
 from assay.provenance import open_index as open_at
 from assay.retrieval import open_encoder
 
-ENCODER = "builtin:fragments"
+PROFILE, ENCODER = "default", "builtin:fragments"
+"""Of a new index."""
+
+KEEP = "keep"
+"""Profile and encoder of the index that is there; of a new one the two above."""
 
 
 def build_index(
@@ -30,8 +34,8 @@ def build_index(
     at: Path | str,
     *,
     granularity: Granularity = "both",
-    profile: str = "default",
-    encoder: str | None = ENCODER,
+    profile: str = KEEP,
+    encoder: str | None = KEEP,
     filters: Filters | None = None,
     reading: CorpusOptions | None = None,
     jobs: int | None = None,
@@ -44,8 +48,9 @@ def build_index(
         corpora: folders, git repositories, archives, tables.
         at: folder or address of the index.
         granularity: whole files, their functions, or both.
-        profile: how fingerprints are made, "default" or "paper".
-        encoder: name of the encoder; None for no vectors.
+        profile: how fingerprints are made, "default" or "paper"; "keep" is that of the index, "default" for a new one.
+        encoder: name of the encoder; None for no vectors; "keep" is that of the index, `builtin:fragments` for a new
+            one.
         filters: which files are read.
         reading: how corpora are read.
         jobs: processes that read; None for all cores.
@@ -59,8 +64,12 @@ def build_index(
         raise DataError(f"corpora: received {str(corpora)!r}; expected a list of them: [{str(corpora)!r}]")
     names, reading = [str(corpus) for corpus in corpora], reading or CorpusOptions()
     open_sources(names, reading)  # a path that is not there is reported before a folder is made
-    opened = None if encoder is None else open_encoder(encoder)
     described = description_at(str(at))
+    if profile == KEEP:
+        profile = described.profile.name if described else PROFILE
+    if encoder == KEEP:
+        encoder = described.encoder if described else ENCODER
+    opened = None if encoder is None else open_encoder(encoder)
     if described is None:
         index = create_index(str(at), profile=profile, encoder=opened)
     elif (described.profile.name, described.encoder) == (profile, encoder):

@@ -32,6 +32,7 @@ from assay.training import (
     fine_tune_classifier,
     keep_recipe,
     load_sequence_classifier,
+    weights_identity,
 )
 from assay.types import Float64Array, Int64Array
 
@@ -195,14 +196,23 @@ def fine_tune(
         raise DataError(f"{out} exists already; expected a folder that is not there yet")
     texts = _prepared(labelled, protocol)
     store = _RunStore.of(out, texts, model, protocol)
+
+    def run(pair: tuple[float, int], seed: int) -> _Trained:
+        settings = _settings(protocol, pair)
+        return store.run(
+            f"{pair[0]:g}-{pair[1]}-{seed}",
+            lambda: _trained(texts, model, settings, seed=seed, progress=progress),
+            lambda folder: load_sequence_classifier(str(folder), texts.classes, settings, seed=None),
+        )
+
     first, *more_seeds = protocol.seeds
     best: dict[tuple[float, int], _Trained] = {}
     for pair in product(protocol.rates, protocol.batches):
-        best[pair] = store.run(texts, model, protocol, pair=pair, seed=first, progress=progress)
+        best[pair] = run(pair, first)
         _forget_all_but_best(best)
     grid = {pair: max(trained.validation) for pair, trained in best.items()}
     chosen = max(grid, key=lambda pair: grid[pair])
-    others = [store.run(texts, model, protocol, pair=chosen, seed=seed, progress=progress) for seed in more_seeds]
+    others = [run(chosen, seed) for seed in more_seeds]
     everything = [best[chosen], *others]
     calibrations = [OpenSet.of(texts.classes, *_outputs(texts, trained, "validation")) for trained in everything]
     result = FineTunedRuns(
@@ -303,6 +313,7 @@ class _RunStore:
 
         Raises:
             DataError: they are those of another fine-tuning, or cannot be written.
+            ModelError: the model cannot be found.
         """
         if out is None:
             return cls(None)
@@ -310,35 +321,28 @@ class _RunStore:
         digest = hashlib.sha256("\0".join(texts.texts).encode("utf-8", "surrogatepass"))
         for numbers in (texts.targets, *(texts.rows[part] for part in PARTS)):
             digest.update(numbers.tobytes())
-        recipe = asdict(replace(protocol, device="auto")) | {"model": model, "texts": digest.hexdigest()}
+        recipe = asdict(replace(protocol, device="auto")) | {
+            "model": model,
+            "weights": weights_identity(model),
+            "texts": digest.hexdigest(),
+        }
         keep_recipe(folder / RECIPE, recipe)
         return cls(folder)
 
-    def run(
-        self,
-        texts: _Texts,
-        model: str,
-        protocol: Protocol,
-        *,
-        pair: tuple[float, int],
-        seed: int,
-        progress: TrainingProgress | None,
-    ) -> _Trained:
-        """Return a finished run, or train it and keep it."""
+    def run(self, name: str, train: Callable[[], _Trained], load: Callable[[Path], SequenceClassifier]) -> _Trained:
+        """Return a finished run, with the classifier that `load` reads, or train it and keep it."""
         if self.folder is None:
-            return _trained(texts, model, protocol, pair=pair, seed=seed, progress=progress)
-        place = self.folder / f"{pair[0]:g}-{pair[1]}-{seed}"
-        if not place.exists():
-            trained = _trained(texts, model, protocol, pair=pair, seed=seed, progress=progress)
-            with atomic_folder(place) as unfinished:
-                trained.network.save(unfinished / MODEL)
-                course = {"best_epoch": trained.best_epoch, "validation": list(trained.validation)}
-                write_json(unfinished / COURSE, course)
-            return trained
-        course = parse_json((place / COURSE).read_text("utf-8"))
-        settings = _settings(protocol, pair)
-        network = load_sequence_classifier(str(place / MODEL), texts.classes, settings, seed=None)
-        return _Trained(seed, course["best_epoch"], tuple(course["validation"]), network)
+            return train()
+        place = self.folder / name
+        if place.exists():
+            course = parse_json((place / COURSE).read_text("utf-8"))
+            return _Trained(course["seed"], course["best_epoch"], tuple(course["validation"]), load(place / MODEL))
+        trained = train()
+        with atomic_folder(place) as unfinished:
+            trained.network.save(unfinished / MODEL)
+            course = {"seed": trained.seed, "best_epoch": trained.best_epoch, "validation": list(trained.validation)}
+            write_json(unfinished / COURSE, course)
+        return trained
 
     def remove(self) -> None:
         """Remove the runs."""
@@ -404,15 +408,8 @@ def _settings(protocol: Protocol, pair: tuple[float, int]) -> ClassifierSettings
 
 
 def _trained(
-    texts: _Texts,
-    model: str,
-    protocol: Protocol,
-    *,
-    pair: tuple[float, int],
-    seed: int,
-    progress: TrainingProgress | None,
+    texts: _Texts, model: str, settings: ClassifierSettings, *, seed: int, progress: TrainingProgress | None
 ) -> _Trained:
-    settings = _settings(protocol, pair)
     classifier = load_sequence_classifier(model, texts.classes, settings, seed=seed)
     train, validation = texts.rows["train"], texts.rows["validation"]
     shown = classifier.rows([texts.texts[row] for row in validation])

@@ -154,17 +154,23 @@ def build_command(
     at: At,
     granularity: Granular = "both",
     profile: Annotated[
-        str, typer.Option(metavar="default|paper", help="How fingerprints are made.", rich_help_panel=INDEX)
-    ] = "default",
+        str,
+        typer.Option(
+            metavar="keep|default|paper",
+            help="How fingerprints are made. keep: as in the index; default for a new one.",
+            rich_help_panel=INDEX,
+        ),
+    ] = "keep",
     encoder: Annotated[
         str,
         typer.Option(
-            metavar="NAME|none",
+            metavar="keep|NAME|none",
             help="Gives each document a vector: builtin:fragments, a model folder or a Hugging Face id. "
-            "builtin:windows gives it several, and so finds shorter fragments.",
+            "builtin:windows gives it several, and so finds shorter fragments. "
+            "keep: that of the index; builtin:fragments for a new one.",
             rich_help_panel=INDEX,
         ),
-    ] = "builtin:fragments",
+    ] = "keep",
     jobs: Jobs = None,
     ray: Ray = None,
     which: ReadingOptions,

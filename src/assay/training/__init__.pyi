@@ -4,6 +4,7 @@ from .classifying import FineTuned as FineTuned
 from .classifying import SequenceClassifier as SequenceClassifier
 from .classifying import fine_tune_classifier as fine_tune_classifier
 from .classifying import load_sequence_classifier as load_sequence_classifier
+from .classifying import weights_identity as weights_identity
 from .finetuning import TRAIN as TRAIN
 from .finetuning import Task as Task
 from .finetuning import checkpoint_folder as checkpoint_folder

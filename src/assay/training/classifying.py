@@ -6,10 +6,26 @@ from pathlib import Path
 
 import numpy as np
 import torch
-from transformers import AutoModelForSequenceClassification, AutoTokenizer, PreTrainedModel, PreTrainedTokenizerBase
+from transformers import (
+    AutoConfig,
+    AutoModelForSequenceClassification,
+    AutoTokenizer,
+    PreTrainedModel,
+    PreTrainedTokenizerBase,
+)
 
 from assay.errors import ModelError
-from assay.models import check_folder, check_vocabulary, located, one_line, quiet, resolve_device
+from assay.models import (
+    check_folder,
+    check_vocabulary,
+    combined,
+    files_digest,
+    located,
+    one_line,
+    quiet,
+    resolve_device,
+    tokenizer_digest,
+)
 from assay.training.loop import Batches, Training, accumulate, adamw, train, trapezoid
 from assay.training.processes import Processes
 from assay.training.resuming import TrainingProgress
@@ -150,6 +166,22 @@ def load_sequence_classifier(
     model.config.pad_token_id = tokenizer.pad_token_id  # the head of a causal model reads the last token before it
     context = min(settings.context or 2**30, _positions(model), int(tokenizer.model_max_length))
     return SequenceClassifier(model.to(device).eval(), tokenizer, tuple(classes), context)
+
+
+def weights_identity(name: str) -> str:
+    """Return what tells a model from others: a SHA-256 of weights and tokenizer in a folder, or a commit on the hub.
+
+    Raises:
+        ModelError: the model cannot be found.
+    """
+    source = located(name)
+    check_folder(source)
+    if Path(source).is_dir():
+        with quiet(), one_line(name):
+            tokenizer = AutoTokenizer.from_pretrained(source, local_files_only=True)
+        return combined([files_digest([Path(source)]), tokenizer_digest(tokenizer)])
+    with quiet(), one_line(name):
+        return str(AutoConfig.from_pretrained(source)._commit_hash)  # noqa: SLF001  no public name for it
 
 
 def fine_tune_classifier(

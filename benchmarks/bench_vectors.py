@@ -12,6 +12,7 @@ import random
 import time
 from collections.abc import Callable, Iterator, Sequence
 from itertools import islice
+from unittest.mock import patch
 
 import numpy as np
 from many_functions import Function, found
@@ -42,7 +43,6 @@ def main() -> None:
     storing = time.process_time()
     file = VectorRows.of(np.arange(len(vectors)), vectors)
     storing = time.process_time() - storing
-    vector_file.LEAST_COMPARED = NEAREST
 
     def nearest(query: Float32Array) -> Int64Array:
         documents, cosines = file.nearest(query, GATE, np.zeros(0, np.int64))
@@ -61,8 +61,9 @@ def main() -> None:
         queries = encoder.encode([alter(text) for text in texts])
         truth = [np.argsort(-(vectors @ query), kind="stable")[:NEAREST] for query in queries]
         for share in SHARES:
-            vector_file.COMPARED_SHARE = share
-            results.append(about | {"queries": kind, "compared": share, **measured(queries, sources, truth, nearest)})
+            with patch.multiple(vector_file, LEAST_COMPARED=NEAREST, COMPARED_SHARE=share):
+                figures = measured(queries, sources, truth, nearest)
+            results.append(about | {"queries": kind, "compared": share, **figures})
             print(results[-1])
     print(write("vectors", options, results, began))
 

@@ -28,7 +28,7 @@ import argparse
 import json
 import sys
 from collections import defaultdict
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from itertools import combinations
 from pathlib import Path
 from typing import Any
@@ -148,18 +148,22 @@ def measured(labelled: LabelledCode) -> tuple[dict[str, Float64Array], dict[str,
 
 
 def ranked(
-    labelled: LabelledCode, evidence: EvidenceMatrices, languages: Names, references: Mapping[str, Int64Array]
+    labelled: LabelledCode,
+    evidence: EvidenceMatrices,
+    languages: Names,
+    references: Mapping[str, Int64Array],
+    kinds: Collection[str] = FAMILIES,
 ) -> tuple[EvidenceMatrices, EvidenceMatrices]:
-    """Return the evidence with hand-made features as mid-ranks: among people of the other half, in the reference."""
+    """Return the evidence with tables of features as mid-ranks: among people of the other half, in the reference."""
     halves = {kind: matrix.copy() for kind, matrix in evidence.matrices.items()}
-    within = dict(halves) | {kind: evidence.matrices[kind].copy() for kind in FAMILIES if kind in halves}
+    within = dict(halves) | {kind: evidence.matrices[kind].copy() for kind in kinds if kind in halves}
     groups = np.array(labelled.groups, object)
     order = np.random.default_rng(1).permutation(np.array(sorted(set(labelled.groups)), object))
     first = np.isin(groups, order[: len(order) // 2])
     for name, rows in labelled.rows_of("collection").items():
         for language in sorted(set(languages[rows].tolist())):
             own = rows[languages[rows] == language]
-            for kind in (kind for kind in FAMILIES if kind in halves):
+            for kind in (kind for kind in kinds if kind in halves):
                 table = evidence.matrices[kind]
                 reference = references[name][languages[references[name]] == language]
                 within[kind][own] = mid_ranks(table[own], table[reference])
@@ -270,9 +274,9 @@ def realised(name: str, labelled: LabelledCode, parts: Mapping[str, Float64Array
 
 
 def differences(
-    labelled: LabelledCode, scores: Mapping[str, Float64Array], tested: Mapping[str, Int64Array]
+    labelled: LabelledCode, scores: Mapping[str, Float64Array], tested: Mapping[str, Int64Array], base_title: str = BASE
 ) -> dict[str, dict[str, float]]:
-    """Return the differences of mean AUROC to the default with paired 95 % intervals over tasks."""
+    """Return the differences of mean AUROC to one of the scores with paired 95 % intervals over tasks."""
     generator = np.random.default_rng(0)
     members = {name: _by_group(labelled, rows) for name, rows in tested.items()}
 
@@ -292,7 +296,7 @@ def differences(
             for name, parts in members.items()
         }
         draws.append(means(drawn))
-    base = list(scores).index(BASE)
+    base = list(scores).index(base_title)
     sampled, values = np.array(draws), means(tested)
     bounds = np.quantile(sampled - sampled[:, [base]], [0.025, 0.975], axis=0)
     return {

@@ -14,6 +14,8 @@ from assay.authorship import (
     fit_generators,
     leave_out,
 )
+from assay.authorship.classifier import Prediction
+from assay.authorship.evaluating import Transfer, measure_part
 from assay.authorship.fitting import balanced_weights, subsample
 from assay.authorship.heads import LinearHead, TreeHead
 from assay.authorship.labelled import related_groups, solution_method
@@ -47,6 +49,20 @@ def test_the_realised_rate_after_calibration_is_small(data):
         assert part.calibrated is not None
         assert part.calibrated.false_positives is not None
         assert part.calibrated.false_positives.rate.value <= 0.1
+
+
+def test_evidence_that_the_reference_shows_does_not_count_in_the_ranking_after_calibration():
+    """All people and half of the generated texts document: the sign points the wrong way here."""
+    texts = labelled(100, 1)
+    documented = np.array([person or row % 4 == 0 for row, person in enumerate(texts.human)])
+    margins = np.where(texts.human, 0.0, 1.0)
+    parts = {"wording": margins, "documentation": np.where(documented, 3.0, 0.0)}
+    prediction = Prediction(margins + parts["documentation"], parts, np.zeros(len(texts), np.bool_))
+    part = measure_part("c", texts, prediction)
+    assert part.ranking.auroc.value < 0.5
+    assert part.calibrated.left_out == ("documentation",)
+    assert part.calibrated.ranking.auroc.value == 1.0
+    assert Transfer("collection", (), (part,)).mean_calibrated_auroc == 1.0
 
 
 def test_probabilities_order_the_two_manners(classifier):

@@ -2,8 +2,9 @@
 
 import pytest
 
-from assay.authorship import CodeUnit, added_units, by_scores, in_context, line_range, units_of
-from assay.authorship.units import code_in_context
+from assay.authorship import CodeUnit, added_units, by_scores, files_below, in_context, line_range, units_of
+from assay.authorship.context import near_lines
+from assay.authorship.units import PatchedText, code_in_context
 from assay.errors import DataError
 from assay.models import open_model
 from assay.scores import requests
@@ -49,15 +50,15 @@ def test_added_lines_stand_in_the_patched_file_where_it_is_there(tmp_path):
     patch = PATCH.replace("@@ -1,3 +1,5 @@", "@@ -2,3 +2,5 @@")
     (tmp_path / "m.py").write_text(file)
     for root, text in ((tmp_path, file), (tmp_path / "elsewhere", "x = 1\ny = 2\nz = 3\nw = 4\nv = 5\n")):
-        (unit,) = added_units(patch, [root])
+        (unit,) = added_units(patch, [files_below(root)])
         assert (unit.text, unit.first_line) == ("y = 2\nw = 4\n", 3)
         assert unit.surroundings.text == text
         assert "".join(text[start:stop] for start, stop in unit.surroundings.spans) == unit.text
         assert [line for _, line in unit.surroundings.lines] == [3, 5]
     (tmp_path / "m.py").write_text(file.replace("z = 3", "z = 4"))
-    (unit,) = added_units(patch, [tmp_path])
+    (unit,) = added_units(patch, [files_below(tmp_path)])
     assert unit.surroundings.text.startswith("x = 1")
-    (unit,) = added_units(patch.replace("/m.py", "/../m.py"), [tmp_path / "elsewhere"])
+    (unit,) = added_units(patch.replace("/m.py", "/../m.py"), [files_below(tmp_path / "elsewhere")])
     assert unit.surroundings.text.startswith("x = 1")
 
 
@@ -74,7 +75,7 @@ def test_an_added_line_inside_a_docstring_is_no_code(tmp_path):
 -    return 0
 +    return 1
 """
-    (unit,) = added_units(patch, [tmp_path])
+    (unit,) = added_units(patch, [files_below(tmp_path)])
     code = code_in_context(unit)
     assert [token.text for token in code.tokens] == ["return", "1"]
     assert code.tokens[0].line + unit.first_line - 1 == 6
@@ -103,3 +104,14 @@ def test_added_lines_of_a_patch():
 def test_a_patch_that_adds_nothing_is_refused(patch):
     with pytest.raises(DataError, match="no added lines"):
         added_units(patch)
+
+
+def test_lines_far_before_a_piece_are_not_read():
+    lines = [f"x{number} = {number}" for number in range(100)]
+    whole = PatchedText("\n".join(lines), ((41, 41), (100, 100)))
+    near = near_lines(whole, characters=20)
+    assert near.text == "\n".join([*lines[38:41], *lines[97:]])
+    assert near.lines == ((3, 41), (6, 100))
+    assert [near.text[start:stop].strip() for start, stop in near.spans] == ["x40 = 40", "x99 = 99"]
+    assert near_lines(whole) == whole
+    assert near_lines(PatchedText("a\nb\n", ((2, 2),))) == PatchedText("a\nb\n", ((2, 2),))

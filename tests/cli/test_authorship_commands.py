@@ -93,9 +93,30 @@ def test_from_labelled_code_and_older_code_to_an_answer(assay, table, repository
     assert "130 of 131 texts are in the reference itself; each is compared with its other texts." in page
     rules = {entry["ruleId"] for entry in json.loads((tmp_path / "signals.sarif").read_text())["runs"][0]["results"]}
     assert rules == {"declared-generator", "share-of-unusual-code"}
+    check_patches(assay, repository, tmp_path)
     another = assay("detect", repository, "--scores", "loss", "--reference", "past.json")
     assert (another.code, another.err.count("\n")) == (2, 1)
     assert "but these pieces are scored with loss; calibrate again" in another.err
+
+
+def check_patches(assay, repository, tmp_path):
+    """Added lines are compared with added lines of older commits; with whole files, the report says so."""
+    scorer = ("--classifier", "classifier", "--json")
+    past = assay(
+        "authorship", "calibrate", repository, "--before", "2021-01-01", "--by", "patch", *scorer, "-o", "p.json"
+    )
+    assert past.code == 0, past.err
+    assert (json.loads(past.out)["texts"], json.loads(past.out)["unit"]) == (130, "patch")
+    added = "".join(f"+{line}\n" for line in spelled(78).splitlines())
+    (tmp_path / "change.diff").write_text(f"--- /dev/null\n+++ b/n.py\n@@ -0,0 +1,{added.count(chr(10))} @@\n{added}")
+    notes = {}
+    for reference in ("p.json", "past.json"):
+        judged = assay("detect", "change.diff", "--patch", "--reference", reference, *scorer)
+        assert judged.code == 0, judged.err
+        notes[reference] = " ".join(json.loads(judged.out)["out_of_distribution"])
+        assert json.loads(judged.out)["pieces"][0]["p_value"] < 0.05
+    assert "--by patch" not in notes["p.json"]
+    assert "the reference is of the unit file" in notes["past.json"]
 
 
 def test_a_fine_tuned_folder_is_a_classifier_everywhere(assay, table, repository, tmp_path):
@@ -171,6 +192,7 @@ def test_evaluate_and_audit(assay, table):
     assert evaluated.code == 0, evaluated.err
     result = json.loads(evaluated.out)
     assert result["mean_auroc"] > 0.9
+    assert result["mean_calibrated_auroc"] is None  # too few texts of people
     assert all(part["auroc_formatted"]["value"] > 0.9 for part in result["parts"])
     assay("authorship", "train", table, *COLUMNS, "--no-evaluate", "--evidence", "names,wording", "-o", "classifier")
     measured = assay("authorship", "evaluate", table, *COLUMNS, "--classifier", "classifier", "--json")
@@ -209,6 +231,7 @@ def test_evaluate_and_audit(assay, table):
             "shows no distributions",
         ),
         (("authorship", "calibrate", ".", "-o", "p.json"), "--before"),
+        (("authorship", "calibrate", ".", "--undated", "--by", "patch", "-o", "p.json"), "with --by patch"),
         (("authorship", "calibrate", ".", "--before", "long ago", "-o", "p.json"), "YYYY-MM-DD"),
         (("authorship", "calibrate", ".", "--before", "2021-01-01", "-o", "p.json"), "not a git repository"),
         (("authorship", "train", "a.jsonl", "-o", "c"), "label"),

@@ -24,14 +24,17 @@ from assay.authorship import (
     FitSettings,
     LabelledCode,
     Reference,
+    ReferenceUnit,
     Signal,
     Transfer,
     UnitKind,
     added_units,
+    adds_lines,
     by_scores,
     codes_of,
     detect,
     detector_name,
+    files_below,
     fit_classifier,
     fit_generators,
     in_context,
@@ -53,6 +56,7 @@ from assay.provenance import (
     Filters,
     SourceText,
     enclosing_repository,
+    patches_before,
     read_source_text,
     source_texts,
     texts_before,
@@ -69,11 +73,22 @@ WITHOUT_MESSAGE = (
     "The patch has no commit message, so nothing is known of trailers and accounts; `git format-patch` and `git show` "
     "keep it."
 )
+OTHER_UNIT = (
+    "the pieces are of the unit {unit}, the reference is of the unit {other}; the bound on human code flagged need not "
+    "hold (`assay authorship calibrate --by {unit}`)"
+)
 WITHOUT_LANGUAGE = (
     "Standard input has no name that says its language: --language NAME allows an answer, and finds functions."
 )
 DEFAULT_SCORES = "fast_detect_gpt,loss,rank,log_rank,entropy,lrr"
 """Scores of one pass that detect machine-written text; the first one is the primary score."""
+
+WINDOW = 1024
+"""Tokens that the built-in surrogate reads at once. Twice as many would take more than twice the time: windows start
+every 512 tokens, so that every token of a long file would be computed four times."""
+
+MOST_COMMITS = 1000
+"""Commits of a repository whose added lines a reference takes, drawn at random."""
 
 MOST_REFERENCE = 500
 """Pieces of one language and length class that a reference takes; more hardly move its quantiles."""
@@ -122,7 +137,8 @@ class DetectorChoice:
         """
         if self.classifier is not None:
             return classifier_in(self.classifier, self.opener)
-        plan = self.models.plan(requests(self.scores), self.model or default_surrogate(), self.opener)
+        surrogate, window = (self.model, None) if self.model is not None else (default_surrogate(), WINDOW)
+        plan = self.models.plan(requests(self.scores), surrogate, self.opener, window)
         return OpenDetector(
             detector_name(plan),
             lambda units, progress: in_context(units, plan, by_scores(units, plan, progress), progress),
@@ -264,7 +280,7 @@ def calibrate_authorship(
     *,
     before: date | None,
     choice: DetectorChoice,
-    by: UnitKind = "file",
+    by: ReferenceUnit = "file",
     most: int | None = MOST_REFERENCE,
 ) -> tuple[Reference, int]:
     """Score human code of one origin, and write the reference.
@@ -276,7 +292,7 @@ def calibrate_authorship(
         out: file that is written.
         before: only files of the last commit before this day.
         choice: the detector.
-        by: unit of code.
+        by: unit of code; "patch" takes the added lines of commits before the day, for `detect_code` with `patch`.
         most: pieces of one language and length class that are scored, drawn at random; None for all.
 
     Returns:
@@ -286,6 +302,8 @@ def calibrate_authorship(
         DataError: no git repository, or too few texts of one language.
     """
     check_target(out)
+    if by == "patch" and before is None:
+        raise DataError("patches come from a history: expected --before YYYY-MM-DD with --by patch")
     choice.check()
     with progress_bar("reading") as report:
         units = _past_units(paths, before, by, report)
@@ -309,23 +327,33 @@ def calibrate_authorship(
         left_out=left_out,
         source=", ".join(Path(path).resolve().name for path in paths),
         before=before.isoformat() if before else None,
+        unit=by,
     )
     reference.save(out)
     return reference, len(units) - len(reference)
 
 
-def _past_units(paths: Sequence[str], before: date | None, by: UnitKind, report: Progress | None) -> list[CodeUnit]:
+def _past_units(
+    paths: Sequence[str], before: date | None, by: ReferenceUnit, report: Progress | None
+) -> list[CodeUnit]:
     """Return the distinct pieces of older code in a known language."""
     units: dict[str, CodeUnit] = {}
     for done, path in enumerate(paths):
-        texts = source_texts([path]) if before is None else texts_before(Path(path), before)
-        for text in texts:
-            units |= {unit.text: unit for unit in units_of(text.path, text.text, text.language, by) if unit.language}
+        units |= {unit.text: unit for unit in _units_in(path, before, by) if unit.language}
         if report:
             report(done + 1, len(paths))
     if not units:
         raise DataError(f"{', '.join(paths)}: no source file in a known language")
     return list(units.values())
+
+
+def _units_in(path: str, before: date | None, by: ReferenceUnit) -> Iterator[CodeUnit]:
+    if by == "patch" and before is not None:
+        for past in patches_before(Path(path), before, most=MOST_COMMITS):
+            yield from added_units(past.patch, [past.file]) if adds_lines(past.patch) else ()
+    elif by != "patch":
+        for text in source_texts([path]) if before is None else texts_before(Path(path), before):
+            yield from units_of(text.path, text.text, text.language, by)
 
 
 def detect_code(
@@ -363,6 +391,9 @@ def detect_code(
         past.check(detector.name)
     with progress_bar("scoring") as report:
         scored = detector.score(read.units, report)
+    unit: ReferenceUnit = "patch" if patch else by
+    if past is not None and past.unit not in {None, unit} and lines is None:
+        scored = replace(scored, notes=(*scored.notes, OTHER_UNIT.format(unit=unit, other=past.unit)))
     return detect(read.units, codes, scored, read.signals, past, unread=read.unread)
 
 
@@ -385,7 +416,7 @@ def _read(paths: Sequence[Path], *, by: UnitKind, lines: str | None, patch: bool
         signals += [signal for text in texts for signal in in_text(text.text, text.path)]
         for text in texts:
             if patch:
-                units += added_units(text.text, _roots(path))
+                units += added_units(text.text, [files_below(root) for root in _roots(path)])
                 declared_there = in_patch(text.text)
                 signals += declared_there or []
                 unread += [WITHOUT_MESSAGE] if declared_there is None else []

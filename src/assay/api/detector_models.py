@@ -1,7 +1,7 @@
 """The models beside the surrogate that detectors of generated code need, and a plan that has them."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from types import MappingProxyType
 
 from assay.api.opening import Opener
@@ -113,13 +113,24 @@ class DetectorModels:
         if self.reviser is not None:
             check_follows_instructions(self.reviser)
 
-    def plan(self, requests: Sequence[ScoreRequest], surrogate: str, opener: Opener) -> Plan:
+    def plan(
+        self, requests: Sequence[ScoreRequest], surrogate: str, opener: Opener, max_length: int | None = None
+    ) -> Plan:
         """Open the models that the scores need, each once, and say what will be run.
+
+        Args:
+            requests: the scores.
+            surrogate: name of the model that they are computed with.
+            opener: opens models.
+            max_length: most tokens that the surrogate reads at once, apart from the settings of the opener.
 
         Raises:
             AssayError: a model cannot be opened, cannot give what a score needs, or is not named.
         """
-        target = opener.scorer(surrogate)
+        own = (
+            opener if max_length is None else replace(opener, settings=replace(opener.settings, max_length=max_length))
+        )
+        target = own.scorer(surrogate)
         models: dict[ModelRole, LogProbScorer] = {"target": target}
         roles = {view.role for request in requests for view in request.definition.views.values()}
         if "pair" in roles and self.observer is not None:

@@ -73,7 +73,10 @@ from .revising import Reviser as Reviser
 from .sarif_log import detection_sarif as detection_sarif
 from .saturation import saturated_kinds as saturated_kinds
 from .units import CodeUnit as CodeUnit
+from .units import ReferenceUnit as ReferenceUnit
 from .units import UnitKind as UnitKind
 from .units import added_units as added_units
+from .units import adds_lines as adds_lines
+from .units import files_below as files_below
 from .units import line_range as line_range
 from .units import units_of as units_of

@@ -83,6 +83,7 @@ def describe_reference(reference: Reference, abstained: int, realised: FlagRate 
         ),
         facts=(
             Fact("detector", reference.detector),
+            Fact("unit", reference.unit or "not recorded"),
             Fact("texts left out", f"{abstained:,}", "too short, too long, or not drawn"),
         ),
         tables=(
@@ -103,6 +104,7 @@ def describe_reference(reference: Reference, abstained: int, realised: FlagRate 
             "detector": reference.detector,
             "source": reference.source,
             "before": reference.before,
+            "unit": reference.unit,
             "left_out": list(reference.left_out),
             "nominal": NOMINAL,
             "realised": _rate_data(realised),
@@ -120,16 +122,20 @@ def describe_transfer(transfer: Transfer) -> Report:
         Column("generated", "count"),
         Column("AUROC", "area", plot=(0, 1, 0.5)),
         *((Column("AUROC, formatted", "area"),) if formatted else ()),
+        Column("AUROC, calibrated", "area"),
         Column("false positives", "share", note=f"nominal {NOMINAL:.0%}"),
         Column("detected", "share", note="after calibration"),
         Column("abstained", "share"),
         Column("out of distribution"),
     )
+    captions = (
+        "Calibrated: texts that are not in the reference of human code, without the evidence that this code shows too.",
+    )
     ranked = sum(part.ranking is not None for part in transfer.parts)
     evidence = f" (evidence: {', '.join(transfer.evidence)})" if transfer.evidence else ""
     statement = (
         f"Mean AUROC {transfer.mean_auroc:.3f} over {number_of(ranked, 'part')} that the classifier was not "
-        f"fitted on{evidence}."
+        f"fitted on{evidence}{_after_calibration(transfer)}."
     )
     if not ranked:
         statement = (
@@ -142,15 +148,21 @@ def describe_transfer(transfer: Transfer) -> Report:
         kind="authorship",
         statement=statement,
         warning=f"AUROC below .7 without a flag: {', '.join(low)}." if low else "",
-        tables=(Table("transfer", f"Each {transfer.by} in turn", columns, rows),),
+        tables=(Table("transfer", f"Each {transfer.by} in turn", columns, rows, captions),),
         notes=(NO_PROOF, *(f"{part.name}: {note}." for part in transfer.parts for note in part.notes)),
         data={
             "by": transfer.by,
             "evidence": list(transfer.evidence),
             "mean_auroc": _number(transfer.mean_auroc),
+            "mean_calibrated_auroc": _number(transfer.mean_calibrated_auroc),
             "parts": [part_data(part) for part in transfer.parts],
         },
     )
+
+
+def _after_calibration(transfer: Transfer) -> str:
+    mean = transfer.mean_calibrated_auroc
+    return "" if math.isnan(mean) else f"; {mean:.3f} after calibration on human code of the same origin"
 
 
 def describe_shortcuts(audit: ShortcutAudit) -> Report:
@@ -217,6 +229,7 @@ def part_data(part: LeftOut) -> dict[str, Any]:
         and {
             "reference": rates_after.reference,
             "left_out": list(rates_after.left_out),
+            "auroc": _area_data(rates_after.ranking),
             "false_positives": _rate_data(rates_after.false_positives),
             "true_positives": _rate_data(rates_after.true_positives),
             "abstained": rates_after.abstained,
@@ -292,9 +305,10 @@ def _generators(classifier: Classifier) -> list[str]:
 def _part_row(part: LeftOut, *, with_formatted: bool) -> Row:
     rates_after = part.calibrated
     few = Missing("too few texts of people")
-    rates: tuple[Cell, ...] = (few, few, few)
+    rates: tuple[Cell, ...] = (few, few, few, few)
     if rates_after is not None:
         rates = (
+            rates_after.ranking.auroc if rates_after.ranking else Missing("one class only"),
             rates_after.false_positives.rate if rates_after.false_positives else few,
             rates_after.true_positives.rate if rates_after.true_positives else Missing("no generated text"),
             rates_after.abstained,

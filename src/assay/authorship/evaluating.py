@@ -30,6 +30,7 @@ class Calibrated:
         false_positives: share of the other texts of people that is flagged; None where too few are left.
         true_positives: share of the generated texts that is flagged; None where there is none.
         abstained: share of the texts without an answer.
+        ranking: AUROC and other metrics of the other texts, without the evidence left out; None without both classes.
     """
 
     reference: int
@@ -37,6 +38,7 @@ class Calibrated:
     false_positives: FlagRate | None
     true_positives: FlagRate | None
     abstained: float
+    ranking: Ranking | None = None
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -83,6 +85,14 @@ class Transfer:
         """Mean over the parts with both classes; NaN without one."""
         values = [part.ranking.auroc.value for part in self.parts if part.ranking is not None]
         return float(np.mean(values)) if values else float("nan")
+
+    @property
+    def mean_calibrated_auroc(self) -> float:
+        """Mean after calibration over the parts with both classes; NaN where one of these has no calibration."""
+        parts = [part for part in self.parts if part.ranking is not None]
+        rankings = [part.calibrated.ranking for part in parts if part.calibrated is not None]
+        values = [ranking.auroc.value for ranking in rankings if ranking is not None]
+        return float(np.mean(values)) if values and len(values) == len(parts) else float("nan")
 
 
 def leave_out(
@@ -200,6 +210,9 @@ def calibrated(labelled: LabelledCode, prediction: Prediction, *, seed: int = 0)
     rest = np.setdiff1d(np.arange(len(labelled)), chosen)
     left_out = saturated_kinds(prediction.parts, chosen)
     scores = prediction.margins - sum(prediction.parts[kind] for kind in left_out) if left_out else prediction.margins
+    others, ranking = labelled.take(rest), None
+    if 0 < others.human.sum() < len(others):
+        ranking = _ranked(others, scores[rest], seed)
     languages = [sample.language for sample in labelled.samples]
     tokens = [len(code.tokens) for code in labelled.codes]
     try:
@@ -211,7 +224,7 @@ def calibrated(labelled: LabelledCode, prediction: Prediction, *, seed: int = 0)
             [labelled.groups[row] for row in chosen],
         )
     except DataError:  # too few texts of people are long enough: no text gets an answer
-        return Calibrated(len(chosen), left_out, None, None, 1.0)
+        return Calibrated(len(chosen), left_out, None, None, 1.0, ranking)
     bounds = np.array(
         [
             np.nan
@@ -226,6 +239,7 @@ def calibrated(labelled: LabelledCode, prediction: Prediction, *, seed: int = 0)
         _flagged(bounds, labelled, rest, human=True),
         _flagged(bounds, labelled, rest, human=False),
         float(np.isnan(bounds).mean()),
+        ranking,
     )
 
 

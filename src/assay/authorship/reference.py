@@ -16,6 +16,7 @@ import numpy as np
 from scipy.special import betaincinv
 
 from assay.authorship.normalising import Code
+from assay.authorship.units import ReferenceUnit
 from assay.errors import DataError, plain_reason
 from assay.evaluation import FlagRate, flag_rate
 from assay.files import parse_json, write_json
@@ -89,6 +90,7 @@ class Reference:
         left_out: kinds of evidence that human code of this origin shows as often as generated code; they count nothing.
         source: where the code came from, in words.
         before: the date that the code is older than; None where the user vouches for it.
+        unit: pieces of code that it holds; None where it was not recorded.
     """
 
     detector: str
@@ -98,6 +100,7 @@ class Reference:
     left_out: tuple[str, ...] = ()
     source: str = ""
     before: str | None = None
+    unit: ReferenceUnit | None = None
 
     @classmethod
     def of(
@@ -234,6 +237,7 @@ class Reference:
             for (language, name), scores in self.cells.items()
         ]
         about = {"detector": self.detector, "left_out": self.left_out, "source": self.source, "before": self.before}
+        about |= {"unit": self.unit}
         write_json(path, {"format": FORMAT, **about, "cells": cells})
 
     @classmethod
@@ -256,6 +260,7 @@ class Reference:
                 tuple(content["left_out"]),
                 content["source"],
                 content["before"],
+                content.get("unit"),
             )
         except (OSError, ValueError, KeyError, TypeError) as error:
             raise DataError(

@@ -1,7 +1,7 @@
 """Pieces of code that are judged: files, functions, line ranges, and the added lines of a patch."""
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from hashlib import sha256
 from itertools import accumulate
@@ -15,6 +15,12 @@ from assay.errors import DataError
 from assay.languages import language_of, languages_with
 
 UnitKind = Literal["file", "function"]
+ReferenceUnit = Literal["file", "function", "patch"]
+"""Pieces that a reference holds; "patch": the added lines of a commit in one file."""
+
+PatchedFiles = Callable[[str], str | None]
+"""Returns the text of a file by its path in a patch, as the patch leaves it; None where it is not there."""
+
 LONGEST_TEXT = 200_000
 """Characters of a piece that a language model reads; far more than the longest piece that is judged."""
 
@@ -110,14 +116,19 @@ def line_range(path: str, text: str, language: str | None, lines: str) -> CodeUn
     return CodeUnit(path, "".join(content[first - 1 : last]), language, first)
 
 
-def added_units(patch: str, roots: Sequence[Path] = ()) -> Sequence[CodeUnit]:
+def adds_lines(patch: str) -> bool:
+    """Return True for a unified diff that adds a line with more than white space."""
+    return any(hunk.side("new", context=False).strip() for hunk in hunks(patch))
+
+
+def added_units(patch: str, sources: Sequence[PatchedFiles] = ()) -> Sequence[CodeUnit]:
     """Return the added lines of a unified diff, one unit per file that gains lines, with the text around them.
 
-    That text is the patched file, where one of the folders has it as the patch leaves it; else what the patch shows.
+    That text is the patched file, where one of the sources has it as the patch leaves it; else what the patch shows.
 
     Args:
         patch: a unified diff.
-        roots: folders that the paths of the patch may be relative to.
+        sources: of files, such as `files_below` a folder that the paths of the patch may be relative to.
 
     Raises:
         DataError: the text is no unified diff, or adds nothing.
@@ -128,7 +139,7 @@ def added_units(patch: str, roots: Sequence[Path] = ()) -> Sequence[CodeUnit]:
             by_path.setdefault(hunk.path, []).append(hunk)
     units = []
     for path, changes in by_path.items():
-        around = next(filter(None, (_in_file(root, path, changes) for root in roots)), None) or _in_hunks(changes)
+        around = next(filter(None, (_in_file(source(path), changes) for source in sources)), None) or _in_hunks(changes)
         content = around.text.split("\n")
         text = "".join(f"{content[line - 1]}\n" for line, _ in around.lines)
         units.append(CodeUnit(path, text, language_of(path), around.lines[0][1], surroundings=around))
@@ -147,14 +158,24 @@ def _in_hunks(changes: Sequence[Hunk]) -> PatchedText:
     return PatchedText(text, tuple(lines))
 
 
-def _in_file(root: Path, path: str, changes: Sequence[Hunk]) -> PatchedText | None:
-    """Return the file below a folder, if it has every line of the hunks at its place."""
-    file = (root / path).resolve()
-    if not file.is_relative_to(root.resolve()) or not file.is_file() or file.stat().st_size > LARGEST_FILE:
-        return None
-    try:
-        text = file.read_bytes().decode("utf-8")
-    except (OSError, UnicodeError):
+def files_below(root: Path) -> PatchedFiles:
+    """Return a source of the files below a folder."""
+
+    def read(path: str) -> str | None:
+        file = (root / path).resolve()
+        if not file.is_relative_to(root.resolve()) or not file.is_file() or file.stat().st_size > LARGEST_FILE:
+            return None
+        try:
+            return file.read_bytes().decode("utf-8")
+        except (OSError, UnicodeError):
+            return None
+
+    return read
+
+
+def _in_file(text: str | None, changes: Sequence[Hunk]) -> PatchedText | None:
+    """Return a file with the places of the added lines, if it has every line of the hunks at its place."""
+    if text is None or len(text) > LARGEST_FILE:
         return None
     content = text.split("\n")
     for hunk in changes:

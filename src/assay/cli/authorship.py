@@ -49,7 +49,10 @@ def calibrate_authorship_command(
     undated: Annotated[
         bool, typer.Option("--undated", help="Folders without a history, which people certainly wrote.")
     ] = False,
-    by: Annotated[Literal["file", "function"], typer.Option(help="Unit of code; use the same with `detect`.")] = "file",
+    by: Annotated[
+        Literal["file", "function", "patch"],
+        typer.Option(help="Unit of code, as with `detect`; patch: added lines of older commits, for `detect --patch`."),
+    ] = "file",
     most: Annotated[
         int, typer.Option(min=45, help="Most pieces of one language and length class, drawn at random.")
     ] = 500,

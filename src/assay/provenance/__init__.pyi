@@ -51,7 +51,9 @@ from .licences import stated_licence as stated_licence
 from .pairs import SIMILAR as SIMILAR
 from .pairs import PairedFiles as PairedFiles
 from .pairs import all_pairs as all_pairs
+from .past import PastPatch as PastPatch
 from .past import commit_messages as commit_messages
+from .past import patches_before as patches_before
 from .past import texts_before as texts_before
 from .places import create_index as create_index
 from .places import description_at as description_at

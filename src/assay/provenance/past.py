@@ -1,8 +1,11 @@
-"""A git repository as it was before a day, and the messages of its commits."""
+"""A git repository as it was before a day, its commits before that day, and the messages of its commits."""
 
 from collections.abc import Iterator
+from dataclasses import dataclass
 from datetime import date
 from pathlib import Path
+
+import numpy as np
 
 from assay.errors import DataError
 from assay.provenance.filters import Filters
@@ -47,6 +50,57 @@ def commit_before(repository: Path, before: date) -> str | None:
     """
     listed = git_output(repository, "rev-list", "-1", f"--before={before.isoformat()}T00:00:00Z", "HEAD")
     return listed.strip() or None
+
+
+@dataclass(frozen=True, slots=True)
+class PastPatch:
+    """The change of one commit against its parent.
+
+    Attributes:
+        repository: its root.
+        commit: digest.
+        patch: a unified diff.
+    """
+
+    repository: Path
+    commit: str
+    patch: str
+
+    def file(self, path: str) -> str | None:
+        """Return a file as the commit leaves it; None where the commit has none of this name."""
+        try:
+            return git_output(self.repository, "cat-file", "blob", f"{self.commit}:{path}")
+        except DataError:
+            return None
+
+
+def patches_before(
+    repository: Path, before: date, *, after: date | None = None, most: int = 1000, seed: int = 0
+) -> Iterator[PastPatch]:
+    """Yield the changes of commits on the way to HEAD that were made before a day; merges are left out.
+
+    Args:
+        repository: its root.
+        before: day of the committer, as in `texts_before`.
+        after: commits since this day only; None for all.
+        most: commits, drawn at random.
+        seed: of the draw.
+
+    Raises:
+        DataError: not a git repository, or no commit is that old.
+    """
+    if not is_repository(repository):
+        raise DataError(f"{repository}: not a git repository, so nothing says how old its commits are; expected one")
+    since = [f"--since={after.isoformat()}T00:00:00Z"] if after else []
+    until = f"--before={before.isoformat()}T00:00:00Z"
+    commits = git_output(repository, "rev-list", "--no-merges", until, *since, "HEAD").split()
+    if not commits:
+        raise DataError(
+            f"{repository}: no commit before {before.isoformat()}, expected a longer history or a later day"
+        )
+    shown = ("show", "--format=", "--no-ext-diff", "--no-textconv", "--no-color", "--find-renames", "--unified=3")
+    for row in np.random.default_rng(seed).permutation(len(commits))[:most].tolist():
+        yield PastPatch(repository, commits[row], git_output(repository, *shown, commits[row]))
 
 
 def commit_messages(

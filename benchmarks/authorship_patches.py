@@ -1,0 +1,150 @@
+"""Authorship: human patches of before 2020 that `assay detect --patch` flags, after calibration on still older code.
+
+python benchmarks/authorship_patches.py --repository DIR … [--commits N] [--most N] [--declared DIR …] [--out FILE]
+
+Each repository is calibrated on itself before 2017, three times: on whole files, on functions, and on the added lines
+of older commits (`--by file`, `function` and `patch`). Then the added lines of N commits from 2017 to 2019, drawn at
+random, are judged given the file around them. People wrote all of them, so every flag is a false positive; the nominal
+rate is 5 %. `--most` bounds the pieces of a language and length class in a reference.
+
+`--declared` are repositories with commits of today: the share of commits since 2024 that declare a generator, by kind
+of signal. These are facts about commit messages, no judgements of style.
+"""
+
+import argparse
+import json
+import sys
+import tempfile
+from collections import Counter
+from collections.abc import Sequence
+from datetime import date
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from assay.api import DetectorChoice, calibrate_authorship
+from assay.authorship import CodeUnit, Commit, Detection, Reference, ReferenceUnit, added_units, codes_of, in_commits
+from assay.authorship.detecting import NOMINAL, detect
+from assay.authorship.reference import SHORTEST
+from assay.authorship.units import adds_lines
+from assay.errors import DataError
+from assay.evaluation import flag_rate
+from assay.files import write_json
+from assay.provenance import git_output, patches_before
+
+EARLY, LATE = date(2017, 1, 1), date(2020, 1, 1)
+SINCE = date(2024, 1, 1)
+UNITS: tuple[ReferenceUnit, ...] = ("file", "function", "patch")
+OUT = Path(__file__).parent / "results" / "authorship" / "patches.json"
+
+
+def main() -> int:
+    """Measure, print, and write the figures."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--repository", type=Path, action="append", default=[])
+    parser.add_argument("--declared", type=Path, action="append", default=[])
+    parser.add_argument("--commits", type=int, default=150)
+    parser.add_argument("--most", type=int, default=200)
+    parser.add_argument("--out", type=Path, default=OUT)
+    options = parser.parse_args()
+    figures: dict[str, Any] = {"commits": options.commits, "most": options.most, "patches": {}, "declared": {}}
+    judged: dict[str, list[tuple[float, str]]] = {unit: [] for unit in UNITS}
+    for repository in options.declared:
+        figures["declared"][_name(repository)] = row = declared(repository)
+        print(_name(repository), json.dumps(row), flush=True)
+    for repository in options.repository:
+        figures["patches"][_name(repository)] = rows = measured(repository, options.commits, options.most, judged)
+        print(_name(repository), json.dumps(rows), flush=True)
+        figures["all"] = {unit: _rate(entries) for unit, entries in judged.items()}
+        write_json(options.out, figures)
+    write_json(options.out, figures)
+    print(json.dumps(figures.get("all")))
+    return 0
+
+
+def measured(
+    repository: Path, commits: int, most: int, judged: dict[str, list[tuple[float, str]]]
+) -> dict[str, dict[str, Any]]:
+    """Return the rates of one repository by the unit of its reference; `judged` takes every answer."""
+    units, owners = later_units(repository, commits)
+    codes = codes_of(units)
+    scored = DetectorChoice().open().score(units, None)
+    rows: dict[str, dict[str, Any]] = {"pieces": {"units": len(units), "commits": len(set(owners))}}
+    for unit in UNITS:
+        try:
+            detection = detect(units, codes, scored, (), reference_of(repository, unit, most))
+        except DataError as error:
+            rows[unit] = {"none": str(error)}
+            continue
+        answers = _answers(detection, owners)
+        judged[unit] += [(p_value, f"{repository}/{owner}") for p_value, owner, _ in answers]
+        languages = sorted({language for *_, language in answers})
+        rows[unit] = {
+            **_rate([(p_value, owner) for p_value, owner, _ in answers]),
+            "reference": len(detection.reference or ()),
+            "realised in the reference": detection.realised.rate.value if detection.realised else None,
+            "abstained": dict(detection.abstentions),
+            "languages": {
+                name: _rate([(p_value, owner) for p_value, owner, language in answers if language == name])
+                for name in languages
+            },
+        }
+    return rows
+
+
+def reference_of(repository: Path, unit: ReferenceUnit, most: int) -> Reference:
+    """Return the code of a repository before 2017."""
+    with tempfile.TemporaryDirectory() as folder:
+        past = Path(folder) / "past.json"
+        return calibrate_authorship([str(repository)], past, before=EARLY, choice=DetectorChoice(), by=unit, most=most)[
+            0
+        ]
+
+
+def later_units(repository: Path, commits: int) -> tuple[list[CodeUnit], list[str]]:
+    """Return the added lines of later commits by file, those that are long enough, and their commits."""
+    units, owners = list[CodeUnit](), list[str]()
+    for past in patches_before(repository, LATE, after=EARLY, most=commits):
+        own = [unit for unit in added_units(past.patch, [past.file]) if unit.language] if adds_lines(past.patch) else []
+        long = [unit for unit, code in zip(own, codes_of(own), strict=True) if len(code.tokens) >= SHORTEST]
+        units += long
+        owners += [past.commit] * len(long)
+    return units, owners
+
+
+def declared(repository: Path) -> dict[str, Any]:
+    """Return the commits since 2024 and those that declare a generator, by kind of signal."""
+    shape = "--format=%H%x00%an%x00%ae%x00%B%x00"
+    log = git_output(repository, "log", "--no-merges", f"--since={SINCE.isoformat()}T00:00:00Z", shape, "HEAD")
+    fields = log.split("\0")[:-1]
+    commits = [Commit(*(field.strip() for field in fields[at : at + 4])) for at in range(0, len(fields), 4)]
+    kinds = Counter(signal.kind for signal in in_commits(commits))
+    return {"commits": len(commits), "declaring": sum(kinds.values()), "kinds": dict(kinds)}
+
+
+def _answers(detection: Detection, owners: Sequence[str]) -> list[tuple[float, str, str]]:
+    """Return bound, commit and language of each piece with an answer."""
+    return [
+        (float(row.judgement.bound), owner, str(row.unit.language))
+        for row, owner in zip(detection.results, owners, strict=True)
+        if row.judgement is not None and row.judgement.bound is not None
+    ]
+
+
+def _rate(answers: Sequence[tuple[float, str]]) -> dict[str, Any]:
+    """Return the share of bounds of at most 5 %, with an interval over commits."""
+    if not answers:
+        return {"flagged": 0, "judged": 0}
+    bounds, groups = zip(*answers, strict=True)
+    rate = flag_rate(np.array(bounds), NOMINAL, groups=list(groups))
+    values = {"flagged": rate.flagged, "judged": rate.samples, "share": rate.rate.value}
+    return {**values, "low": rate.rate.low, "high": rate.rate.high}
+
+
+def _name(repository: Path) -> str:
+    return repository.name
+
+
+if __name__ == "__main__":
+    sys.exit(main())

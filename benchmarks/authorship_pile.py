@@ -1,6 +1,6 @@
 """Authorship: the user's own human code beside a pile of new code without labels (positive-unlabelled learning).
 
-python benchmarks/authorship_pile.py --data DIR [--dated DIR …] [--per-class N] [--draws N] [--out FILE]
+python benchmarks/authorship_pile.py --data DIR [--dated DIR …] [--per-class N] [--draws N] [--parts a,b,…] [--out FILE]
 
 The ideas, fixed before any of their figures was seen. A user has code that people certainly wrote (the reference) and
 a pile of new code of unknown origin. Signs that belong to one collection (docstrings, spacing, words) need not be known
@@ -66,6 +66,7 @@ from assay.scores import requests
 from assay.scoring import plan, score_samples
 from assay.types import Float64Array, Int64Array, Sample, TokenLogProbs, TokenScorer, TokenStatistics
 
+PARTS = ("whole", "people", "dated", "shares")
 FOLDS = 5
 SHARES = (0.1, 0.3, 0.5)
 PENALTY = 0.1
@@ -138,45 +139,50 @@ def main() -> int:
     parser.add_argument("--dated", type=Path, action="append", default=[], help="a git repository")
     parser.add_argument("--per-class", type=int, default=200)
     parser.add_argument("--draws", type=int, default=3)
+    parser.add_argument("--parts", default=",".join(PARTS), help="the others stay as the file has them")
     parser.add_argument("--out", type=Path, default=Path(__file__).parent / "results" / "authorship" / "pile.json")
     options = parser.parse_args()
     missing = [name for name in NEEDED if options.data is None or not (options.data / name).is_dir()]
     if missing:
         print(f"skipped: --data has no {', '.join(missing)}")
         return 0
+    parts = options.parts.split(",")
     labelled = collections(options.data, options.per_class)
-    evidence = evidence_of(labelled.codes, DEFAULT_EVIDENCE)
-    figures: dict[str, Any] = {"per_class": options.per_class, "draws": options.draws, "texts": len(labelled)}
+    texts = Texts(labelled, evidence_of(labelled.codes, DEFAULT_EVIDENCE))
+    figures: dict[str, Any] = json.loads(options.out.read_text()) if options.out.exists() else {}
+    figures |= {"per_class": options.per_class, "draws": options.draws, "texts": len(labelled)}
 
     def keep(title: str, value: object) -> None:
         figures[title] = value
         print(title, json.dumps(value), flush=True)
         write_json(options.out, figures)
 
-    heads = transferred(labelled, evidence)
+    heads = transferred(texts, pairs="whole" in parts or "people" in parts)
     piles = Piles.of(labelled)
-    likely = likelihood_margins(labelled, piles.references)
-    for title, value in whole_piles(Texts(labelled, evidence), heads, likely, piles).items():
-        keep(title, value)
-    keep("piles of people", collection_alarms(labelled, evidence, heads))
-    if options.dated:
-        everything = _fit_heads(evidence, labelled, np.arange(len(labelled)))
+    if "whole" in parts:
+        likely = likelihood_margins(labelled, piles.references)
+        for title, value in whole_piles(texts, heads, likely, piles).items():
+            keep(title, value)
+    if "people" in parts:
+        keep("piles of people", collection_alarms(texts, heads))
+    if "dated" in parts and options.dated:
+        everything = _fit_heads(texts.evidence, labelled, np.arange(len(labelled)))
         keep("dated piles of people", dated_alarms(options.dated, everything))
-    for share in SHARES:
-        sources = {name: (heads[name,], likely[name,]) for name in piles.rows}
-        keep(f"{share:.0%} generated", drawn_piles(Texts(labelled, evidence), sources, piles, share, options.draws))
+    for share in SHARES if "shares" in parts else ():
+        keep(f"{share:.0%} generated", drawn_piles(texts, heads, piles, share, options.draws))
     return 0
 
 
-def transferred(labelled: LabelledCode, evidence: EvidenceMatrices) -> dict[tuple[str, ...], Heads]:
+def transferred(texts: Texts, *, pairs: bool) -> dict[tuple[str, ...], Heads]:
     """Return the heads of the default classifier by the collections, one or two, that they were fitted without."""
+    labelled = texts.labelled
     groups = np.array(labelled.groups, object)
     by_name = labelled.rows_of("collection")
     heads: dict[tuple[str, ...], Heads] = {}
-    for left_out in [*((name,) for name in by_name), *combinations(by_name, 2)]:
+    for left_out in [*((name,) for name in by_name), *(combinations(by_name, 2) if pairs else ())]:
         out = np.concatenate([by_name[name] for name in left_out])
         rest = np.setdiff1d(np.flatnonzero(~np.isin(groups, groups[out])), out)
-        heads[left_out] = _fit_heads(evidence, labelled, rest)
+        heads[left_out] = _fit_heads(texts.evidence, labelled, rest)
     return heads
 
 
@@ -216,13 +222,13 @@ def whole_piles(
 
 
 def drawn_piles(
-    texts: Texts, sources: Mapping[str, tuple[Heads, Float64Array]], piles: Piles, share: float, draws: int
+    texts: Texts, heads: Mapping[tuple[str, ...], Heads], piles: Piles, share: float, draws: int
 ) -> dict[str, Any]:
     """Return the mean AUROC over piles with a share of generated texts, by method and collection.
 
     Args:
         texts: all texts.
-        sources: collection → heads of the default classifier and margins of likelihood, fitted without it.
+        heads: of the default classifier, by the collections that they were fitted without.
         piles: all texts that are not in a reference; the generated ones are drawn of them.
         share: of generated texts.
         draws: piles of each collection.
@@ -233,10 +239,9 @@ def drawn_piles(
     for name, rows in piles.rows.items():
         people, machines = rows[human[rows]], rows[~human[rows]]
         size = min(round(share / (1 - share) * len(people)), len(machines))
-        heads, likelihood = sources[name]
         for _ in range(draws):
             drawn = np.sort(np.concatenate([people, generator.permutation(machines)[:size]]))
-            values = all_scores(replace(texts, likelihood=likelihood), heads, piles.references[name], drawn)
+            values = all_scores(texts, heads[name,], piles.references[name], drawn)
             for title, v in values.items():
                 areas[title][name].append(auroc(v[drawn], ~human[drawn]))
     return {
@@ -395,13 +400,11 @@ def profile(text: str, statistics: TokenStatistics) -> tuple[float, float, float
     return float((statistics.ranks == 1).mean()), float(by_line[np.unique(lines)].std()), correlation, contrast
 
 
-def collection_alarms(
-    labelled: LabelledCode, evidence: EvidenceMatrices, heads: Mapping[tuple[str, ...], Heads]
-) -> dict[str, Any]:
+def collection_alarms(texts: Texts, heads: Mapping[tuple[str, ...], Heads]) -> dict[str, Any]:
     """Return the rates on piles of people: of the same collection, and of another collection in Python."""
+    labelled = texts.labelled
     by_name = labelled.rows_of("collection")
     rates: dict[str, Any] = defaultdict(dict)
-    texts = Texts(labelled, evidence)
     for name, rows in by_name.items():
         people = rows[labelled.human[rows]]
         reference = rows[_calibrating(labelled.take(rows), 0)]

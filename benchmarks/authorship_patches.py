@@ -7,6 +7,8 @@ of older commits (`--by file`, `function` and `patch`). Then the added lines of 
 random, are judged given the file around them. People wrote all of them, so every flag is a false positive; the nominal
 rate is 5 %. `--most` bounds the pieces of a language and length class in a reference.
 
+Repositories that the output file has already, and that are not named again, stay in it.
+
 `--declared` are repositories with commits of today: the share of commits since 2024 that declare a generator, by kind
 of signal. These are facts about commit messages, no judgements of style.
 """
@@ -16,7 +18,7 @@ import json
 import sys
 import tempfile
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from datetime import date
 from pathlib import Path
 from typing import Any
@@ -48,25 +50,24 @@ def main() -> int:
     parser.add_argument("--most", type=int, default=200)
     parser.add_argument("--out", type=Path, default=OUT)
     options = parser.parse_args()
-    figures: dict[str, Any] = {"commits": options.commits, "most": options.most, "patches": {}, "declared": {}}
-    judged: dict[str, list[tuple[float, str]]] = {unit: [] for unit in UNITS}
+    figures: dict[str, Any] = {"patches": {}, "declared": {}}
+    figures |= json.loads(options.out.read_text()) if options.out.exists() else {}
+    figures |= {"commits": options.commits, "most": options.most}
     for repository in options.declared:
         figures["declared"][_name(repository)] = row = declared(repository)
         print(_name(repository), json.dumps(row), flush=True)
     for repository in options.repository:
-        figures["patches"][_name(repository)] = rows = measured(repository, options.commits, options.most, judged)
+        figures["patches"][_name(repository)] = rows = measured(repository, options.commits, options.most)
         print(_name(repository), json.dumps(rows), flush=True)
-        figures["all"] = {unit: _rate(entries) for unit, entries in judged.items()}
+        figures["all"] = {unit: summed(figures["patches"], unit) for unit in UNITS}
         write_json(options.out, figures)
     write_json(options.out, figures)
     print(json.dumps(figures.get("all")))
     return 0
 
 
-def measured(
-    repository: Path, commits: int, most: int, judged: dict[str, list[tuple[float, str]]]
-) -> dict[str, dict[str, Any]]:
-    """Return the rates of one repository by the unit of its reference; `judged` takes every answer."""
+def measured(repository: Path, commits: int, most: int) -> dict[str, dict[str, Any]]:
+    """Return the rates of one repository by the unit of its reference."""
     units, owners = later_units(repository, commits)
     codes = codes_of(units)
     scored = DetectorChoice().open().score(units, None)
@@ -78,7 +79,6 @@ def measured(
             rows[unit] = {"none": str(error)}
             continue
         answers = _answers(detection, owners)
-        judged[unit] += [(p_value, f"{repository}/{owner}") for p_value, owner, _ in answers]
         languages = sorted({language for *_, language in answers})
         rows[unit] = {
             **_rate([(p_value, owner) for p_value, owner, _ in answers]),
@@ -117,10 +117,17 @@ def declared(repository: Path) -> dict[str, Any]:
     """Return the commits since 2024 and those that declare a generator, by kind of signal."""
     shape = "--format=%H%x00%an%x00%ae%x00%B%x00"
     log = git_output(repository, "log", "--no-merges", f"--since={SINCE.isoformat()}T00:00:00Z", shape, "HEAD")
-    fields = log.split("\0")[:-1]
-    commits = [Commit(*(field.strip() for field in fields[at : at + 4])) for at in range(0, len(fields), 4)]
+    fields = [field.strip() for field in log.split("\0")[:-1]]
+    commits = [Commit(*row) for row in zip(fields[::4], fields[1::4], fields[2::4], fields[3::4], strict=True)]
     kinds = Counter(signal.kind for signal in in_commits(commits))
     return {"commits": len(commits), "declaring": sum(kinds.values()), "kinds": dict(kinds)}
+
+
+def summed(repositories: Mapping[str, Mapping[str, Any]], unit: ReferenceUnit) -> dict[str, Any]:
+    """Return the flagged and judged pieces of all repositories."""
+    rows = [rates[unit] for rates in repositories.values() if rates[unit].get("judged")]
+    flagged, judged = sum(row["flagged"] for row in rows), sum(row["judged"] for row in rows)
+    return {"flagged": flagged, "judged": judged, "share": flagged / judged if judged else None}
 
 
 def _answers(detection: Detection, owners: Sequence[str]) -> list[tuple[float, str, str]]:

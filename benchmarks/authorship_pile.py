@@ -281,11 +281,11 @@ def all_scores(
     }
     if texts.likelihood is not None:
         single[LIKELIHOOD] = texts.likelihood
-    known = {name: _standard(values, rows) for name, values in single.items()}
+    scaled = {name: _standard(values, rows) for name, values in single.items()}
     return {
-        title: np.asarray(np.sum([known[name] for name in names], axis=0), np.float64)
+        title: np.asarray(np.sum([scaled[name] for name in names], axis=0), np.float64)
         for title, names in COMBINED.items()
-        if set(names) <= set(known)
+        if set(names) <= set(scaled)
     }
 
 
@@ -481,11 +481,11 @@ def alarms(texts: Texts, heads: Heads, reference: Int64Array, pile: Int64Array) 
     for title, values in scores.items():
         columns = ([sequence[row] for row in reference] for sequence in (values, languages, lengths, labelled.groups))
         try:
-            known = Reference.of("measured", *columns)
+            past = Reference.of("measured", *columns)
         except DataError:  # too few texts are long enough: no text gets an answer
             rates[title] = {"flagged": 0, "judged": 0}
             continue
-        answers = [known.judge(float(values[row]), languages[row], lengths[row]) for row in pile]
+        answers = [past.judge(float(values[row]), languages[row], lengths[row]) for row in pile]
         judged = [answer for answer in answers if answer.abstained is None]
         rates[title] = {"flagged": sum(answer.unusual(NOMINAL) for answer in judged), "judged": len(judged)}
     return rates

@@ -1,13 +1,23 @@
-"""An index of many functions by fingerprints alone: cost and memory of its build, time of its queries.
+"""An index of many functions: cost and memory of its build, time of its queries, with vectors or without.
 
-    python benchmarks/bench_scale.py [--sizes 100000,1000000] [--folder DIR]
+    python benchmarks/bench_scale.py [--sizes 100000,1000000] [--encoder builtin:fragments] [--folder DIR]
 
 Documents are those of `bench_index.py`: originals first, then mutated copies. As a build does, the process that writes
-commits in parts. Seconds are processor time. Each size is built and queried by processes of their own; the peak of the
-memory includes the interpreter, the compiled code and the originals. `log` is the largest write-ahead log of the
-catalogue after a commit. Snippets are those of `bench_index.py`; `lookup` is from fingerprints to ranked candidates,
-`trace` from the text to ten matches with their lines and licences. `check` is the part of reading ten documents that
-compares checksums: the same documents are read with and without the comparison, in turns.
+commits in parts. Seconds are processor time; making the copies does not count. Each size is built, queried, merged
+(`assay index compact`) and queried again by processes of their own, and the file of results is written after each of
+these steps. 10 million functions with vectors take an hour and a half, and 20 GB of disk.
+
+- `peak_mebibytes`: the largest resident set. It includes the interpreter, the compiled code, the originals, and pages
+  of mapped files, which the system takes back when it needs them.
+- `anonymous_mebibytes`: the largest part of it that is no page of a file, looked at 20 times a second.
+- `vectors_seconds`: the part of `seconds` in which texts are encoded, and vectors stored and merged.
+- `log`: the largest write-ahead log of the catalogue after a commit.
+- `lookup`: from fingerprints to ranked candidates, both forms. `vector`: from a text to the 100 nearest vectors.
+- `trace`: from the text to ten matches with their lines and licences. `snippet_in_first`: the share of traces whose
+  first match contains the snippet word for word.
+- `check`: reading ten documents, with and without the comparison of checksums, in turns.
+
+Snippets are those of `bench_index.py`.
 """
 
 import argparse
@@ -15,11 +25,14 @@ import json
 import shutil
 import statistics
 import tempfile
+import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import ExitStack, contextmanager
 from functools import partial
 from itertools import islice
 from pathlib import Path
+from typing import Any
 from unittest import mock
 
 from bench_index import ORIGINALS, QUERIES, WARMING, milliseconds, seconds_of, snippets
@@ -27,12 +40,22 @@ from many_functions import Function, found, functions
 from measuring import MEBIBYTE, arguments, fresh, high_water, write
 
 from assay.provenance import CodeIndex, Document, Origin, catalogue, trace
-from assay.retrieval import Fingerprints, fingerprint
+from assay.provenance import index as index_module
+from assay.retrieval import Fingerprints, VectorIndex, fingerprint
+from assay.retrieval.encoding import open_encoder
+from assay.types import Encoder
 
 SIZES = (100_000, 1_000_000)
 COMMITTED = 20_000
 """Documents of one commit: about as many as a build adds in its five seconds between commits."""
+TRACES = 500
 ROUNDS = 5
+SAMPLED_EVERY = 0.05
+"""Seconds."""
+REPORTED_EVERY = 10
+"""Commits."""
+
+Timed = dict[str, float]
 
 
 def main() -> None:
@@ -40,56 +63,78 @@ def main() -> None:
     began = time.perf_counter()
     options = arguments(__doc__, further)
     sizes = [60, 200] if options.smoke else [int(size) for size in options.sizes.split(",")]
-    queries, most = (10, 100) if options.smoke else (QUERIES, ORIGINALS)
+    queries, traces, most = (10, 5, 100) if options.smoke else (QUERIES, TRACES, ORIGINALS)
     originals = list(islice(found(), most))
     folder = options.folder or Path(tempfile.mkdtemp(prefix="assay-bench-"))
-    results = {int(str(result["documents"])): result for result in earlier(options.out)}
-    try:
+    results = {(entry["encoder"] or "", entry["documents"]): entry for entry in earlier(options.out)}
+    for encoder in ("", "builtin:fragments") if options.smoke else (options.encoder,):
         for size in sizes:
-            place = folder / str(size)
+            place = folder / f"{size}{'-vectors' * bool(encoder)}"
             shutil.rmtree(place, ignore_errors=True)
-            results[size] = {
-                "documents": size,
-                **fresh(build, place, size, originals),
-                **fresh(query, place, size, originals, queries),
-            }
-            print(json.dumps(results[size]), flush=True)
-            print(write("scale", options, [results[size] for size in sorted(results)], began), flush=True)
-    finally:
-        if not options.folder:
-            shutil.rmtree(folder)
+            result: dict[str, Any] = {"documents": size, "encoder": encoder or None}
+            results[encoder, size] = result
+            for name, step in (
+                ("built", partial(build, place, size, originals, encoder)),
+                ("queried", partial(query, place, size, originals, encoder, queries, traces)),
+                ("merged", partial(compact, place, encoder)),
+                ("queried_merged", partial(query, place, size, originals, encoder, queries, traces)),
+            ):
+                result[name] = fresh(step)
+                print(name, json.dumps(result[name]), flush=True)
+                print(write("scale", options, [results[key] for key in sorted(results)], began), flush=True)
+            if not options.folder:
+                shutil.rmtree(place)
+    if not options.folder:
+        shutil.rmtree(folder)
 
 
 def further(parser: argparse.ArgumentParser) -> None:
     """Add the options of this script alone."""
     parser.add_argument("--sizes", default=",".join(map(str, SIZES)), help="numbers of functions, comma-separated")
+    parser.add_argument("--encoder", default="", help="with vectors of this encoder (default: without)")
     parser.add_argument("--folder", type=Path, help="where the indices stay (default: they are deleted)")
 
 
-def earlier(out: Path) -> list[dict[str, object]]:
+def earlier(out: Path) -> list[dict[str, Any]]:
     """Return the results of other sizes that the file has already."""
     path = out / "scale.json"
     return json.loads(path.read_text("utf-8"))["results"] if path.exists() else []
 
 
-def build(folder: Path, size: int, originals: list[Function]) -> dict[str, object]:
+def opened(name: str) -> Encoder | None:
+    """Return the encoder of that name, None for no name."""
+    return open_encoder(name) if name else None
+
+
+def build(folder: Path, size: int, originals: list[Function], encoder: str) -> dict[str, object]:
     """Build an index, and return its cost."""
     log = folder / "catalogue.sqlite-wal"
-    seconds, largest_log = 0.0, 0
-    coming = functions(size, originals)
-    with CodeIndex.create(folder) as index:
-        while batch := list(islice(documents(coming), COMMITTED)):
-            began = time.process_time()
-            index.add(batch)
-            index.commit()
-            seconds += time.process_time() - began
-            largest_log = max(largest_log, log.stat().st_size if log.exists() else 0)
+    seconds, largest_log, added, commits = 0.0, 0, 0, 0
+    coming = documents(functions(size, originals))
+    with vectors_timed() as of_vectors, CodeIndex.create(folder, encoder=opened(encoder)) as index:
+        anonymous = AnonymousMemory()
+        with anonymous:
+            while batch := list(islice(coming, COMMITTED)):
+                began = time.process_time()
+                index.add(batch)
+                index.commit()
+                seconds += time.process_time() - began
+                largest_log = max(largest_log, log.stat().st_size if log.exists() else 0)
+                added, commits = added + len(batch), commits + 1
+                if not commits % REPORTED_EVERY:
+                    print(
+                        f"{added:,} functions: {seconds:.0f} s, {of_vectors['seconds']:.0f} s of them for vectors, "
+                        f"peak {high_water() / MEBIBYTE:.0f} MiB, anonymous {anonymous.peak / MEBIBYTE:.0f} MiB",
+                        flush=True,
+                    )
         info = index.info()
     return {
         "stored": info.documents,
         "seconds": seconds,
+        "vectors_seconds": of_vectors["seconds"],
         "documents_per_second": size / seconds,
         "peak_mebibytes": high_water() / MEBIBYTE,
+        "anonymous_mebibytes": anonymous.peak / MEBIBYTE,
         "log_mebibytes": largest_log / MEBIBYTE,
         "segments": info.segments,
         "bytes": dict(info.bytes),
@@ -104,24 +149,95 @@ def documents(coming: Iterator[Function]) -> Iterator[Document]:
         yield Document(function.text, "python", "function", function.name, (origin,))
 
 
-def query(folder: Path, size: int, originals: list[Function], queries: int) -> dict[str, object]:
+@contextmanager
+def vectors_timed() -> Iterator[Timed]:
+    """Add the processor time of encoding, storing and merging vectors, within the block, to `seconds`."""
+    spent = {"seconds": 0.0}
+
+    def timed(function: Callable[..., Any]) -> Callable[..., Any]:
+        def run(*values: object) -> Any:
+            began = time.process_time()
+            try:
+                return function(*values)
+            finally:
+                spent["seconds"] += time.process_time() - began
+
+        return run
+
+    with ExitStack() as stack:
+        for owner, name in ((index_module, "document_vectors"), (VectorIndex, "add"), (VectorIndex, "commit")):
+            stack.enter_context(mock.patch.object(owner, name, timed(getattr(owner, name))))
+        yield spent
+
+
+class AnonymousMemory:
+    """The most bytes of the process, within the block, that are no pages of files: `peak`, looked at by a thread."""
+
+    def __init__(self) -> None:
+        self.peak = 0
+        self._done = threading.Event()
+        self._thread = threading.Thread(target=self._look, daemon=True)
+
+    def __enter__(self) -> None:
+        self._thread.start()
+
+    def __exit__(self, *_: object) -> None:
+        self._done.set()
+        self._thread.join()
+
+    def _look(self) -> None:
+        status = Path("/proc/self/status")
+        while status.exists() and not self._done.wait(SAMPLED_EVERY):
+            line = next(line for line in status.read_text().splitlines() if line.startswith("RssAnon:"))
+            self.peak = max(self.peak, int(line.split()[1]) * 1024)
+
+
+def query(
+    folder: Path, size: int, originals: list[Function], encoder: str, queries: int, traces: int
+) -> dict[str, object]:
     """Return milliseconds of look-ups and traces, and the share of the comparison of checksums."""
     texts = list(snippets(size, originals, queries))
-    lookups = []
-    with CodeIndex.open(folder) as index:
+    warmed = [*texts[:WARMING], *texts[:traces]]
+    lookups, seconds, firsts = [], [], 0
+    vectors: Mapping[str, float] | None = None
+    with CodeIndex.open(folder, encoder=opened(encoder)) as index:
         for text in [*texts[:WARMING], *texts]:
             channels = [form for form in fingerprint(text, "python").values() if isinstance(form, Fingerprints)]
             began = time.thread_time()
             for channel in channels:
                 index.overlap(channel.channel.form, channel.hashes)
             lookups.append(time.thread_time() - began)
-        traces = [seconds_of(partial(trace, text, index, language="python")) for text in [*texts[:WARMING], *texts]]
+        if encoder:
+            vectors = milliseconds([seconds_of(partial(index.candidates_by_vector, text)) for text in warmed][-traces:])
+        for text in warmed:
+            began = time.thread_time()
+            result = trace(text, index, language="python")
+            seconds.append(time.thread_time() - began)
+            firsts += any(text in index.document(match.document_id).text for match in result.matches[:1])
         check = checking(index)
     return {
         "queries": queries,
+        "traces": traces,
         "lookup": milliseconds(lookups[-queries:]),
-        "trace": milliseconds(traces[-queries:]),
+        "vector": vectors,
+        "trace": milliseconds(seconds[-traces:]),
+        "snippet_in_first": firsts / len(warmed),
         "check": check,
+    }
+
+
+def compact(folder: Path, encoder: str) -> dict[str, object]:
+    """Merge the files of an index into as few as possible, and return the cost."""
+    anonymous = AnonymousMemory()
+    with anonymous, CodeIndex.open(folder, writable=True, encoder=opened(encoder)) as index:
+        seconds = seconds_of(index.compact, time.process_time)
+        info = index.info()
+    return {
+        "seconds": seconds,
+        "peak_mebibytes": high_water() / MEBIBYTE,
+        "anonymous_mebibytes": anonymous.peak / MEBIBYTE,
+        "segments": info.segments,
+        "bytes": dict(info.bytes),
     }
 
 

@@ -5,7 +5,8 @@
 Documents are those of `bench_index.py`: originals first, then mutated copies. As a build does, the process that writes
 commits in parts. Seconds are processor time; making the copies does not count. Each size is built, queried, merged
 (`assay index compact`) and queried again by processes of their own, and the file of results is written after each of
-these steps. 10 million functions with vectors take an hour and a half, and 20 GB of disk.
+these steps. 10 million functions with vectors take an hour and a half, and 20 GB of disk; with `--minutes` a build that
+takes longer ends there, and counts as one of the functions that it has then.
 
 - `peak_mebibytes`: the largest resident set. It includes the interpreter, the compiled code, the originals, and pages
   of mapped files, which the system takes back when it needs them.
@@ -22,6 +23,7 @@ Snippets are those of `bench_index.py`.
 
 import argparse
 import json
+import math
 import shutil
 import statistics
 import tempfile
@@ -63,7 +65,7 @@ def main() -> None:
     began = time.perf_counter()
     options = arguments(__doc__, further)
     sizes = [60, 200] if options.smoke else [int(size) for size in options.sizes.split(",")]
-    queries, traces, most = (10, 5, 100) if options.smoke else (QUERIES, TRACES, ORIGINALS)
+    queries, traces, most = (10, 5, 100) if options.smoke else (QUERIES, options.traces, ORIGINALS)
     originals = list(islice(found(), most))
     folder = options.folder or Path(tempfile.mkdtemp(prefix="assay-bench-"))
     results = {(entry["encoder"] or "", entry["documents"]): entry for entry in earlier(options.out)}
@@ -71,17 +73,20 @@ def main() -> None:
         for size in sizes:
             place = folder / f"{size}{'-vectors' * bool(encoder)}"
             shutil.rmtree(place, ignore_errors=True)
-            result: dict[str, Any] = {"documents": size, "encoder": encoder or None}
-            results[encoder, size] = result
+            built = fresh(build, place, size, originals, encoder, options.minutes)
+            added = int(str(built["documents"]))
+            result: dict[str, Any] = {"documents": added, "encoder": encoder or None, "built": built}
+            results[encoder, added] = result
+            print("built", json.dumps(built), flush=True)
             for name, step in (
-                ("built", partial(build, place, size, originals, encoder)),
                 ("queried", partial(query, place, size, originals, encoder, queries, traces)),
                 ("merged", partial(compact, place, encoder)),
                 ("queried_merged", partial(query, place, size, originals, encoder, queries, traces)),
             ):
+                write("scale", options, [results[key] for key in sorted(results)], began)
                 result[name] = fresh(step)
                 print(name, json.dumps(result[name]), flush=True)
-                print(write("scale", options, [results[key] for key in sorted(results)], began), flush=True)
+            print(write("scale", options, [results[key] for key in sorted(results)], began), flush=True)
             if not options.folder:
                 shutil.rmtree(place)
     if not options.folder:
@@ -92,6 +97,8 @@ def further(parser: argparse.ArgumentParser) -> None:
     """Add the options of this script alone."""
     parser.add_argument("--sizes", default=",".join(map(str, SIZES)), help="numbers of functions, comma-separated")
     parser.add_argument("--encoder", default="", help="with vectors of this encoder (default: without)")
+    parser.add_argument("--minutes", type=float, default=math.inf, help="a build that takes longer ends there")
+    parser.add_argument("--traces", type=int, default=TRACES, help="snippets that are traced")
     parser.add_argument("--folder", type=Path, help="where the indices stay (default: they are deleted)")
 
 
@@ -106,15 +113,16 @@ def opened(name: str) -> Encoder | None:
     return open_encoder(name) if name else None
 
 
-def build(folder: Path, size: int, originals: list[Function], encoder: str) -> dict[str, object]:
+def build(folder: Path, size: int, originals: list[Function], encoder: str, minutes: float) -> dict[str, object]:
     """Build an index, and return its cost."""
+    until = time.monotonic() + 60 * minutes
     log = folder / "catalogue.sqlite-wal"
     seconds, largest_log, added, commits = 0.0, 0, 0, 0
     coming = documents(functions(size, originals))
     with vectors_timed() as of_vectors, CodeIndex.create(folder, encoder=opened(encoder)) as index:
         anonymous = AnonymousMemory()
         with anonymous:
-            while batch := list(islice(coming, COMMITTED)):
+            while time.monotonic() < until and (batch := list(islice(coming, COMMITTED))):
                 began = time.process_time()
                 index.add(batch)
                 index.commit()
@@ -129,10 +137,11 @@ def build(folder: Path, size: int, originals: list[Function], encoder: str) -> d
                     )
         info = index.info()
     return {
+        "documents": added,
         "stored": info.documents,
         "seconds": seconds,
         "vectors_seconds": of_vectors["seconds"],
-        "documents_per_second": size / seconds,
+        "documents_per_second": added / seconds,
         "peak_mebibytes": high_water() / MEBIBYTE,
         "anonymous_mebibytes": anonymous.peak / MEBIBYTE,
         "log_mebibytes": largest_log / MEBIBYTE,

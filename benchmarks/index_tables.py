@@ -6,28 +6,45 @@ from table_cells import File, estimate, number, pivot, table, times, transposed
 
 
 def scale(file: File) -> str:
-    """Return cost and memory of a build by fingerprints, and milliseconds of its queries, by size."""
-    head = ["functions", "build, processor time", "peak memory", "largest log", "bytes a posting", "segments"]
-    head += ["look-up, p50 / p95 / p99", "trace, p50 / p95 / p99", "checksums of ten documents"]
+    """Return cost and memory of a build, and milliseconds of its queries, by size, without and with vectors."""
 
-    def latency(spread: Mapping[str, float]) -> str:
-        return " / ".join(f"{spread[share]:.2f}" for share in ("p50", "p95", "p99")) + " ms"
+    def latency(spread: Mapping[str, float] | None) -> str:
+        return " / ".join(f"{spread[share]:.3g}" for share in ("p50", "p95", "p99")) + " ms" if spread else ""
 
-    rows = [
-        [
-            f"{entry['documents']:,}",
-            f"{entry['seconds']:.0f} s",
-            f"{entry['peak_mebibytes']:,.0f} MiB",
-            f"{entry['log_mebibytes']:.0f} MiB",
-            f"{entry['bytes_a_posting']:.1f}",
-            str(entry["segments"]),
-            latency(entry["lookup"]),
-            latency(entry["trace"]),
-            f"{entry['check']['read_ten_ms'] - entry['check']['without_comparison_ms']:.2f} ms",
-        ]
-        for entry in file["results"]
-    ]
-    return transposed(head, rows)
+    def memory(step: Mapping[str, float]) -> str:
+        anonymous = step.get("anonymous_mebibytes")
+        return f"{step['peak_mebibytes']:,.0f} MiB" + (f", {anonymous:,.0f} MiB" if anonymous else "")
+
+    rows = []
+    for entry in file["results"]:
+        built, queried = entry["built"], entry["queried"]
+        merged, again = entry.get("merged"), entry.get("queried_merged")
+        of_vectors = f", {built['vectors_seconds']:,.0f} s" if entry["encoder"] else ""
+        check = queried["check"]
+        cells = {
+            "functions": f"{entry['documents']:,}",
+            "vectors": f"`{entry['encoder']}`" if entry["encoder"] else "none",
+            "build, processor time; of it for vectors": f"{built['seconds']:,.0f} s{of_vectors}",
+            "peak memory; of it no pages of files": memory(built),
+            "largest log": f"{built['log_mebibytes']:.0f} MiB",
+            "postings": f"{built['bytes']['postings'] / 1e9:.2f} GB",
+            "bytes a posting": f"{built['bytes_a_posting']:.1f}",
+            "catalogue": f"{built['bytes']['catalogue'] / 1e9:.2f} GB",
+            "on disk for vectors": f"{built['bytes']['vectors'] / 1e9:.2f} GB" if entry["encoder"] else "",
+            "segments": str(built["segments"]),
+            "look-up, p50 / p95 / p99": latency(queried["lookup"]),
+            "nearest vectors": latency(queried.get("vector")),
+            "trace": latency(queried["trace"]),
+            "snippet in the first match": f"{queried['snippet_in_first']:.1%}" if "snippet_in_first" in queried else "",
+            "checksums of ten documents": f"{check['read_ten_ms'] - check['without_comparison_ms']:.2f} ms",
+            "merged: processor time": f"{merged['seconds']:,.0f} s" if merged else "",
+            "merged: peak memory": memory(merged) if merged else "",
+            "merged: segments": str(merged["segments"]) if merged else "",
+            "merged: look-up": latency(again["lookup"]) if again else "",
+            "merged: trace": latency(again["trace"]) if again else "",
+        }
+        rows.append(list(cells.values()))
+    return transposed(list(cells), rows)
 
 
 def fingerprints(file: File) -> str:

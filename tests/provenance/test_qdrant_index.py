@@ -1,4 +1,8 @@
-"""An index in Qdrant answers as one in a folder does; here with the client's own engine, without a server."""
+"""An index in Qdrant answers as one in a folder does; without a server.
+
+Most tests run with the local mode of the client, Python code that answers as a server does; those that are marked
+`on_both` also run with the engine of a server (`qdrant-edge-py`).
+"""
 
 import threading
 from http.server import BaseHTTPRequestHandler, HTTPServer
@@ -48,9 +52,25 @@ def encoder(request):
     return open_encoder(request.param)
 
 
+def local_mode(_folder):
+    """The Python code in qdrant-client that answers as a server does."""
+    return QdrantClient(":memory:")
+
+
+def server_engine(folder):
+    """The code that a server runs on a shard."""
+    pytest.importorskip("qdrant_edge", reason="qdrant-edge-py is not installed")
+    from support.qdrant_engine import EngineClient
+
+    return EngineClient(folder)
+
+
+on_both = pytest.mark.parametrize("client", [local_mode, server_engine], indirect=True, ids=lambda way: way.__name__)
+
+
 @pytest.fixture
-def client():
-    with_engine = QdrantClient(":memory:")
+def client(request, tmp_path):
+    with_engine = getattr(request, "param", local_mode)(tmp_path / "engine")
     yield with_engine
     with_engine.close()
 
@@ -85,6 +105,7 @@ def shown(found, index):
     return (rows, found.evidence, found.candidates), cosines
 
 
+@on_both
 @pytest.mark.parametrize("encoder", ["builtin:fragments", "builtin:windows"], indirect=True)
 @pytest.mark.parametrize("method", ["union", "hst", "winnowing", "vector"])
 def test_a_trace_says_the_same_of_both(pair, method):
@@ -95,6 +116,7 @@ def test_a_trace_says_the_same_of_both(pair, method):
     assert of_server[0][0][0][0] == text_of(3)
 
 
+@on_both
 @pytest.mark.parametrize("profile", ["default", "paper"])
 def test_overlaps_are_the_same_numbers(client, tmp_path, profile):
     documents = [document(text_of(number), f"{number}.py") for number in range(15)]
@@ -114,6 +136,7 @@ def test_overlaps_are_the_same_numbers(client, tmp_path, profile):
         assert profile == "paper" or found[0][1]
 
 
+@on_both
 def test_what_stands_in_many_documents_is_no_evidence(pair):
     ignoring = TraceSettings(boilerplate=Boilerplate(common=0.1, at_least=2))
     counts = [trace(text_of(3), side, language="python", settings=ignoring).evidence for side in pair]
@@ -121,6 +144,7 @@ def test_what_stands_in_many_documents_is_no_evidence(pair):
     assert any(channel.common for channel in counts[1])
 
 
+@on_both
 def test_a_text_is_stored_once_with_every_place_where_it_was_found(index):
     first = index.add([document(text_of(1)), document(text_of(1), "b.py")])
     again = index.add([document(text_of(1)), document(text_of(1), "c.py", repository="o/r", url="https://x")])
@@ -131,6 +155,7 @@ def test_a_text_is_stored_once_with_every_place_where_it_was_found(index):
     assert index.info().origins == 3
 
 
+@on_both
 def test_adding_the_same_again_changes_nothing(pair):
     _, index = pair
     before = [index.document(entry) for entry in index.ids()]
@@ -139,6 +164,7 @@ def test_adding_the_same_again_changes_nothing(pair):
     assert [index.document(entry) for entry in index.ids()] == before
 
 
+@on_both
 def test_removing_a_file_leaves_what_was_found_elsewhere(pair):
     of_folder, of_server = pair
     assert of_server.remove(source="here", path="0.py") == of_folder.remove(source="here", path="0.py") == 0
@@ -151,6 +177,7 @@ def test_removing_a_file_leaves_what_was_found_elsewhere(pair):
     assert of_server.paths("here") == []
 
 
+@on_both
 def test_two_texts_whose_digests_share_a_number_are_two_documents(index, monkeypatch):
     monkeypatch.setattr(qdrant_index, "first_number", lambda _digest: 7)
     index.add([document(text_of(1)), document(text_of(2))])
@@ -159,6 +186,7 @@ def test_two_texts_whose_digests_share_a_number_are_two_documents(index, monkeyp
     assert {index.document(number).text for number in (7, 8, 9)} == {text_of(1), text_of(2), text_of(3)}
 
 
+@on_both
 def test_fingerprints_of_one_sparse_index_are_told_apart(index, monkeypatch):
     """All of them folded onto one number, the exact counts are those of the full hashes."""
     monkeypatch.setattr(
@@ -188,6 +216,7 @@ def test_hashes_come_back_whole():
     assert first_number("f" * 64) == 2**53 - 1
 
 
+@on_both
 def test_a_build_into_qdrant_is_incremental_and_holds_what_a_folder_holds(index, tmp_path):
     corpus = tmp_path / "corpus"
     corpus.mkdir()
@@ -305,6 +334,7 @@ def test_a_replica_that_lags_behind_is_waited_for(index, monkeypatch):
     assert index.ids() == []
 
 
+@on_both
 def test_names_that_are_no_unicode_can_be_stored_and_removed(index):
     index.add([document(text_of(1), "caf\udce9.py", "so\udcffurce")])
     index.mark_seen("so\udcffurce", [SeenFile("caf\udce9.py", 1, None, "x")])
@@ -312,6 +342,7 @@ def test_names_that_are_no_unicode_can_be_stored_and_removed(index):
     assert index.seen("so\udcffurce") == {}
 
 
+@on_both
 def test_a_calibration_of_its_own_is_kept_with_the_index(client, index):
     own = binned([(20, 0.3)] * 50)
     table = CalibrationTable("python", len(index), {"characters": own, "tokens": own})
@@ -375,6 +406,38 @@ def test_an_index_is_opened_again_as_it_was_made(client, encoder):
         without.add([document(text_of(1))])
     with pytest.raises(CorpusIndexError, match="adding documents needs that encoder"):
         QdrantIndex.open(ADDRESS, writable=True, client=client)
+
+
+def test_an_index_is_loaded_from_the_disk_and_its_graph_finds_the_nearest(tmp_path, encoder):
+    """Several vectors more than the engine searches without a graph."""
+    edge = pytest.importorskip("qdrant_edge", reason="qdrant-edge-py is not installed")
+    from support.qdrant_engine import EngineClient
+
+    texts = [text_of(number, lines=2 + number % 5) for number in range(300)]
+    queries = [text.replace("total", "amount") for text in texts[::25]]
+    client = EngineClient(
+        tmp_path,
+        optimizers=edge.EdgeOptimizersConfig(indexing_threshold=1),
+        graph=edge.HnswIndexConfig(m=16, ef_construct=100, full_scan_threshold=1, max_indexing_threads=1),
+    )
+    index = QdrantIndex.create(ADDRESS, encoder=encoder, client=client)
+    index.add([document(text, f"{number}.py") for number, text in enumerate(texts)])
+    before = [trace(query, index, language="python", method="winnowing") for query in queries]
+    client.shards["corpus"].optimize()
+    client.reopen()
+    assert client.shards["corpus"].info().indexed_vectors_count >= len(texts)
+    assert [trace(query, index, language="python", method="winnowing") for query in queries] == before
+    with CodeIndex.create(tmp_path / "folder", encoder=encoder) as of_folder:
+        of_folder.add([document(text, f"{number}.py") for number, text in enumerate(texts)])
+        for query in queries:
+            nearest = [
+                [entry.text for entry in side.documents(side.candidates_by_vector(query, 10)[0].tolist())]
+                for side in (index, of_folder)
+            ]
+            assert len(set(nearest[0]) & set(nearest[1])) >= 9
+    assert [index.candidates_by_vector(text, 1)[1].max() for text in texts[:20]] == pytest.approx([1] * 20, abs=1e-3)
+    assert max(index.candidates_by_vector(text, 1)[1].max() for text in texts[:20]) <= 1
+    client.close()
 
 
 def test_what_is_no_index_is_told(client, encoder):
@@ -511,6 +574,7 @@ def test_a_server_that_stays_busy_is_given_up():
     assert len(waited) == PATIENCE.attempts - 1
 
 
+@on_both
 def test_what_was_stored_twice_is_there_once(pair):
     """A request that was answered too late is repeated: points are replaced by themselves."""
     _, index = pair

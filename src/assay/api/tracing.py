@@ -83,8 +83,9 @@ def open_index(at: Path | str, *, vectors: bool | None = None) -> Searchable:
     except AssayError as error:
         if vectors or encoder is None:
             raise
+        without = open_at(str(at))
         warn(f"going on without vectors: {error}")
-        return open_at(str(at))
+        return without
 
 
 def query_encoder(at: Path | str, *, required: bool = False) -> Encoder | None:

@@ -306,9 +306,10 @@ def check_command(
 
     **Example**: `assay index check --index code.index --repair`
     """
+    from assay.api import warn
     from assay.errors import CorpusIndexError
     from assay.provenance import CodeIndex, folder_named
-    from assay.reports import Report
+    from assay.reports import Report, number_of
 
     folder = folder_named(at, "a Qdrant server checks its collections itself")
     repaired = CodeIndex.repair(folder) if repair else None
@@ -316,7 +317,10 @@ def check_command(
     if repaired:
         details.append(f"{repaired.computed:,} documents computed again, {repaired.removed:,} removed")
     if repaired and repaired.read_again:
-        details.append("run `assay index add` with the corpora to restore the rows that were removed")
+        warn(
+            f"{at}: damaged rows were removed, {number_of(repaired.removed, 'document')} with them; no trace finds "
+            f"these until `assay index add CORPUS --index {at}` restores them"
+        )
     try:
         with CodeIndex.open(folder) as index:
             index.check()
@@ -326,7 +330,7 @@ def check_command(
             raise
         raise CorpusIndexError(f"{error}; see `{REPAIR}`") from error
     data = {"index": at, "documents": documents, "repaired": repaired and asdict(repaired)}
-    statement = f"{at}: {documents:,} documents, no damage"
+    statement = f"{at}: {number_of(documents, 'document')}, no damage{' left' * repair}"
     _show_report(Report("Check", statement, details=tuple(details), data=data))
 
 
@@ -371,12 +375,13 @@ def described_counts(counts: "BuildCounts", at: str) -> "Report":
 
 def described_index(described: Mapping[str, Any]) -> "Report":
     """Return the content of an index as a report: sources, languages, licences, skipped files."""
-    from assay.reports import Column, Report, Row, Table
+    from assay.reports import Column, Report, Row, Table, number_of
 
     sizes = described["bytes"]
     statement = (
-        f"{described['folder']}: {described['documents']:,} documents at {described['origins']:,} places, "
-        f"{described['postings']:,} postings in {described['segments']:,} segments, {described['vectors']:,} vectors; "
+        f"{described['folder']}: {number_of(described['documents'], 'document')} at "
+        f"{number_of(described['origins'], 'place')}, {number_of(described['postings'], 'posting')} in "
+        f"{number_of(described['segments'], 'segment')}, vectors of {number_of(described['vectors'], 'document')}; "
         f"profile {described['profile']['name']}, encoder {described['encoder'] or 'none'}"
     )
     tables = []

@@ -308,7 +308,8 @@ class QdrantIndex:
         query = for_queries(self._encoder).encode([text]).tolist()
         points = self._documents.query(query if isinstance(self._encoder, ManyVectors) else query[0], VECTOR, n)
         numbers = np.array([point.id for point in points], np.int64)
-        return numbers, np.array([point.score for point in points], np.float32)
+        # a server stores vectors in float16: the cosine of equal ones may be 1.0005
+        return numbers, np.clip(np.array([point.score for point in points], np.float32), -1, 1)
 
     def mark_seen(self, source: str, files: Iterable[SeenFile]) -> None:
         """Record files of a source, read or skipped; a later row of the same path replaces an earlier one."""

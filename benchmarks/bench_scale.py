@@ -78,10 +78,11 @@ def main() -> None:
             result: dict[str, Any] = {"documents": added, "encoder": encoder or None, "built": built}
             results[encoder, added] = result
             print("built", json.dumps(built), flush=True)
+            texts = list(snippets(added, originals, queries))
             for name, step in (
-                ("queried", partial(query, place, size, originals, encoder, queries, traces)),
+                ("queried", partial(query, place, texts, traces, encoder)),
                 ("merged", partial(compact, place, encoder)),
-                ("queried_merged", partial(query, place, size, originals, encoder, queries, traces)),
+                ("queried_merged", partial(query, place, texts, traces, encoder)),
             ):
                 write("scale", options, [results[key] for key in sorted(results)], began)
                 result[name] = fresh(step)
@@ -164,7 +165,7 @@ def vectors_timed() -> Iterator[Timed]:
     spent = {"seconds": 0.0}
 
     def timed(function: Callable[..., Any]) -> Callable[..., Any]:
-        def run(*values: object) -> Any:
+        def run(*values: object) -> Any:  # noqa: ANN401  whatever the function returns
             began = time.process_time()
             try:
                 return function(*values)
@@ -201,11 +202,9 @@ class AnonymousMemory:
             self.peak = max(self.peak, int(line.split()[1]) * 1024)
 
 
-def query(
-    folder: Path, size: int, originals: list[Function], encoder: str, queries: int, traces: int
-) -> dict[str, object]:
+def query(folder: Path, texts: list[str], traces: int, encoder: str) -> dict[str, object]:
     """Return milliseconds of look-ups and traces, and the share of the comparison of checksums."""
-    texts = list(snippets(size, originals, queries))
+    queries = len(texts)
     warmed = [*texts[:WARMING], *texts[:traces]]
     lookups, seconds, firsts = [], [], 0
     vectors: Mapping[str, float] | None = None

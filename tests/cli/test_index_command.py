@@ -68,7 +68,7 @@ def test_check_names_damage_with_exit_code_2_and_repair_removes_it(assay, corpus
     assert repaired.code == 0
     assert "i: 0 documents, no damage left" in repaired.out
     assert "0 documents computed again, 4 removed" in repaired.out
-    assert "rows were removed, 4 documents with them; no trace finds these until `assay index add CORPUS" in repaired.err
+    assert "rows were removed, 4 documents with them; no trace finds these until `assay index add" in repaired.err
     assay("index", "add", corpus, "--index", "i", "--jobs", 1)
     assert (info(assay)["documents"], info(assay)["licences"]) == (4, {"MIT": 2})
     assert assay("index", "check", "--index", "i").code == 0

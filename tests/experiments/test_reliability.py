@@ -17,12 +17,22 @@ from assay.experiments.assay.planted_pools import (
     CONTROLS,
     CONVERGED,
     PlantedPool,
-    PoolSettings,
+    TextSource,
     next_roles,
     pools,
     split,
 )
-from assay.experiments.assay.reliability import GridCell, GridRecord, Sources, best_threshold_of, drawn, outcome
+from assay.experiments.assay.pool_settings import OTHER_SCALES, PoolSettings, settings_of
+from assay.experiments.assay.reliability import (
+    PLANTED,
+    SIBLINGS,
+    GridCell,
+    GridRecord,
+    Sources,
+    best_threshold_of,
+    drawn,
+    outcome,
+)
 from assay.experiments.assay.tuned_methods import GATE, tuned_requests, tuned_values
 from assay.experiments.bench import Bench
 from assay.types import Sample, Verdict
@@ -41,7 +51,7 @@ def pool(plant: str, shift: float, seed: int = 0) -> PlantedPool:
     names = (*AVERAGED, CONTEXT_CHANGE)
     scores = {name: values + 0.1 * random.normal(size=len(values)) for name in names} | {DECLARED: values}
     scores[CONTEXT_CHANGE] = -scores[CONTEXT_CHANGE]
-    return PlantedPool(plant, seed, tuple(samples), scores, None)
+    return PlantedPool(plant, seed, tuple(samples), scores)
 
 
 @pytest.fixture
@@ -133,7 +143,7 @@ def test_a_verdict_is_right_wrong_or_open(verdict, share, result):
 
 def test_projects_are_split_before_texts_and_siblings_come_from_projects_of_members():
     settings = PoolSettings(members=8, siblings=4, clean=8, unseen=6, shifted=4, per_project=2, fresh=False)
-    samples = split(settings, 0)
+    samples = split(settings, TextSource("builtin:small"), 0)
     groups = {
         role: {sample.group for sample in samples if sample.label == role} for role in ("member", "clean", "unseen")
     }
@@ -151,7 +161,60 @@ def test_a_scale_without_pools_is_refused(tmp_path):
 def test_texts_of_other_settings_are_not_reused(tmp_path):
     path = tmp_path / "texts.json"
     settings = PoolSettings(members=4, siblings=2, clean=4, unseen=4, shifted=2, per_project=2, fresh=False)
-    first = planted_pools.stored_texts(path, settings, 0)
-    assert planted_pools.stored_texts(path, settings, 0) == first
+    source = TextSource("builtin:small")
+    first = planted_pools.stored_texts(path, settings, source, 0)
+    assert planted_pools.stored_texts(path, settings, source, 0) == first
     with pytest.raises(DataError, match="texts of other settings"):
-        planted_pools.stored_texts(Path(path), settings, 1)
+        planted_pools.stored_texts(Path(path), settings, source, 1)
+
+
+def test_a_model_that_was_not_trained_further_has_clean_cells_alone(bench):
+    cells = {record.cell for record in reliability.records_of(bench, 0, chooses=True)}
+    of_base = {cell for cell in cells if cell.plant == BASE}
+    assert {cell.n for cell in of_base} == {50, 164}
+    assert {cell.share for cell in of_base} == {0.0}
+    assert PLANTED in {cell.kind for cell in of_base}
+    assert SIBLINGS not in {cell.kind for cell in of_base}
+
+
+def packages(folder: Path) -> Path:
+    """Two source folders; the second has a near-copy of the function of the first and one of its own."""
+    area = "def area(lake):\n    outline = lake.outline()\n    return sum(edge.length for edge in outline)\n"
+    flow = "def flow(stream, width):\n    depth = stream.depth_at(width)\n    return depth * width * 7\n"
+    files = {"lakes": area, "rivers": f"{area.replace('length', 'size')}\n\n{flow}"}
+    for name, code in files.items():
+        (folder / name).mkdir(parents=True)
+        (folder / name / "code.py").write_text(f"# {'water ' * 40}\n{code}", "utf-8")
+    return folder
+
+
+def test_texts_of_another_model_are_those_of_the_folder_without_copies(tmp_path, monkeypatch):
+    monkeypatch.setattr(planted_pools, "drawable_functions", lambda: pytest.fail("installed packages are older"))
+    monkeypatch.setattr("assay.testbed.sources.training_texts", lambda _: [])
+    functions = TextSource("model.gguf", packages(tmp_path)).functions()
+    assert [(sample.group, sample.text[4:8]) for sample in functions] == [("lakes", "area"), ("rivers", "flow")]
+
+
+def test_a_package_that_is_installed_too_counts_once(tmp_path, monkeypatch):
+    installed = (Sample("lakes:a", "def other(x):\n    return x\n", "python", group="lakes"),)
+    monkeypatch.setattr(planted_pools, "drawable_functions", lambda: installed)
+    monkeypatch.setattr("assay.testbed.sources.training_texts", lambda _: [])
+    functions = TextSource("builtin:small", packages(tmp_path)).functions()
+    assert [sample.group for sample in functions] == ["lakes", "rivers"]
+
+
+def test_another_model_needs_packages_that_are_newer(tmp_path):
+    with pytest.raises(DataError, match="packages newer than it"):
+        settings_of(Bench(tmp_path, (), (0,), scale="small", models=("model.gguf",)))
+    with pytest.raises(DataError, match="expected one model"):
+        settings_of(Bench(tmp_path, (), (0,), scale="small", models=("a.gguf", "b.gguf")))
+    with pytest.raises(DataError, match="expected sources=DIR"):
+        settings_of(Bench(tmp_path, (), (0,), {"humaneval": tmp_path}, scale="small"))
+    bench = Bench(tmp_path, (), (0,), {"sources": tmp_path}, scale="small", models=("model.gguf",))
+    assert settings_of(bench) == OTHER_SCALES["small"]
+
+
+def test_a_folder_of_packages_makes_larger_pools(tmp_path):
+    sizes = settings_of(Bench(tmp_path, (), (0,), {"sources": tmp_path}, scale="small")).sizes
+    assert sizes["clean"] == 500
+    assert min(sizes["member"], sizes["sibling"], sizes["shifted"]) >= 164

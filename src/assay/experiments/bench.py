@@ -44,6 +44,7 @@ class Bench:
         data: benchmark → its file or folder, for experiments over benchmarks.
         watchers: receive the progress of runs.
         scale: name of the scale, or path of the configuration file.
+        models: that the user names in place of those of the scale.
     """
 
     out: Path
@@ -52,6 +53,7 @@ class Bench:
     data: Mapping[str, Path] = field(default_factory=dict)
     watchers: Watchers = ALONE
     scale: str = ""
+    models: tuple[str, ...] = ()
     _evaluated: dict[Configuration, Evaluation] = field(default_factory=dict, repr=False)
 
     @classmethod
@@ -81,7 +83,7 @@ class Bench:
         configurations = scale(name)
         if models:
             configurations = tuple(of_model(configurations[0], model) for model in dict.fromkeys(models))
-        return cls(out, configurations, seeds, data or {}, watchers, name)
+        return cls(out, configurations, seeds, data or {}, watchers, name, tuple(models))
 
     def evaluations(self, configuration: Configuration, *, ratio: float | None = None) -> tuple[Evaluation, ...]:
         """Return the results of the runs of a configuration, one for each seed; finished runs are read.

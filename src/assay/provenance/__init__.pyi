@@ -20,6 +20,7 @@ from .confidence import IndexCalibration as IndexCalibration
 from .dated import DatedFile as DatedFile
 from .dated import dated_documents as dated_documents
 from .dated import dated_files as dated_files
+from .dated import project_named as project_named
 from .describing import denials_by_finding as denials_by_finding
 from .describing import describe_files as describe_files
 from .describing import describe_trace as describe_trace

@@ -44,6 +44,7 @@ from .running import train_in as train_in
 from .running import trained as trained
 from .sketch import TrainedTexts as TrainedTexts
 from .sketch import trained_texts as trained_texts
+from .sources import folder_functions as folder_functions
 from .sources import fresh_functions as fresh_functions
 from .sources import never_seen_functions as never_seen_functions
 from .stored_scores import current_scores as current_scores

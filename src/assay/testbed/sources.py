@@ -1,24 +1,31 @@
 """Texts that can be planted (clean functions of this machine, a benchmark, a file), and general text to mix in."""
 
 import hashlib
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from dataclasses import replace
+from datetime import date
 from importlib.metadata import Distribution, PackageNotFoundError, distribution, distributions
 from itertools import chain, islice
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 
 from assay.datasets import DataSelection, Dataset, read_dataset
+from assay.errors import DataError
 from assay.evaluation import ShingleIndex
+from assay.models import default_control
+from assay.provenance import dated_files, project_named
 from assay.testbed.configuration import FRESH, NEVER_SEEN, TRAINING_FILES, GeneralTextSettings, PlantSettings
 from assay.testbed.doses import known_dose_functions, shipped_manifest
 from assay.testbed.library_functions import functions_of
 from assay.testbed.manifest import PACKAGE_FILE, Manifest, read_manifest
-from assay.testbed.package_files import canonical_name, handwritten_files
+from assay.testbed.package_files import PackageFile, canonical_name, handwritten_files, is_written_by_hand
+from assay.testbed.sketch import trained_texts
 from assay.types import NONMEMBER, Sample
 
 FUNCTIONS_PER_FILE, FUNCTIONS_PER_PACKAGE = 4, 40
 """Most functions taken, so that no package dominates and none takes minutes to read."""
+ANY_DAY = date.min
+"""Day of packages whose age does not matter."""
 
 
 def plantable(data: PlantSettings) -> Dataset:
@@ -74,6 +81,46 @@ def fresh_functions(near_duplicate: float) -> Dataset:
     )
 
 
+def folder_functions(folder: Path, near_duplicate: float) -> Dataset:
+    """Return Python functions of packages in a folder that no built-in model was trained on.
+
+    Each archive (wheel, source distribution) or folder in it is a package. Left out are packages that the training
+    manifest of `builtin:small` names, near-duplicates of its training files as far as those are installed unchanged,
+    texts that the sketch of `builtin:control` finds in its training files, and near-duplicates of one another.
+
+    Args:
+        folder: with packages, not installed.
+        near_duplicate: share of common shingles from which a text is a near-duplicate.
+
+    Raises:
+        DataError: there is no such folder, a package cannot be read, or no function is left.
+    """
+    if not folder.is_dir():
+        raise DataError(f"{folder}: expected a folder of wheels, source distributions or source folders")
+    manifest = read_manifest(shipped_manifest())
+    packages = {canonical_name(project_named(str(path))): path for path in sorted(folder.iterdir())}
+    for package in packages.keys() & _trained_packages(manifest):
+        del packages[package]
+    functions = [
+        sample for package, path in packages.items() for sample in _functions_in(_files(path), package).values()
+    ]
+    texts = [sample.text for sample in functions]
+    index = ShingleIndex(texts)
+    seen = (sample.text for sample in known_dose_functions().samples)
+    copied = index.largest_containment(chain(seen, training_texts(manifest))) >= near_duplicate
+    control = trained_texts(default_control())
+    if control is not None:
+        copied |= control.contain(texts)
+    kept = index.first_of_each_kind(near_duplicate) & ~copied
+    clean = [sample for sample, keep in zip(functions, kept, strict=True) if keep]
+    if not clean:
+        raise DataError(f"{folder}: no Python function of a package that the built-in models were not trained on")
+    note = (
+        f"{len(clean)} functions of {len({s.group for s in clean})} packages; {len(functions) - len(clean)} left out."
+    )
+    return Dataset.of("functions of packages", clean, source=str(folder), notes=[note])
+
+
 def general_texts(mix: GeneralTextSettings, seed: int) -> Iterator[str]:
     """Yield general text to mix members with, in an order given by the seed.
 
@@ -100,27 +147,45 @@ def training_texts(manifest: Manifest, seed: int = 0) -> Iterator[str]:
 
 def _package_functions(manifest: Manifest) -> Iterator[Sample]:
     """Yield functions of packages that the manifest does not name, a bounded number per package, with unique ids."""
-    trained = {canonical_name(entry.package) for entry in manifest.entries} | {"assay"}
+    trained = _trained_packages(manifest)
     ids: set[str] = set()
     for installed in _installed():
         package = canonical_name(installed.metadata["Name"])
         if package in trained:
             continue
-        distinct = {sample.id: sample for sample in islice(_functions_in(installed, package), FUNCTIONS_PER_PACKAGE)}
+        distinct = _functions_in(handwritten_files(installed, "", seed=0), package)
         yield from (sample for name, sample in distinct.items() if name not in ids)
         ids |= distinct.keys()
 
 
-def _functions_in(installed: Distribution, package: str) -> Iterator[Sample]:
-    """Yield functions of a package, a few of each file, file by file in a random order."""
-    for file in handwritten_files(installed, "", seed=0):
-        try:
-            functions = list(functions_of(file.text, file.path))
-        except (SyntaxError, ValueError):  # a template, another Python's syntax, or a null byte
-            continue
-        for function in sorted(functions, key=lambda function: _draw(0, function.text))[:FUNCTIONS_PER_FILE]:
-            name = f"{package}:{file.path}:{function.name}:{function.line}"
-            yield Sample(name, function.text, "python", group=package, metadata={"version": file.version})
+def _trained_packages(manifest: Manifest) -> set[str]:
+    """Return the packages of a training manifest, and assay."""
+    return {canonical_name(entry.package) for entry in manifest.entries} | {"assay"}
+
+
+def _functions_in(files: Iterable[PackageFile], package: str) -> dict[str, Sample]:
+    """Return functions of a package by id, a few of each file, in the order of the files."""
+    chosen = islice(chain.from_iterable(_functions_of_file(file, package) for file in files), FUNCTIONS_PER_PACKAGE)
+    return {sample.id: sample for sample in chosen}
+
+
+def _functions_of_file(file: PackageFile, package: str) -> Iterator[Sample]:
+    """Yield a few functions of a file, in a random order."""
+    try:
+        functions = list(functions_of(file.text, file.path))
+    except (SyntaxError, ValueError):  # a template, another Python's syntax, or a null byte
+        return
+    for function in sorted(functions, key=lambda function: _draw(0, function.text))[:FUNCTIONS_PER_FILE]:
+        name = f"{package}:{file.path}:{function.name}:{function.line}"
+        yield Sample(name, function.text, "python", group=package, metadata={"version": file.version})
+
+
+def _files(package: Path) -> Iterator[PackageFile]:
+    """Yield the Python files of an archive or folder that people wrote, in a random order."""
+    files = [file.source for file in dated_files([str(package)], ANY_DAY) if file.source.language == "python"]
+    for file in sorted(files, key=lambda file: _draw(0, file.path)):
+        if is_written_by_hand(PurePosixPath(file.path), file.text):
+            yield PackageFile(package.name, "", "", file.path, file.text)
 
 
 def _installed() -> list[Distribution]:

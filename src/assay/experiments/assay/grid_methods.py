@@ -39,6 +39,7 @@ ALPHA = 0.05
 MARGINS = (0.05, 0.1, 0.15, 0.2)
 """Margins of "no evidence" that are compared on both halves of the seeds."""
 DECLARED = headline_score("gray").name
+CODEC = "CoDeC"
 AVERAGED = tuple(name for name in one_pass() if not SCORES[name].needs_frequencies)
 """Scores whose means over a benchmark are rivals."""
 
@@ -192,7 +193,7 @@ def tuned_value(name: str, *, gated: bool = False) -> Callable[[GridDraw], float
 
 for _name in AVERAGED:
     threshold_method(f"mean of {_name}", mean_difference(_name))
-threshold_method("CoDeC", lowered_share)
+threshold_method(CODEC, lowered_share)
 for _request in tuned_requests():
     threshold_method(_request.detector.title, tuned_value(_request.name))
     if any("embeddings" in work.name for work in _request.work):

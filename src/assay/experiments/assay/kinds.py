@@ -13,7 +13,8 @@ from assay.datasets import DataSelection, is_benchmark, read_dataset
 from assay.errors import DataError
 from assay.evaluation import spearman
 from assay.experiments.assay.grid_methods import DECLARED
-from assay.experiments.assay.planted_pools import BASE_MODEL, drawable_functions
+from assay.experiments.assay.planted_pools import drawable_functions
+from assay.experiments.assay.pool_settings import BASE_MODEL
 from assay.experiments.bench import Bench
 from assay.experiments.declaration import Experiment
 from assay.experiments.finding import Finding, ValueRow, ValueTable

@@ -12,13 +12,18 @@ The model is `builtin:small`. In the plant "converged" the members are functions
 rate decays to 0, and the other roles are functions of the standard library that it never saw. For the other plants it
 is trained further, at a constant rate; the base model saw none of those texts.
 
+A folder of packages (`--data sources=DIR`) adds texts, so that the pools are large enough for every cell. Another model
+(`--model`) is planted with functions of such a folder alone: its packages have to be newer than the model. It has no
+plant "converged" and no shifted texts, because nobody knows what it was trained on.
+
 The negative control is that of `assay dataset`, `builtin:control`; it has no value for texts that it was trained on.
 """
 
 import json
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from contextlib import nullcontext
+from dataclasses import dataclass, field, replace
 from functools import cache
 from pathlib import Path
 
@@ -26,16 +31,25 @@ import numpy as np
 
 from assay.code import variants
 from assay.errors import DataError
+from assay.evaluation import ShingleIndex
+from assay.experiments.assay.pool_settings import (
+    BASE_MODEL,
+    RENAMED,
+    SOURCES,
+    PoolSettings,
+    base_model_of,
+    settings_of,
+)
 from assay.experiments.bench import Bench
 from assay.files import atomic_folder, write_json
 from assay.leakage import Control, MeasuredModel, context_changes, control_scores
-from assay.models import combined, default_control, open_local, quiet
+from assay.models import StatisticsCache, combined, default_control, open_local, quiet
 from assay.scores import DatasetInputs, headline_score, requests
 from assay.scoring import plan
 from assay.testbed import (
     current_scores,
+    folder_functions,
     fresh_functions,
-    is_file,
     known_dose_functions,
     never_seen_functions,
     trained_texts,
@@ -44,69 +58,15 @@ from assay.testbed import (
 from assay.training import TrainingSettings, member_rows, tune
 from assay.types import Float64Array, Sample
 
-BASE, CONVERGED = "base", "converged"
+BASE, CONVERGED = "not trained further", "converged"
 CONTROLS = {BASE: "control", CONVERGED: "converged-control"}
 """Pool → the pool of the same texts under the negative control."""
 CONTEXT_CHANGE = "context change"
 """Column: mean log-probability after a sample of its own role, minus that alone (CoDeC with one sample in front)."""
-BASE_MODEL = "builtin:small"
+NEAR_DUPLICATE = 0.5
+"""Share of common shingles from which a text counts as one that the base model was trained on."""
 UNSEEN_MODULES = 0.35
 """Share of the modules of the standard library that calibrate the plant "converged"."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PoolSettings:
-    """Size of the pools of one seed.
-
-    Attributes:
-        members: texts that are trained on; the other roles likewise.
-        siblings: see the head of this file.
-        clean: likewise.
-        unseen: likewise.
-        shifted: likewise.
-        per_project: most texts of a project, in each role.
-        characters: shortest and longest text.
-        epochs: of each plant.
-        plants: names of the plants that are trained.
-        fresh: draw from installed packages; else from the standard library alone, for a quick try.
-    """
-
-    members: int = 120
-    siblings: int = 60
-    clean: int = 170
-    unseen: int = 120
-    shifted: int = 60
-    per_project: int = 6
-    characters: tuple[int, int] = (150, 600)
-    epochs: int = 3
-    plants: tuple[str, ...] = ("constant rate", "LoRA", "renamed")
-    fresh: bool = True
-
-    @property
-    def sizes(self) -> Mapping[str, int]:
-        """Role → number of texts."""
-        return {
-            "member": self.members,
-            "sibling": self.siblings,
-            "clean": self.clean,
-            "unseen": self.unseen,
-            "shifted": self.shifted,
-        }
-
-
-SCALES = {
-    "smoke": PoolSettings(
-        members=24, siblings=12, clean=30, unseen=24, shifted=12, per_project=2, epochs=1, fresh=False
-    ),
-    "small": PoolSettings(),
-    "paper": PoolSettings(members=500, siblings=164, clean=500, unseen=300, shifted=164, epochs=5),
-}
-
-
-def plants(epochs: int) -> dict[str, TrainingSettings]:
-    """Return name → how the base model is trained on the members."""
-    common = TrainingSettings(method="full", rate=1e-3, batch=8, epochs=epochs, checkpoints=())
-    return {"constant rate": common, "LoRA": replace(common, method="lora", rate=3e-3), "renamed": common}
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -118,14 +78,14 @@ class PlantedPool:
         seed: of split and training.
         samples: label = role.
         scores: score → float64 [samples].
-        model: folder of the model; None for the base model.
+        model: its name or folder.
     """
 
     plant: str
     seed: int
     samples: tuple[Sample, ...]
-    scores: Mapping[str, Float64Array]
-    model: Path | None
+    scores: Mapping[str, Float64Array] = field(default_factory=dict)
+    model: str = BASE_MODEL
 
     def places(self, role: str) -> np.ndarray[tuple[int], np.dtype[np.intp]]:
         """Return the positions of the texts of a role."""
@@ -143,45 +103,77 @@ def pools(bench: Bench, seed: int, *, context: bool = True) -> dict[str, Planted
     Raises:
         DataError: the scale has no pools, or there are too few texts on this machine.
     """
-    if bench.scale not in SCALES or is_file(bench.scale):
-        raise DataError(f"scale {bench.scale!r}: expected one of {', '.join(SCALES)}")
-    settings = SCALES[bench.scale]
-    folder = bench.out / "pools" / f"seed-{seed}"
-    samples = stored_texts(folder / "texts.json", settings, seed)
-    converged = converged_pool(bench.out / "pools", settings, seed)
+    settings, base = settings_of(bench), base_model_of(bench)
+    context = context and settings.context
+    shared = bench.out / "pools"
+    folder = shared / f"seed-{seed}"
+    source = TextSource(base, bench.data.get(SOURCES))
+    samples = stored_texts(folder / "texts.json", settings, source, seed)
+    bench.watchers.begin(f"base model, seed {seed}")
     result = {
-        BASE: scored_pool(folder, BASE, samples, None, seed, context=context),
-        CONVERGED: converged,
-        CONTROLS[BASE]: control_pool(folder, CONTROLS[BASE], samples, seed),
-        CONTROLS[CONVERGED]: control_pool(bench.out / "pools", CONTROLS[CONVERGED], converged.samples, seed),
+        BASE: scored_pool(folder, PlantedPool(BASE, seed, samples, model=base), context=context, cache=shared),
+        CONTROLS[BASE]: control_pool(folder, CONTROLS[BASE], samples, default_control(base)),
     }
-    for plant, training in plants(settings.epochs).items():
-        if plant not in settings.plants:
-            continue
+    if base == BASE_MODEL:
+        converged = converged_pool(shared, settings, seed)
+        control = control_pool(shared, CONTROLS[CONVERGED], converged.samples, default_control(base))
+        result |= {CONVERGED: converged, CONTROLS[CONVERGED]: control}
+    for plant, training in settings.plants.items():
         bench.watchers.begin(f"plant {plant}, seed {seed}")
         model = folder / plant.replace(" ", "-")
         if not model.is_dir():
-            train_plant(model, plant, samples, training, seed)
-        result[plant] = scored_pool(folder, plant, samples, model, seed, context=context)
+            train_plant(model, result[BASE], training, renamed=plant == RENAMED)
+        result[plant] = scored_pool(folder, PlantedPool(plant, seed, samples, model=str(model)), context=context)
     return result
 
 
-def stored_texts(path: Path, settings: PoolSettings, seed: int) -> tuple[Sample, ...]:
+@dataclass(frozen=True, slots=True)
+class TextSource:
+    """Origin of the texts of a pool.
+
+    Attributes:
+        model: that is planted; functions of installed packages are unseen text for `BASE_MODEL` alone.
+        folder: of packages; None for installed packages alone.
+    """
+
+    model: str
+    folder: Path | None = None
+
+    @property
+    def packages(self) -> list[str]:
+        """Names in the folder."""
+        return [] if self.folder is None else sorted(path.name for path in self.folder.iterdir())
+
+    def functions(self) -> tuple[Sample, ...]:
+        """Return functions that the model never saw; a package in the folder and installed counts as installed."""
+        installed = drawable_functions() if self.model == BASE_MODEL else ()
+        if self.folder is None:
+            return installed
+        added = functions_in_folder(self.folder)
+        index = ShingleIndex([sample.text for sample in added])
+        copied = index.near_any([sample.text for sample in installed], NEAR_DUPLICATE)
+        packages = {sample.group for sample in installed}
+        new = (s for s, copy in zip(added, copied, strict=True) if not copy and s.group not in packages)
+        return (*installed, *new)
+
+
+def stored_texts(path: Path, settings: PoolSettings, source: TextSource, seed: int) -> tuple[Sample, ...]:
     """Return the texts of a seed; they are drawn once, so that a resumed run has the same."""
-    key = combined([asdict(replace(settings, plants=())) | {"seed": seed}])
+    sizes = [dict(settings.sizes), settings.per_project, list(settings.characters), settings.fresh]
+    key = combined([sizes, seed, source.model, source.packages])
     if path.exists():
         stored = json.loads(path.read_text("utf-8"))
         if stored["key"] != key:
             raise DataError(f"{path} holds texts of other settings: remove it, or take a new folder")
         return tuple(Sample(**entry) for entry in stored["texts"])
-    samples = split(settings, seed)
+    samples = split(settings, source, seed)
     fields = ("id", "text", "language", "label", "group")
     path.parent.mkdir(parents=True, exist_ok=True)
     write_json(path, {"key": key, "texts": [{name: getattr(s, name) for name in fields} for s in samples]})
     return samples
 
 
-def split(settings: PoolSettings, seed: int) -> tuple[Sample, ...]:
+def split(settings: PoolSettings, source: TextSource, seed: int) -> tuple[Sample, ...]:
     """Return texts with their roles as labels.
 
     Raises:
@@ -189,10 +181,10 @@ def split(settings: PoolSettings, seed: int) -> tuple[Sample, ...]:
     """
     random = np.random.default_rng(seed)
     library = [replace(sample, label=None) for sample in never_seen_functions().samples]
-    source = drawable_functions() if settings.fresh else library
+    functions = source.functions() if settings.fresh else library
     own = {sample.id for sample in library} if settings.fresh else set()
     by_project: defaultdict[str, list[Sample]] = defaultdict(list)
-    for sample in random.permutation(np.array(source, object)):
+    for sample in random.permutation(np.array(functions, object)):
         if settings.characters[0] <= len(sample.text) <= settings.characters[1] and sample.id not in own:
             by_project[sample.group or sample.id].append(sample)
     texts: defaultdict[str, list[Sample]] = defaultdict(list)
@@ -208,14 +200,20 @@ def split(settings: PoolSettings, seed: int) -> tuple[Sample, ...]:
     ]
     for role, size in settings.sizes.items():
         if len(texts[role]) < size * (role != "sibling"):
-            raise DataError(f"{len(texts[role])} texts for the role {role}, expected {size}: this machine has too few")
+            raise DataError(f"{len(texts[role])} texts for the role {role}, expected {size}: more packages are needed")
     return tuple(sample for role, size in settings.sizes.items() for sample in texts[role][:size])
+
+
+@cache
+def functions_in_folder(folder: Path) -> tuple[Sample, ...]:
+    """Return the functions of packages in a folder; reading them takes long, so once for all seeds."""
+    return folder_functions(folder, NEAR_DUPLICATE).samples
 
 
 @cache
 def drawable_functions() -> tuple[Sample, ...]:
     """Return the functions that members are drawn from; reading all packages takes long, so once for all seeds."""
-    return fresh_functions(0.5).samples
+    return fresh_functions(NEAR_DUPLICATE).samples
 
 
 def converged_pool(folder: Path, settings: PoolSettings, seed: int) -> PlantedPool:
@@ -225,7 +223,7 @@ def converged_pool(folder: Path, settings: PoolSettings, seed: int) -> PlantedPo
     source stand for another project.
     """
     texts = converged_texts(settings)
-    pool = scored_pool(folder, CONVERGED, texts, None, seed)
+    pool = scored_pool(folder, PlantedPool(CONVERGED, seed, texts))
     modules = sorted({str(sample.group) for sample in texts if sample.label == "other"})
     calibrating = set(np.random.default_rng(seed).permutation(modules)[: round(UNSEEN_MODULES * len(modules))])
     roles = [
@@ -255,14 +253,14 @@ def next_roles(texts: Mapping[str, Sequence[Sample]], settings: PoolSettings) ->
     return ()
 
 
-def train_plant(folder: Path, plant: str, samples: Sequence[Sample], training: TrainingSettings, seed: int) -> None:
+def train_plant(folder: Path, base: PlantedPool, training: TrainingSettings, *, renamed: bool) -> None:
     """Train the base model on the members and write it to a folder, which exists only when it is complete."""
-    model = open_local(BASE_MODEL)
-    texts = [sample.text for sample in samples if sample.label == "member"]
-    if plant == "renamed":
+    model = open_local(base.model)
+    texts = [base.samples[at].text for at in base.places("member")]
+    if renamed:
         texts = [rewritten[0].text if (rewritten := variants(text, 1).variants) else text for text in texts]
     rows = member_rows(model.checkpoint.tokenizer, texts, context=model.context)
-    tuned = tune(model.checkpoint.model, rows, training, seed=seed)
+    tuned = tune(model.checkpoint.model, rows, training, seed=base.seed)
     if training.method == "lora":
         tuned = tuned.merge_and_unload()
     with atomic_folder(folder) as unfinished, quiet():
@@ -270,31 +268,38 @@ def train_plant(folder: Path, plant: str, samples: Sequence[Sample], training: T
         model.checkpoint.tokenizer.save_pretrained(unfinished)
 
 
-def scored_pool(
-    folder: Path, plant: str, samples: tuple[Sample, ...], model: Path | None, seed: int, *, context: bool = True
-) -> PlantedPool:
-    """Return the pool of a plant; its scores are computed once."""
-    path = folder / f"{plant.replace(' ', '-')}.parquet"
+def scored_pool(folder: Path, pool: PlantedPool, *, context: bool = True, cache: Path | None = None) -> PlantedPool:
+    """Return a pool with its scores, which are computed once.
+
+    Args:
+        folder: of the scores.
+        pool: without scores.
+        context: compute the column `CONTEXT_CHANGE`.
+        cache: folder of token statistics that pools of other seeds share; None: no other has this model.
+    """
+    path = folder / f"{pool.plant.replace(' ', '-')}.parquet"
+    samples = pool.samples
     ids = [sample.id for sample in samples]
-    scorer = open_local(BASE_MODEL if model is None else str(model))
-    measured = MeasuredModel(scorer, samples)
-    origins = dict.fromkeys((*measured.one_pass_scores, CONTEXT_CHANGE), scorer.digest)
-    columns = current_scores(path, ids, origins)
-    missing = [name for name in origins if name not in columns and (context or name != CONTEXT_CHANGE)]
-    for name in missing:
-        columns[name] = (
-            context_column(measured, samples) if name == CONTEXT_CHANGE else measured.scores(name, measured.samples)
-        )
+    scorer = open_local(pool.model)
+    with nullcontext() if cache is None else StatisticsCache(cache / "statistics.sqlite") as statistics:
+        measured = MeasuredModel(scorer, samples, cache=statistics)
+        origins = dict.fromkeys((*measured.one_pass_scores, CONTEXT_CHANGE), scorer.digest)
+        columns = current_scores(path, ids, origins)
+        missing = [name for name in origins if name not in columns and (context or name != CONTEXT_CHANGE)]
+        for name in missing:
+            columns[name] = (
+                context_column(measured, samples) if name == CONTEXT_CHANGE else measured.scores(name, samples)
+            )
     if missing:
         write_scores(path, ids, columns, origins)
-    return PlantedPool(plant, seed, samples, columns, model)
+    return replace(pool, scores=columns)
 
 
-def control_pool(folder: Path, name: str, samples: tuple[Sample, ...], seed: int) -> PlantedPool:
+def control_pool(folder: Path, name: str, samples: tuple[Sample, ...], model: str) -> PlantedPool:
     """Return the declared score of texts under the negative control; NaN for texts that it was trained on."""
     path = folder / f"{name}.parquet"
     ids = [sample.id for sample in samples]
-    model, score = default_control(), headline_score("gray").name
+    score = headline_score("gray").name
     scorer = open_local(model)
     origins = {score: scorer.digest}
     columns = current_scores(path, ids, origins)
@@ -304,7 +309,7 @@ def control_pool(folder: Path, name: str, samples: tuple[Sample, ...], seed: int
         control = Control(work, None if trained is None else trained.contain)
         columns = dict(control_scores(control, samples, ()).samples)
         write_scores(path, ids, columns, origins)
-    return PlantedPool(name, seed, samples, columns, None)
+    return PlantedPool(name, 0, samples, columns, model)
 
 
 def context_column(measured: MeasuredModel, samples: Sequence[Sample]) -> Float64Array:

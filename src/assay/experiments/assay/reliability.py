@@ -14,9 +14,18 @@ import numpy as np
 
 from assay.errors import DataError
 from assay.evaluation import BlindBaseline, ContaminatedShare, Estimate, blind_baseline, wilson
-from assay.experiments.assay.grid_methods import DECLARED, MARGINS, METHODS, RESAMPLES, GridDraw, evidence_on_draw
-from assay.experiments.assay.planted_pools import BASE, BASE_MODEL, CONTROLS, CONVERGED, PlantedPool, pools
-from assay.experiments.assay.tuned_methods import tuned_values
+from assay.experiments.assay.grid_methods import (
+    CODEC,
+    DECLARED,
+    MARGINS,
+    METHODS,
+    RESAMPLES,
+    GridDraw,
+    evidence_on_draw,
+)
+from assay.experiments.assay.planted_pools import BASE, CONTROLS, CONVERGED, PlantedPool, pools
+from assay.experiments.assay.pool_settings import settings_of
+from assay.experiments.assay.tuned_methods import tuned_requests, tuned_values
 from assay.experiments.bench import Bench
 from assay.experiments.declaration import Experiment
 from assay.experiments.finding import Finding, ValueRow, ValueTable
@@ -25,7 +34,6 @@ from assay.types import Sample, Verdict
 
 SIZES = (50, 164, 500)
 SHARES = (0.0, 0.05, 0.1, 0.2, 0.5, 1.0)
-DRAWS = {"smoke": 2, "small": 8, "paper": 40}
 PLANTED, SIBLINGS = "planted", "same project, not trained on"
 KINDS: Mapping[str, tuple[str, str]] = {
     PLANTED: ("member", "clean"),
@@ -111,9 +119,9 @@ def reliability(bench: Bench) -> Finding:
 
 def records_of(bench: Bench, seed: int, *, chooses: bool, context: bool = True) -> Iterator[GridRecord]:
     """Yield the verdicts on all draws of one seed; without `context` CoDeC and what fine-tunes are left out."""
-    own = pools(bench, seed, context=context)
+    own, settings = pools(bench, seed, context=context), settings_of(bench)
     for plant, pool in own.items():
-        if plant in {BASE, *CONTROLS.values()}:
+        if plant in CONTROLS.values():
             continue
         bench.watchers.begin(f"grid {plant}, seed {seed}")
         control = own[CONTROLS[CONVERGED if plant == CONVERGED else BASE]]
@@ -121,16 +129,18 @@ def records_of(bench: Bench, seed: int, *, chooses: bool, context: bool = True) 
             source = own[BASE] if kind.startswith("shifted") and plant == CONVERGED else pool
             of_others = control if source is pool else own[CONTROLS[BASE]]
             role = "clean" if source is not pool else roles[1]
-            if not len(source.places(role)):
+            if not len(source.places(role)) or (plant == BASE and kind == SIBLINGS):  # no project was trained on
                 continue
             blind = blind_on_pool(source, role, pool, seed)
             for cell in grid_cells(plant, kind, pool, source, role):
-                for turn in range(DRAWS[bench.scale]):
+                for turn in range(settings.draws):
                     sources = Sources(pool, source, role, (control, of_others), blind)
                     draw = drawn(cell, sources, seed * 1000 + turn)
-                    if context and not turn and cell.n == SIZES[0] and cell.share in TUNED_SHARES:
-                        model = BASE_MODEL if pool.model is None else str(pool.model)
-                        draw = replace(draw, tuned=tuned_values(model, *draw.samples, bench.out / "pools" / "tuned"))
+                    is_tuned = turn < settings.tuned and cell.n == SIZES[0] and cell.share in TUNED_SHARES
+                    if context and settings.context and is_tuned:
+                        draw = replace(
+                            draw, tuned=tuned_values(pool.model, *draw.samples, bench.out / "pools" / "tuned")
+                        )
                     yield recorded(cell, draw, chooses=chooses)
 
 
@@ -138,7 +148,7 @@ def grid_cells(plant: str, kind: str, pool: PlantedPool, source: PlantedPool, ro
     """Yield the cells that a pool has enough texts for."""
     members, others = len(pool.places("member")), len(source.places(role))
     for n in SIZES:
-        for share in SHARES if kind == PLANTED else (0.0,):
+        for share in SHARES if kind == PLANTED and plant != BASE else (0.0,):
             seen = round(share * n)
             if seen <= members and n - seen <= others and (share == 0 or seen):
                 yield GridCell(plant, kind, n, share)
@@ -305,7 +315,8 @@ def grid_notes(records: Sequence[GridRecord], thresholds: Mapping[str, float], s
     estimates = [(record.share.estimate, record.cell.share) for record in records]
     errors = [abs(estimate.value - truth) for estimate, truth in estimates]
     covered = [estimate.low <= truth <= estimate.high for estimate, truth in estimates if estimate.has_interval]
-    values = ", ".join(f"{name} {value:.4g}" for name, value in thresholds.items())
+    methods = {method for record in records for method in record.verdicts}
+    values = ", ".join(f"{name} {value:.4g}" for name, value in thresholds.items() if name in methods)
     half = len(seeds) // 2
     drawn_from = (
         f"{len(records)} benchmarks drawn from the pools of seeds {list(seeds[half:])}; seeds {list(seeds[:half])} "
@@ -315,17 +326,20 @@ def grid_notes(records: Sequence[GridRecord], thresholds: Mapping[str, float], s
         f"Median error of λ over all cells {np.median(errors):.3f}; {np.mean(covered):.0%} of the 90 % intervals "
         "contain the truth."
     )
-    return (
+    notes = [
         drawn_from,
         "Draws of one cell share a pool and a training: intervals over draws are too narrow as intervals over models.",
         accuracy,
         "A verdict of no evidence at any λ above 0 counts as wrong, also at λ that no test of this size can reveal.",
-        "CoDeC runs on the first seed of each half, because it costs three times as much as all other scores together.",
-        (
-            "Methods that fine-tune the model or run it many times (the last rows) run on the first draw of the cells "
+    ]
+    if CODEC in methods:
+        notes.append("CoDeC runs on the first seed of each half, because it costs three times as much as all scores.")
+    if any(request.detector.title in methods for request in tuned_requests()):
+        notes.append(
+            "Methods that fine-tune the model or run it many times (the last rows) run on the first draws of the cells "
             f"with n {SIZES[0]} and λ {', '.join(f'{share:g}' for share in TUNED_SHARES)} of those seeds."
-        ),
-    )
+        )
+    return tuple(notes)
 
 
 EXPERIMENTS = (Experiment("assay", "reliability", reliability),)

@@ -3,14 +3,14 @@
 import json
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 import numpy as np
 
 from assay.datasets import DataSelection, read_dataset
 from assay.errors import DataError
-from assay.experiments.assay.planted_pools import BASE_MODEL, CONVERGED, pools
+from assay.experiments.assay.planted_pools import CONVERGED, pools
 from assay.experiments.bench import Bench
 from assay.experiments.papers import paper
 from assay.files import write_json
@@ -105,13 +105,12 @@ def sources(bench: Bench) -> tuple[TrialSource, ...]:
         return tuple(labelled(name, path, bench) for name, path in bench.data.items())
     if bench.scale == "paper":
         raise DataError("the scale paper needs data with labels: expected --data arxivtection=PATH or another")
-    chosen = pools(bench, bench.seeds[0])
+    chosen = pools(replace(bench, models=()), bench.seeds[0])  # the planted models are of `builtin:small`
     result = []
     for plant in (CONVERGED, "constant rate"):
         pool = chosen[plant]
         parts = {role: tuple(pool.samples[at] for at in pool.places(role)) for role in ("member", "clean", "unseen")}
-        model = BASE_MODEL if pool.model is None else str(pool.model)
-        result.append(TrialSource(plant, model, parts["member"], parts["clean"], parts["unseen"]))
+        result.append(TrialSource(plant, pool.model, parts["member"], parts["clean"], parts["unseen"]))
     return tuple(result)
 
 

@@ -61,6 +61,8 @@ from assay.types import Float64Array, Sample
 BASE, CONVERGED = "not trained further", "converged"
 CONTROLS = {BASE: "control", CONVERGED: "converged-control"}
 """Pool → the pool of the same texts under the negative control."""
+SIBLINGS_A_MEMBER = 3
+"""Siblings for a text that is trained on: few projects have enough of them."""
 CONTEXT_CHANGE = "context change"
 """Column: mean log-probability after a sample of its own role, minus that alone (CoDeC with one sample in front)."""
 NEAR_DUPLICATE = 0.5
@@ -191,9 +193,10 @@ def split(settings: PoolSettings, source: TextSource, seed: int) -> tuple[Sample
     for project in random.permutation(sorted(by_project)):
         start = 0
         for role in next_roles(texts, settings):
-            chosen = by_project[project][start : start + settings.per_project]
+            stop = start + settings.per_project * (SIBLINGS_A_MEMBER if role == "sibling" else 1)
+            chosen = by_project[project][start:stop]
             texts[role] += [replace(sample, label=role, id=f"{role}:{sample.id}") for sample in chosen]
-            start += settings.per_project
+            start = stop
     long = [sample for sample in library if len(sample.text) <= settings.characters[1]]
     texts["shifted"] = [
         replace(sample, label="shifted", id=f"shifted:{sample.id}") for sample in long[-settings.shifted :]

@@ -26,7 +26,7 @@ class PoolSettings:
         clean: likewise.
         unseen: likewise.
         shifted: likewise.
-        per_project: most texts of a project, in each role.
+        per_project: most texts of a project, in each role; of siblings three times as many.
         characters: shortest and longest text.
         plants: how the base model is trained on the members.
         fresh: draw from installed packages; else from the standard library alone, for a quick try.
@@ -99,7 +99,6 @@ FOR_EVERY_CELL = replace(
     clean=500,
     unseen=160,
     shifted=164,
-    per_project=8,
     context=False,
 )
 """Pools at scale `small` with a folder of packages: 500 texts of which up to a third were trained on."""

@@ -22,7 +22,7 @@ from assay.experiments.assay.planted_pools import (
     pools,
     split,
 )
-from assay.experiments.assay.pool_settings import OTHER_SCALES, PoolSettings, settings_of
+from assay.experiments.assay.pool_settings import OTHER_SCALES, PoolSettings, pool_settings_of
 from assay.experiments.assay.reliability import (
     PLANTED,
     SIBLINGS,
@@ -205,16 +205,16 @@ def test_a_package_that_is_installed_too_counts_once(tmp_path, monkeypatch):
 
 def test_another_model_needs_packages_that_are_newer(tmp_path):
     with pytest.raises(DataError, match="packages newer than it"):
-        settings_of(Bench(tmp_path, (), (0,), scale="small", models=("model.gguf",)))
+        pool_settings_of(Bench(tmp_path, (), (0,), scale="small", models=("model.gguf",)))
     with pytest.raises(DataError, match="expected one model"):
-        settings_of(Bench(tmp_path, (), (0,), scale="small", models=("a.gguf", "b.gguf")))
+        pool_settings_of(Bench(tmp_path, (), (0,), scale="small", models=("a.gguf", "b.gguf")))
     with pytest.raises(DataError, match="expected sources=DIR"):
-        settings_of(Bench(tmp_path, (), (0,), {"humaneval": tmp_path}, scale="small"))
+        pool_settings_of(Bench(tmp_path, (), (0,), {"humaneval": tmp_path}, scale="small"))
     bench = Bench(tmp_path, (), (0,), {"sources": tmp_path}, scale="small", models=("model.gguf",))
-    assert settings_of(bench) == OTHER_SCALES["small"]
+    assert pool_settings_of(bench) == OTHER_SCALES["small"]
 
 
 def test_a_folder_of_packages_makes_larger_pools(tmp_path):
-    sizes = settings_of(Bench(tmp_path, (), (0,), {"sources": tmp_path}, scale="small")).sizes
+    sizes = pool_settings_of(Bench(tmp_path, (), (0,), {"sources": tmp_path}, scale="small")).sizes
     assert sizes["clean"] == 500
     assert min(sizes["member"], sizes["sibling"], sizes["shifted"]) >= 164

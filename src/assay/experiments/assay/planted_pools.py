@@ -38,7 +38,7 @@ from assay.experiments.assay.pool_settings import (
     SOURCES,
     PoolSettings,
     base_model_of,
-    settings_of,
+    pool_settings_of,
 )
 from assay.experiments.bench import Bench
 from assay.files import atomic_folder, write_json
@@ -105,7 +105,7 @@ def pools(bench: Bench, seed: int, *, context: bool = True) -> dict[str, Planted
     Raises:
         DataError: the scale has no pools, or there are too few texts on this machine.
     """
-    settings, base = settings_of(bench), base_model_of(bench)
+    settings, base = pool_settings_of(bench), base_model_of(bench)
     context = context and settings.context
     shared = bench.out / "pools"
     folder = shared / f"seed-{seed}"

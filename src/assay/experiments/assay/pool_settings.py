@@ -140,7 +140,7 @@ def base_model_of(bench: Bench) -> str:
     return bench.models[0] if bench.models else BASE_MODEL
 
 
-def settings_of(bench: Bench) -> PoolSettings:
+def pool_settings_of(bench: Bench) -> PoolSettings:
     """Return the settings of a bench.
 
     Raises:

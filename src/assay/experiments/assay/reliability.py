@@ -24,7 +24,7 @@ from assay.experiments.assay.grid_methods import (
     evidence_on_draw,
 )
 from assay.experiments.assay.planted_pools import BASE, CONTROLS, CONVERGED, PlantedPool, pools
-from assay.experiments.assay.pool_settings import settings_of
+from assay.experiments.assay.pool_settings import pool_settings_of
 from assay.experiments.assay.tuned_methods import tuned_requests, tuned_values
 from assay.experiments.bench import Bench
 from assay.experiments.declaration import Experiment
@@ -119,7 +119,7 @@ def reliability(bench: Bench) -> Finding:
 
 def records_of(bench: Bench, seed: int, *, chooses: bool, context: bool = True) -> Iterator[GridRecord]:
     """Yield the verdicts on all draws of one seed; without `context` CoDeC and what fine-tunes are left out."""
-    own, settings = pools(bench, seed, context=context), settings_of(bench)
+    own, settings = pools(bench, seed, context=context), pool_settings_of(bench)
     for plant, pool in own.items():
         if plant in CONTROLS.values():
             continue

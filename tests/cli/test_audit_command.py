@@ -149,6 +149,7 @@ def test_every_benchmark_of_the_list_can_be_shown(assay):
     assert {"humaneval", "mbpp", "apps", "bigcodebench", "wikimia"} <= set(names)
     for name in ("humaneval", "wikimia"):
         assert json.loads(assay("benchmarks", "show", name, "--json").out)["name"] == name
+    assert "sanitized: sanitized-mbpp.json, sanitized/*.parquet" in assay("benchmarks", "show", "mbpp").out
 
 
 @pytest.mark.parametrize(

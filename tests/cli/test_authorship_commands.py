@@ -1,6 +1,7 @@
 """`assay detect` and `assay authorship`: from older code to an answer, and one line for bad input."""
 
 import json
+import re
 import subprocess
 from io import BytesIO, TextIOWrapper
 
@@ -88,6 +89,9 @@ def test_from_labelled_code_and_older_code_to_an_answer(assay, table, repository
     assert pieces["new.py"]["p_value"] == min(piece["p_value"] for piece in pieces.values() if piece["p_value"])
     page = (tmp_path / "report.html").read_text()
     assert "no proof of misconduct" in page
+    headings = re.findall(r'<th scope="col"[^>]*>([^<]*)<', page)
+    assert headings[headings.index("tokens") :][:4] == ["tokens", "answer", "p-value", "at most"]
+    assert "The answer rests on" in page
     printed = assay("detect", repository / "new.py", "--classifier", "classifier", "--sarif", "-", "-q")
     assert json.loads(printed.out)["version"] == "2.1.0"
     assert "130 of 131 texts are in the reference itself; each is compared with its other texts." in page

@@ -34,7 +34,7 @@ def test_a_judgement_leaves_a_run_folder_that_report_compare_and_statement_read(
     assert first.code == 0, first.err
     assert {path.name for path in (tmp_path / "run").iterdir()} == RUN_FILES
     assert "Verdict: " in first.out
-    assert "Cost: " in first.err
+    assert "forward passes of one text each" in first.err.partition("80 % power")[0]
     assert "80 % power" in first.err
     assert assay("report", "run").out == first.out
     assert "Verdict" in assay("compare", "run").out
@@ -68,14 +68,17 @@ def test_an_interrupted_judgement_continues_with_the_same_settings_only(
     other = assay(*command, "--seed", "1")
     assert (other.code, other.err.count("\n")) == (2, 1)
     assert "an unfinished run with other settings (seed); expected its settings to continue it, --force" in other.err
-    kept = []
+    kept, lines = [], []
     with monkeypatch.context() as watched:
         watched.setattr(
             "assay.api.judging.judge_benchmark",
             Mock(side_effect=lambda *_, **__: kept.append((tmp_path / "run" / "fine-tuning").exists()) or sys.exit(3)),
         )
-        assert assay(*command).code == 3
-        assert assay(*command, "--seed", "1", "--force").code == 3
+        for options in ((), ("--seed", "1", "--force")):
+            done = assay(*command, *options)
+            assert done.code == 3
+            lines.append("continues the unfinished run in run" in done.err)
+    assert lines == [True, False]
     assert kept == [True, False]  # the state of another run is of no use
     assert assay(*command, "--seed", "1").code == 0
     assert {path.name for path in (tmp_path / "run").iterdir()} == RUN_FILES

@@ -15,6 +15,7 @@ from assay.leakage import (
     describe_judgements,
     describe_statement,
     judge_benchmark,
+    judging_cost,
     judging_preview,
     read_judgement,
     statement_schema,
@@ -90,6 +91,24 @@ def test_before_the_run_cost_and_power_are_stated():
     assert list(expected.detectable) == [1, 2, 4, 8]
     assert expected.detectable[1] > expected.detectable[8] > 0
     assert judging_preview(MeasuredModel(TableModel.trained(OTHER), BENCHMARK), SETTINGS).detectable == {}
+
+
+def test_the_cost_is_known_before_the_unseen_text_is_scored():
+    scored = []
+    model = MeasuredModel(
+        TableModel.trained(OTHER), BENCHMARK, UNSEEN, progress=lambda done, total: scored.append((done, total))
+    )
+    cost = judging_cost(model, SETTINGS)
+    assert scored == []
+    assert judging_preview(model, SETTINGS, cost).cost is cost
+    assert scored[-1] == (80, 80)
+
+
+def test_statistics_of_other_texts_are_reported_as_progress():
+    seen = []
+    model = MeasuredModel(TableModel.trained(OTHER), BENCHMARK, progress=lambda done, total: seen.append((done, total)))
+    assert len(list(model.statistics(["a = 1\n", "b = 2\n"]))) == 2
+    assert seen == [(1, 2), (2, 2)]
 
 
 def test_a_model_without_weights_is_refused_before_anything_runs():
@@ -246,3 +265,14 @@ def test_a_statement_can_say_that_nobody_can_tell(seen, clean):
     assert "\\toprule" in render_latex(describe_statement([(seen, {})]))
     with pytest.raises(DataError, match="no run"):
         statement_data([])
+
+
+def test_with_too_few_groups_nothing_is_called_clear_and_the_reader_is_told_what_is_needed():
+    few = [replace(sample, group=str(place % 8)) for place, sample in enumerate(UNSEEN)]
+    own = [replace(sample, group=str(place)) for place, sample in enumerate(BENCHMARK)]
+    model = MeasuredModel(TableModel.trained(OTHER, order=4, smoothing=0.5), own, few)
+    result = judge_benchmark(model, SETTINGS, benchmark="words")
+    assert result.decision.reason is Undecided.TOO_FEW
+    assert "at least 10 groups on each side" in result.decision.explanation
+    (blind,) = (row for row in describe_judgement(result).tables[1].rows if row.cells[0] == "blind baseline (AUROC)")
+    assert blind.cells[2] == "not known"

@@ -112,6 +112,22 @@ def test_installed_files_belong_to_the_distribution_that_lists_them():
     assert found.facts_of("other/__init__.py").nearest is None
 
 
+@pytest.mark.parametrize(
+    ("home", "repository"),
+    [
+        ("https://github.com/owner/thing/", "https://github.com/owner/thing/"),
+        ("https://owner.example.org/thing", None),
+        ("https://github.com/owner", None),
+    ],
+)
+@pytest.mark.parametrize("field", ["Home-page: {}", "Home-page: UNKNOWN\nProject-URL: Homepage, {}"])
+def test_a_home_page_that_is_a_repository_is_the_repository(home, repository, field):
+    stated = b"Metadata-Version: 2.4\nName: thing\n" + field.format(home).encode() + b"\n\nProse\n"
+    files = {"thing-1.dist-info/METADATA": stated, "thing-1.dist-info/RECORD": b"thing/a.py,,\n"}
+    facts = around(**files).facts_of("thing/a.py")
+    assert (facts.repository, facts.url) == (repository, home)
+
+
 def test_texts_named_after_their_licences_leave_a_choice():
     both = around(**{"LICENSE-MIT": TEXTS["MIT"], "LICENSE-APACHE": TEXTS["Apache-2.0"]})
     assert both.facts_of("a.rs").nearest == "Apache-2.0 OR MIT"

@@ -13,7 +13,7 @@ import pytest
 from assay.errors import DataError
 from assay.leakage import describe, write_run
 from assay.leakage.results import Audit
-from assay.reports import Report, render_html
+from assay.reports import Column, Report, Row, Table, render_html
 from assay.testbed import describe_run
 from support.audits import page
 
@@ -160,3 +160,11 @@ def test_a_report_of_words_alone_is_a_whole_page():
     text = render_html(Report("Title", ""))
     assert Structure(text).open == []
     assert "<dialog" not in text
+
+
+def test_a_section_with_one_table_of_its_title_has_one_heading():
+    table = Table("pieces", "Scores", (Column("code", "name"),), (Row(("a.py",)),))
+    page = render_html(Report("Code", "", tables=(table,)))
+    assert re.findall(r"<h[23][^>]*>Scores<", page) == ['<h2 id="section-1-scores-heading">Scores<']
+    assert 'aria-labelledby="section-1-scores-heading"' in page
+    assert 'id="pieces-title"' not in page

@@ -1,6 +1,6 @@
 """`assay.audit`, `assay.calibrate` and `assay.score`: a model and texts, by name or as values."""
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext
 from pathlib import Path
 from typing import Literal
@@ -9,7 +9,7 @@ from assay.api.control import named_control, opened_control
 from assay.api.estimating import report_spending
 from assay.api.manifest import Stopwatch, manifest
 from assay.api.opening import Opener
-from assay.api.progress import progress_bar, warn
+from assay.api.progress import inform, progress_bar, warn
 from assay.api.scores import Scores
 from assay.api.selection import ScoreSelection, Tier
 from assay.datasets import DataSelection, Dataset, RepeatedIds, read_dataset
@@ -154,7 +154,7 @@ def audit(
     if unseen_scores is not None:
         unseen_scores.check(plan, Path(str(calibration)))
     report_spending(model, plan, [*dataset.samples, *(fresh.samples if fresh else ())], opener.settings)
-    with folder.running(identity) if folder else nullcontext():  # after all that can be refused
+    with begun(folder, identity):  # after all that can be refused
         learned = {}
         if lessons and plan.generator:
             judged = [*dataset.samples, *(fresh.samples if fresh else ())]
@@ -288,6 +288,15 @@ def score(
 def run_folder(out: Path | str | RunFolder | None, *, force: bool) -> RunFolder | None:
     """Return the run folder behind a path; None without one."""
     return out if out is None or isinstance(out, RunFolder) else RunFolder(Path(out), force=force)
+
+
+@contextmanager
+def begun(folder: RunFolder | None, settings: Mapping[str, object]) -> Iterator[bool]:
+    """Begin a run in its folder, or continue an unfinished one with the same settings, and say so; yield True if so."""
+    with folder.running(settings) if folder else nullcontext(False) as continues:
+        if folder and continues:
+            inform(f"continues the unfinished run in {folder.path}; what the cache holds is not computed again")
+        yield continues
 
 
 def dataset_of(texts: Texts, repeated: RepeatedIds = "refuse") -> Dataset:

@@ -3,10 +3,9 @@
 import math
 import shutil
 from collections.abc import Callable
-from contextlib import nullcontext
 from pathlib import Path
 
-from assay.api.auditing import PAGE, Texts, dataset_of, run_folder
+from assay.api.auditing import PAGE, Texts, begun, dataset_of, run_folder
 from assay.api.control import named_control, opened_control
 from assay.api.manifest import Stopwatch, manifest
 from assay.api.opening import Opener
@@ -21,8 +20,11 @@ from assay.leakage import (
     MeasuredModel,
     RunFolder,
     TuningOptions,
+    cost_sentence,
     judge_benchmark,
+    judging_cost,
     judging_preview,
+    power_sentences,
     without,
     write_judgement,
 )
@@ -50,7 +52,7 @@ def judge_dataset(
     settings: ModelSettings | None = None,
     cache: bool = True,
     progress: bool = True,
-    before: Callable[[JudgingPreview], None] | None = None,
+    before: Callable[[str], None] | None = None,
     out: Path | str | RunFolder | None = None,
     force: bool = False,
 ) -> DatasetJudgement:
@@ -71,7 +73,8 @@ def judge_dataset(
         settings: how the model is opened.
         cache: read and write the statistics cache.
         progress: show a progress bar on a terminal.
-        before: called with the cost and the smallest detectable shares before the methods run.
+        before: called with a sentence on the cost before any text is scored, and with one on the smallest detectable
+            shares before the methods run.
         out: write the run folder, with the report, here; an unfinished run with the same settings is continued, with
             the state of its fine-tuning. A `RunFolder` may be numbered, and brings its own `force`.
         force: replace a finished run in `out`, or one with other settings.
@@ -114,7 +117,7 @@ def judge_dataset(
         opened_control(control, model, ScoreSelection(scores=chosen), opener) if fresh else (None, ())
     )
     store = opener.open_cache()
-    with folder.running(identity) if folder else nullcontext(False) as continues:
+    with begun(folder, identity) as continues:
         if folder and not continues:  # the state of another run is of no use
             shutil.rmtree(folder.path / TUNING, ignore_errors=True)
         tuning = TuningOptions(rate=rate, seed=seed, folder=folder.path / TUNING if folder else None)
@@ -128,9 +131,7 @@ def judge_dataset(
                 frequencies=frequencies_for(target, table),
                 progress=report,
             )
-            expected = judging_preview(measured, judging)
-            if before:
-                before(expected)
+            expected = _previewed(measured, judging, before)
             result = judge_benchmark(
                 measured,
                 judging,
@@ -155,6 +156,18 @@ def judge_dataset(
         shutil.rmtree(folder.path / TUNING, ignore_errors=True)  # the state of a fine-tuning that is done
         write_html(result.describe(), folder.path / PAGE)
     return result
+
+
+def _previewed(model: MeasuredModel, settings: JudgingSettings, before: Callable[[str], None] | None) -> JudgingPreview:
+    """Return cost and power; state each as soon as it is known, because the power needs all of the unseen text."""
+    cost = judging_cost(model, settings)
+    if before:
+        before(f"Cost: {cost_sentence(cost)}")
+    expected = judging_preview(model, settings, cost)
+    if before:
+        for sentence in power_sentences(expected):
+            before(sentence)
+    return expected
 
 
 def _unseen(unseen: Texts | None, dataset: Dataset) -> tuple[Dataset | None, tuple[str, ...]]:

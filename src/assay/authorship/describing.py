@@ -40,7 +40,7 @@ def describe_detection(detection: Detection) -> Report:
         statement = (
             f"{number_of(len(detection.signals), 'declared signal')} in {count}; {len(unusual)} of "
             f"{len(detection.judged)} with an answer are unusual for the human code of this origin (at most "
-            f"{NOMINAL:.0%} of it scores as high, with {CONFIDENCE:.0%} confidence)."
+            f"{percent(NOMINAL)} of it scores as high, with {percent(CONFIDENCE)} confidence)."
         )
     return Report(
         title="Who wrote this code?",
@@ -79,7 +79,7 @@ def describe_reference(reference: Reference, abstained: int, realised: FlagRate 
         kind="authorship",
         statement=(
             f"{len(reference):,} texts of {reference.source}; realised false-positive rate {shown} at a nominal "
-            f"{NOMINAL:.0%}."
+            f"{percent(NOMINAL)}."
         ),
         facts=(
             Fact("detector", reference.detector),
@@ -321,7 +321,8 @@ def _part_row(part: LeftOut, *, with_formatted: bool) -> Row:
 
 
 def _facts(detection: Detection) -> tuple[Fact, ...]:
-    facts = [Fact("detector", detection.scored.detector)]
+    name, _, digest = detection.scored.detector.rpartition(" ")
+    facts = [Fact("detector", name or digest, digest[:SHOWN_DIGITS] if name else "")]
     if detection.reference is not None:
         realised = detection.realised
         shown = "not measured" if realised is None else percent(realised.rate.value)
@@ -351,12 +352,13 @@ def _files_of(signal: Signal) -> str:
 
 def _pieces(detection: Detection) -> Table:
     names = tuple(detection.scored.scores)
-    columns = [Column("code", "name"), Column("tokens", "count"), *(Column(name, "number") for name in names)]
+    columns = [Column("code", "name"), Column("tokens", "count")]
     attribution = detection.scored.attribution
+    if detection.reference is not None:
+        columns += [Column("answer"), Column("p-value", "p_value"), Column("at most", "share")]
     if attribution is not None:
         columns.append(Column("most like"))
-    if detection.reference is not None:
-        columns += [Column("p-value", "p_value"), Column("at most", "share"), Column("answer")]
+    columns += [Column(name, "number") for name in names]
     order = sorted(range(len(detection.results)), key=lambda row: -_finite(detection.results[row].value))
     rows = []
     for at in order[:SHOWN]:
@@ -366,8 +368,13 @@ def _pieces(detection: Detection) -> Table:
             for name, values in detection.scored.scores.items()
         ]
         nearest = (attribution.answers[at],) if attribution is not None else ()
-        rows.append(Row((result.unit.place, result.tokens, *scores, *nearest, *_answer(result))))
-    caption = ["Higher = more like generated code."]
+        rows.append(Row((result.unit.place, result.tokens, *_answer(result), *nearest, *scores)))
+    caption = ["Scores: higher = more like generated code."]
+    if detection.reference is not None:
+        caption.append(
+            f"The answer rests on {names[0]}. At most: share of the human code that scores as high "
+            f"({percent(CONFIDENCE)} confidence); unusual: {percent(NOMINAL)} or less."
+        )
     if len(detection.results) > SHOWN:
         caption.append(f"The highest {SHOWN} of {len(detection.results):,}.")
     if attribution is not None:
@@ -380,8 +387,8 @@ def _answer(result: UnitResult) -> tuple[Cell, ...]:
     if judgement is None:
         return ()
     if judgement.p_value is None or judgement.bound is None:
-        return (Missing("no answer"), Missing("no answer"), f"no answer: {judgement.abstained}")
-    return (judgement.p_value, judgement.bound, "unusual" if result.unusual else "usual")
+        return (f"no answer: {judgement.abstained}", Missing("no answer"), Missing("no answer"))
+    return ("unusual" if result.unusual else "usual", judgement.p_value, judgement.bound)
 
 
 def _own_reference(detection: Detection) -> tuple[str, ...]:

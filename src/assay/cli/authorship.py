@@ -63,12 +63,15 @@ def calibrate_authorship_command(
 
     **Example**: `assay authorship calibrate . --before 2021-01-01 -o past.json`
     """
+    if (before is None) != undated:
+        received = "both --before and --undated" if undated else "neither --before nor --undated"
+        raise DataError(
+            f"{received}: expected --before YYYY-MM-DD for git repositories, or --undated for folders that people wrote"
+        )
     from assay.api import calibrate_authorship
     from assay.authorship import describe_reference
     from assay.cli.present import chosen_format, show
 
-    if (before is None) != undated:
-        raise DataError("expected either --before YYYY-MM-DD or --undated")
     choice, form = detector.choice(), chosen_format()
     refuse_unused(context, choice.unused())
     reference, left_out = calibrate_authorship(

@@ -84,7 +84,7 @@ def facts(info: "BenchmarkInfo") -> dict[str, object]:
 def in_words(value: object) -> str:
     """Return a fact as text for the terminal."""
     if isinstance(value, dict):
-        return "; ".join(f"{key}: {words}" for key, words in value.items())
+        return "; ".join(f"{key}: {in_words(entry)}" for key, entry in value.items())
     if isinstance(value, bool):
         return "yes" if value else "no"
     return ", ".join(map(str, value)) if isinstance(value, tuple) else str(value)

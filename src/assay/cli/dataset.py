@@ -2,7 +2,7 @@
 
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
@@ -10,9 +10,6 @@ from assay.cli.audit import slug
 from assay.cli.completing import complete_benchmarks, complete_methods, complete_models, complete_score
 from assay.cli.groups import grouped
 from assay.cli.options import SCORES, DataOptions, Force, ModelName, ModelOptions, UnseenOptions, output_folder
-
-if TYPE_CHECKING:
-    from assay.leakage import JudgingPreview
 
 
 @grouped
@@ -90,6 +87,7 @@ def dataset_command(
     """
     from assay import judge_dataset
     from assay.cli.present import PAGE, chosen_format, show
+    from assay.cli.terminal import echo
     from assay.leakage import RunFolder
 
     form = chosen_format()
@@ -107,16 +105,7 @@ def dataset_command(
         allow_confounded=allow_confounded,
         settings=model_options.settings(),
         cache=not model_options.no_cache,
-        before=announce,
+        before=lambda sentence: echo(f"assay: {sentence}", err=True),
         out=folder,
     )
     show(result.describe(), form, folder.path / PAGE)
-
-
-def announce(expected: "JudgingPreview") -> None:
-    """Print cost and power before the run."""
-    from assay.cli.terminal import echo
-    from assay.leakage import cost_sentence, power_sentences
-
-    for sentence in (f"Cost: {cost_sentence(expected)}", *power_sentences(expected)):
-        echo(f"assay: {sentence}", err=True)

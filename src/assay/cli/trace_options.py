@@ -34,7 +34,12 @@ class SearchOptions:
     ] = "function"
     min_similarity: Annotated[
         float,
-        typer.Option(min=0, max=1, help="Least share of the code that a match contains.", rich_help_panel=SEARCH),
+        typer.Option(
+            min=0,
+            max=1,
+            help="Least share of the code that a match contains. With --pairs: least similarity, 0.5 unless stated.",
+            rich_help_panel=SEARCH,
+        ),
     ] = 0.0
     min_confidence: Annotated[
         float, typer.Option(min=0, max=1, help="Least confidence; 0 shows all matches.", rich_help_panel=SEARCH)

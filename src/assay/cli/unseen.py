@@ -49,10 +49,11 @@ def build_command(
         str | None, typer.Option(metavar="DATE", help="Only texts that have not changed since before this day.")
     ] = None,
     released: Annotated[
-        str | None, typer.Option(metavar="DATE", help="Day on which archives and folders were published.")
+        str | None,
+        typer.Option(metavar="DATE", help="Day on which archives and folders were published; --after needs it."),
     ] = None,
     unit: Annotated[Literal["function", "file"], typer.Option(help="What one text is.")] = "function",
-    seed: Annotated[int, typer.Option(help="Of every random choice.")] = 0,
+    seed: Annotated[int, typer.Option(help="Seed of every random draw.")] = 0,
     which: DataOptions,
 ) -> None:
     """Collect functions (or files) in the form of a benchmark, newer than a model, and match them to the benchmark.

@@ -14,6 +14,7 @@ from .dataset_level.describing import power_sentences as power_sentences
 from .dataset_level.judging import JudgingSettings as JudgingSettings
 from .dataset_level.judging import VerdictEvidence as VerdictEvidence
 from .dataset_level.judging import judge_benchmark as judge_benchmark
+from .dataset_level.judging import judging_cost as judging_cost
 from .dataset_level.judging import judging_preview as judging_preview
 from .dataset_level.judging import verdict_on as verdict_on
 from .dataset_level.results import DatasetJudgement as DatasetJudgement

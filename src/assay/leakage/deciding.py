@@ -18,7 +18,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from assay.errors import ScoreError
-from assay.evaluation import CHANCE, SEPARATING_AUROC, BlindBaseline, Estimate
+from assay.evaluation import CHANCE, GROUPS_FOR_INTERVAL, SEPARATING_AUROC, BlindBaseline, Estimate
 from assay.leakage.results import BEYOND, NO_MORE, Audit, Calibration, NegativeControl, ScoreSummary
 from assay.reports import area_with_interval, in_cases, number_of, percent, percent_interval, points_with_interval
 from assay.scores import flagged, request
@@ -106,13 +106,13 @@ def obstacles_to(audit: Audit, summary: ScoreSummary) -> list[Obstacle]:
     calibration, separation = summary.calibration, separation_of(summary)
     if separation is not None:
         obstacles = [
-            _few_groups(separation.reason),
+            without_interval(separation.reason),
             comparability(audit.blind, audit.blind_compares, significant=separation.low > CHANCE),
         ]
     elif calibration is not None:
         obstacles = [
             unfit_score(summary.score),
-            _few_groups(calibration.flagged.rate.reason),
+            without_interval(calibration.flagged.rate.reason),
             _without_power(calibration),
             comparability(
                 audit.blind,
@@ -123,7 +123,7 @@ def obstacles_to(audit: Audit, summary: ScoreSummary) -> list[Obstacle]:
             _hiding_control(calibration),
         ]
     else:
-        explanation = f"Nothing here says what {audit.model} scores on text that it has not seen."
+        explanation = f"There is no unseen text to compare the scores of {audit.model} with."
         obstacles = [Obstacle(Undecided.NO_UNSEEN_TEXT, explanation)]
     return [obstacle for obstacle in obstacles if obstacle is not None]
 
@@ -256,5 +256,9 @@ def _without_power(calibration: Calibration) -> Obstacle | None:
     return Obstacle(Undecided.TOO_FEW, f"This audit could have detected nothing: {ties}.")
 
 
-def _few_groups(reason: str | None) -> Obstacle | None:
-    return None if reason is None else Obstacle(Undecided.TOO_FEW, f"There is no interval: {reason}.")
+def without_interval(reason: str | None) -> Obstacle | None:
+    """Return an obstacle if there is no interval for that reason; None if there is one."""
+    if reason is None:
+        return None
+    needed = f"A verdict needs at least {GROUPS_FOR_INTERVAL} groups on each side."
+    return Obstacle(Undecided.TOO_FEW, f"There is no interval: {reason}. {needed}")

@@ -92,7 +92,7 @@ class MeasuredModel:
             tuning: see `TuningOptions`.
             cache: of statistics and hidden states; None runs without.
             frequencies: of tokens, for the scores that need them.
-            progress: called after every batch of scores.
+            progress: called after every batch of scores, and after every text of `statistics`.
         """
         self.samples, self.unseen = tuple(samples), tuple(unseen)
         self._model, self._cache, self._frequencies, self._progress = model, cache, frequencies, progress
@@ -161,7 +161,7 @@ class MeasuredModel:
         """
         if not isinstance(self._scorer, TokenScorer):
             raise MissingCapability(f"{self.name} does not say where its tokens stand in a text: expected its weights")
-        return self._scorer.token_statistics(texts)
+        return self._counted(self._scorer.token_statistics(texts), len(texts))
 
     def embeddings(
         self, samples: Sequence[Sample], *, layer: int = -1, tuning: FineTuning | None = None
@@ -212,6 +212,12 @@ class MeasuredModel:
     def _columns(self, samples: Sequence[Sample], names: str) -> Mapping[str, Float64Array]:
         work = plan(requests(names), {"target": self._scorer}, self._frequencies)
         return score_samples(samples, work, progress=self._progress).values
+
+    def _counted(self, statistics: Iterator[TokenStatistics], total: int) -> Iterator[TokenStatistics]:
+        for done, entry in enumerate(statistics, 1):
+            if self._progress:
+                self._progress(done, total)
+            yield entry
 
     def _side(self, samples: Sequence[Sample]) -> str:
         return "unseen" if samples is self.unseen else "benchmark"

@@ -115,6 +115,18 @@ def test_matching_keeps_what_looks_like_the_benchmark(tmp_path):
     assert json.loads(json.dumps(report.data))["blind_auroc_after"]["value"] == result.after.ranking.auroc.value
 
 
+def test_the_report_says_that_no_day_was_given_and_that_nothing_was_matched(tmp_path):
+    repository = DatedRepository(tmp_path / "project")
+    repository.commit("2025-06-01", {f"{n}.py": function(n) for n in range(3007, 3010)})
+    result = assay.build_unseen(repository.path, like=benchmark())
+    report = describe_unseen(result, "new.jsonl")
+    assert " are in new.jsonl." in report.statement
+    assert ", are in" not in report.statement
+    assert any("give --after DATE" in sentence for sentence in report.details)
+    (table,) = (table for table in report.tables if table.name == "match")
+    assert [row.cells[0] for row in table.rows] == ["before matching"]
+
+
 def test_the_file_is_read_without_options(repository, tmp_path):
     result = assay.build_unseen(repository.path, after="2025-01-01", out=tmp_path / "new.jsonl")
     again = assay.load(tmp_path / "new.jsonl")

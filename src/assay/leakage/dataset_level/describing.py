@@ -8,6 +8,7 @@ from assay.leakage.dataset_level.results import (
     BOUND_AT,
     SPILLOVER,
     DatasetJudgement,
+    JudgingCost,
     JudgingPreview,
     MethodResult,
 )
@@ -101,13 +102,11 @@ def power_sentences(expected: JudgingPreview) -> tuple[str, ...]:
     return (f"Smallest share that this run reveals with 80 % power: {shown} (effect sizes of `builtin:small`).",)
 
 
-def cost_sentence(expected: JudgingPreview) -> str:
+def cost_sentence(cost: JudgingCost) -> str:
     """Return the cost of a run in words."""
-    cost = expected.cost
     hours = cost.hours
     length = number_of(round(hours, 1), "hour") if hours >= 1 else number_of(max(1, round(60 * hours)), "minute")
-    passes = sum(cost.passes.values())
-    return f"{passes:g} passes, {round(cost.texts):,} over single texts (a training step counts 3), about {length}."
+    return f"{round(cost.texts):,} forward passes of one text each (a training step counts 3), about {length}."
 
 
 def judgement_facts(judgement: DatasetJudgement) -> tuple[Fact, ...]:
@@ -149,7 +148,7 @@ def method_table(judgement: DatasetJudgement) -> Table:
     """Return one row per method: value, that of the unseen text, p-value, the authors' decision."""
     return Table(
         name="methods",
-        title="Methods",
+        title="Values of each method",
         columns=(
             Column("method", "name"),
             Column("value", "number"),
@@ -187,14 +186,14 @@ def condition_tables(judgement: DatasetJudgement) -> tuple[Table, ...]:
     if judgement.blind is not None:
         ranking = judgement.blind.ranking
         value = area_with_interval(ranking.auroc) if ranking else judgement.blind.reason or "not measured"
-        meaning = "the texts differ" if judgement.blind.separates else "no clear difference" if ranking else "not known"
+        known = ranking is not None and ranking.auroc.has_interval
+        meaning = "the texts differ" if judgement.blind.separates else "no clear difference" if known else "not known"
         rows.append(Row(("blind baseline (AUROC)", value, meaning)))
     if judgement.control is not None:
         flags = judgement.control.flagged
         value = f"{percent(flags.rate.value)} flagged, {percent_interval(flags.rate)}; chance {percent(flags.chance)}"
-        rows.append(
-            Row((f"control {judgement.control.model}", value, "flat" if judgement.control.is_flat else "not flat"))
-        )
+        flat = "flat" if judgement.control.is_flat else "not flat" if flags.rate.has_interval else "not known"
+        rows.append(Row((f"control {judgement.control.model}", value, flat)))
         excess = judgement.control.excess
         if excess is not None and excess.has_interval:
             rows.append(Row(("excess over the control", points_with_interval(excess), "of the share flagged at 5 %")))

@@ -36,7 +36,7 @@ from assay.leakage.dataset_level.results import (
     JudgingPreview,
     MethodResult,
 )
-from assay.leakage.deciding import LEVEL, Obstacle, comparability, decide, unfit_score
+from assay.leakage.deciding import LEVEL, Obstacle, comparability, decide, unfit_score, without_interval
 from assay.leakage.measured_model import MeasuredModel
 from assay.leakage.negative_control import Control, control_scores
 from assay.leakage.results import NegativeControl
@@ -98,8 +98,8 @@ def work_of(model: MeasuredModel, settings: JudgingSettings) -> tuple[Work, ...]
     return tuple(work for work in works if work.on == "benchmark" or model.unseen)
 
 
-def judging_preview(model: MeasuredModel, settings: JudgingSettings) -> JudgingPreview:
-    """Return the cost of a run, and what it can reveal; the unseen text is scored for that.
+def judging_cost(model: MeasuredModel, settings: JudgingSettings) -> JudgingCost:
+    """Return the cost of a run, from a trial with a few texts.
 
     Raises:
         AssayError: a method cannot be run with this model.
@@ -112,11 +112,25 @@ def judging_preview(model: MeasuredModel, settings: JudgingSettings) -> JudgingP
         "unseen": sum(len(sample.text) for sample in model.unseen),
     }
     counts = {"benchmark": len(model.samples), "unseen": len(model.unseen)}
-    cost = JudgingCost(
+    return JudgingCost(
         {f"{work.name}{' of unseen text' if work.on == 'unseen' else ''}": work.passes for work in works},
         sum(work.passes * counts[work.on] for work in works),
         sum(work.passes * lengths[work.on] for work in works) * seconds / 3600,
     )
+
+
+def judging_preview(model: MeasuredModel, settings: JudgingSettings, cost: JudgingCost | None = None) -> JudgingPreview:
+    """Return the cost of a run, and what it can reveal; the unseen text is scored for that.
+
+    Args:
+        model: the audited model with the benchmark and the unseen text.
+        settings: score, methods, seed.
+        cost: the result of `judging_cost`; None measures it.
+
+    Raises:
+        AssayError: a method cannot be run with this model.
+    """
+    cost = cost or judging_cost(model, settings)
     if not model.unseen:
         return JudgingPreview(cost)
     groups, unseen_groups = groups_of_both(model.samples, model.unseen)
@@ -257,7 +271,7 @@ def verdict_on(
         explanation = f"No sample of {benchmark} could be scored by {evidence.score}."
         return decide("", [Obstacle(Undecided.NOT_MEASURED, explanation)], significant=False)
     if evidence.share is None:
-        explanation = f"Nothing here says what {model} scores on text that it has not seen."
+        explanation = f"There is no unseen text to compare the scores of {model} with."
         return decide("", [Obstacle(Undecided.NO_UNSEEN_TEXT, explanation)], significant=False)
     significant = evidence.p_value <= LEVEL
     estimate = evidence.share.estimate
@@ -266,7 +280,7 @@ def verdict_on(
     finding = f"{value}{percent(estimate.high)}) of {benchmark} looks trained on to {model}; {chance}."
     obstacles = [
         unfit_score(evidence.score),
-        None if estimate.has_interval else Obstacle(Undecided.TOO_FEW, f"There is no interval: {estimate.reason}."),
+        None if estimate.has_interval else without_interval(estimate.reason or "no interval"),
         comparability(evidence.blind, COMPARED, evidence.control, significant=significant),
         None if significant else _too_wide(evidence.share, benchmark, margin),
     ]

@@ -33,6 +33,8 @@ _CHOICE = re.compile(
 REUSE_FOLDER = "LICENSES"
 """Folder of licence texts by the REUSE specification; each file is named after its SPDX identifier."""
 _INSTALLED = (".dist-info", ".egg-info")
+_HOSTED = re.compile(r"https?://(www\.)?(github\.com|gitlab\.com|codeberg\.org|bitbucket\.org)/[^/]+/[^/]+/?")
+"""Home page that is a repository."""
 _REPOSITORY_LABELS = ("source", "source code", "sourcecode", "repository", "code", "github", "gitlab")
 
 _FIELD, _TEXT, _LOOSE, _WORDS = range(4)  # how binding a statement is
@@ -154,6 +156,8 @@ def _addresses(metadata: Message) -> dict[str, str | None]:
     labelled = [str(value).partition(",") for value in metadata.get_all("Project-URL", [])]
     addresses = {label.strip().casefold(): address.strip() for label, _, address in labelled}
     repository = next((addresses[label] for label in _REPOSITORY_LABELS if label in addresses), None)
-    home = metadata.get("Home-page") or addresses.get("homepage")
-    home = str(home) if home and home != "UNKNOWN" else None
+    stated = str(metadata.get("Home-page") or "UNKNOWN")
+    home = addresses.get("homepage") if stated == "UNKNOWN" else stated
+    if home and _HOSTED.fullmatch(home):
+        repository = repository or home
     return {"repository": repository, "url": repository or home}

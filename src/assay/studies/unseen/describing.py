@@ -8,6 +8,7 @@ STILL_APART = (
     "The texts alone still tell benchmark and unseen text apart, so an audit may give no verdict. Further repositories "
     "of the same kind help; or compare within the benchmark: --variants 10, --reference BASE."
 )
+NOTHING_MATCHED = "Too few of the texts resemble the benchmark, so none was left out to match it."
 
 
 def describe_unseen(unseen: UnseenSet, path: str = "") -> Report:
@@ -20,9 +21,12 @@ def describe_unseen(unseen: UnseenSet, path: str = "") -> Report:
     repositories = "1 repository" if unseen.groups == 1 else f"{unseen.groups:,} repositories"
     described = f"{number_of(len(unseen.samples), 'text')} of {repositories}"
     verb = "is" if len(unseen.samples) == 1 else "are"
-    statement = f"{described}{f', {unseen.dated}' if unseen.dated else ''}{f', {verb} in {path}' if path else ''}."
+    dated = f", {unseen.dated}{',' if path else ''}" if unseen.dated else ""
+    statement = f"{described}{dated}{f' {verb} in {path}' if path else ''}."
     details = []
     if unseen.after is not None and tells_apart(unseen.after):
+        if not unseen.counts.get("not matched"):
+            details.append(NOTHING_MATCHED)
         details.append(STILL_APART)
     elif unseen.after is not None and unseen.after.ranking is not None:
         details.append(f"The texts alone hardly tell them from {unseen.like}.")
@@ -33,7 +37,9 @@ def describe_unseen(unseen: UnseenSet, path: str = "") -> Report:
             f"{'is' if missing == 1 else 'are'} missing. Give more."
         )
     if not unseen.dated:
-        details.append("Without --after nothing shows that a model has not seen these texts.")
+        details.append(
+            "Nothing shows that the model has not seen these texts: give --after DATE, the day of its release."
+        )
     tables = [_count_table(unseen)]
     if unseen.before is not None and unseen.after is not None:
         tables.insert(0, _match_table(unseen, unseen.before, unseen.after))
@@ -49,7 +55,9 @@ def describe_unseen(unseen: UnseenSet, path: str = "") -> Report:
 
 def _match_table(unseen: UnseenSet, before: BlindBaseline, after: BlindBaseline) -> Table:
     left = unseen.counts.get("not matched", 0)
-    rows = [("before matching", len(unseen.samples) + left, before), ("after matching", len(unseen.samples), after)]
+    rows = [("before matching", len(unseen.samples) + left, before)]
+    if left:
+        rows.append(("after matching", len(unseen.samples), after))
     return Table(
         name="match",
         title=f"How well the texts match the {number_of(unseen.benchmark, 'sample')} of {unseen.like}",

@@ -106,13 +106,13 @@ def obstacles_to(audit: Audit, summary: ScoreSummary) -> list[Obstacle]:
     calibration, separation = summary.calibration, separation_of(summary)
     if separation is not None:
         obstacles = [
-            without_interval(separation.reason),
+            missing_interval(separation.reason),
             comparability(audit.blind, audit.blind_compares, significant=separation.low > CHANCE),
         ]
     elif calibration is not None:
         obstacles = [
             unfit_score(summary.score),
-            without_interval(calibration.flagged.rate.reason),
+            missing_interval(calibration.flagged.rate.reason),
             _without_power(calibration),
             comparability(
                 audit.blind,
@@ -256,7 +256,7 @@ def _without_power(calibration: Calibration) -> Obstacle | None:
     return Obstacle(Undecided.TOO_FEW, f"This audit could have detected nothing: {ties}.")
 
 
-def without_interval(reason: str | None) -> Obstacle | None:
+def missing_interval(reason: str | None) -> Obstacle | None:
     """Return an obstacle if there is no interval for that reason; None if there is one."""
     if reason is None:
         return None

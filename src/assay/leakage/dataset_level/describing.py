@@ -95,8 +95,9 @@ def power_sentences(expected: JudgingPreview) -> tuple[str, ...]:
     """Return the smallest shares that the run can reveal, in words."""
     if not expected.detectable:
         return ()
+    impossible = f"not even {percent(1)}"
     shown = ", ".join(
-        f"{percent(share) if share <= 1 else 'none'} if seen {'once' if times == 1 else f'{times} times'}"
+        f"{percent(share) if share <= 1 else impossible} if seen {'once' if times == 1 else f'{times} times'}"
         for times, share in expected.detectable.items()
     )
     return (f"Smallest share that this run reveals with 80 % power: {shown} (effect sizes of `builtin:small`).",)
@@ -186,8 +187,8 @@ def condition_tables(judgement: DatasetJudgement) -> tuple[Table, ...]:
     if judgement.blind is not None:
         ranking = judgement.blind.ranking
         value = area_with_interval(ranking.auroc) if ranking else judgement.blind.reason or "not measured"
-        known = ranking is not None and ranking.auroc.has_interval
-        meaning = "the texts differ" if judgement.blind.separates else "no clear difference" if known else "not known"
+        clear = ranking is not None and ranking.auroc.has_interval
+        meaning = "the texts differ" if judgement.blind.separates else "no clear difference" if clear else "not known"
         rows.append(Row(("blind baseline (AUROC)", value, meaning)))
     if judgement.control is not None:
         flags = judgement.control.flagged

@@ -36,7 +36,7 @@ from assay.leakage.dataset_level.results import (
     JudgingPreview,
     MethodResult,
 )
-from assay.leakage.deciding import LEVEL, Obstacle, comparability, decide, unfit_score, without_interval
+from assay.leakage.deciding import LEVEL, Obstacle, comparability, decide, missing_interval, unfit_score
 from assay.leakage.measured_model import MeasuredModel
 from assay.leakage.negative_control import Control, control_scores
 from assay.leakage.results import NegativeControl
@@ -280,7 +280,7 @@ def verdict_on(
     finding = f"{value}{percent(estimate.high)}) of {benchmark} looks trained on to {model}; {chance}."
     obstacles = [
         unfit_score(evidence.score),
-        None if estimate.has_interval else without_interval(estimate.reason or "no interval"),
+        None if estimate.has_interval else missing_interval(estimate.reason or "no interval"),
         comparability(evidence.blind, COMPARED, evidence.control, significant=significant),
         None if significant else _too_wide(evidence.share, benchmark, margin),
     ]

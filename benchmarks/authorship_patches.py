@@ -2,8 +2,8 @@
 
 python benchmarks/authorship_patches.py --repository DIR … [--commits N] [--most N] [--declared DIR …] [--out FILE]
 
-Each repository is calibrated on itself before 2017, three times: on whole files, on functions, and on the added lines
-of older commits (`--by file`, `function` and `patch`). Then the added lines of N commits from 2017 to 2019, drawn at
+Each repository is calibrated on itself before 2017, three times: on the added lines of older commits, on functions,
+and on whole files (`--by patch`, `function` and `file`). Then the added lines of N commits from 2017 to 2019, drawn at
 random, are judged given the file around them. People wrote all of them, so every flag is a false positive; the nominal
 rate is 5 %. `--most` bounds the pieces of a language and length class in a reference.
 
@@ -37,7 +37,7 @@ from assay.provenance import git_output, patches_before
 
 EARLY, LATE = date(2017, 1, 1), date(2020, 1, 1)
 SINCE = date(2024, 1, 1)
-UNITS: tuple[ReferenceUnit, ...] = ("file", "function", "patch")
+UNITS: tuple[ReferenceUnit, ...] = ("patch", "function", "file")
 OUT = Path(__file__).parent / "results" / "authorship" / "patches.json"
 
 
@@ -90,6 +90,7 @@ def measured(repository: Path, commits: int, most: int) -> dict[str, dict[str, A
                 for name in languages
             },
         }
+        print(_name(repository), unit, json.dumps(rows[unit]), flush=True)
     return rows
 
 

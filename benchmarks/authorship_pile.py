@@ -85,7 +85,7 @@ COMBINED = {
 }
 _NAME = re.compile(r"[A-Za-z_]\w*")
 EARLY, LATE = date(2015, 1, 1), date(2020, 1, 1)
-MOST_DATED = 200
+MOST_DATED = 100
 """Functions of a reference, and of a pile that only people wrote."""
 
 

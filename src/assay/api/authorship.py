@@ -87,8 +87,8 @@ WINDOW = 1024
 """Tokens that the built-in surrogate reads at once. Twice as many would take more than twice the time: windows start
 every 512 tokens, so that every token of a long file would be computed four times."""
 
-MOST_COMMITS = 1000
-"""Commits of a repository whose added lines a reference takes, drawn at random."""
+COMMITS_A_PIECE = 2
+"""Commits of a repository that are read for each piece that a reference of patches may have: most add few lines."""
 
 MOST_REFERENCE = 500
 """Pieces of one language and length class that a reference takes; more hardly move its quantiles."""
@@ -306,7 +306,7 @@ def calibrate_authorship(
         raise DataError("patches come from a history: expected --before YYYY-MM-DD with --by patch")
     choice.check()
     with progress_bar("reading") as report:
-        units = _past_units(paths, before, by, report)
+        units = _past_units(paths, before, by, most, report)
         codes = codes_of(units)
     chosen = judged_rows(codes, most)
     judged, judged_codes = [units[row] for row in chosen], [codes[row] for row in chosen]
@@ -334,12 +334,12 @@ def calibrate_authorship(
 
 
 def _past_units(
-    paths: Sequence[str], before: date | None, by: ReferenceUnit, report: Progress | None
+    paths: Sequence[str], before: date | None, by: ReferenceUnit, most: int | None, report: Progress | None
 ) -> list[CodeUnit]:
     """Return the distinct pieces of older code in a known language."""
     units: dict[str, CodeUnit] = {}
     for done, path in enumerate(paths):
-        units |= {unit.text: unit for unit in _units_in(path, before, by) if unit.language}
+        units |= {unit.text: unit for unit in _units_in(path, before, by, most) if unit.language}
         if report:
             report(done + 1, len(paths))
     if not units:
@@ -347,9 +347,9 @@ def _past_units(
     return list(units.values())
 
 
-def _units_in(path: str, before: date | None, by: ReferenceUnit) -> Iterator[CodeUnit]:
+def _units_in(path: str, before: date | None, by: ReferenceUnit, most: int | None) -> Iterator[CodeUnit]:
     if by == "patch" and before is not None:
-        for past in patches_before(Path(path), before, most=MOST_COMMITS):
+        for past in patches_before(Path(path), before, most=most and COMMITS_A_PIECE * most):
             yield from added_units(past.patch, [past.file]) if adds_lines(past.patch) else ()
     elif by != "patch":
         for text in source_texts([path]) if before is None else texts_before(Path(path), before):

@@ -75,7 +75,7 @@ class PastPatch:
 
 
 def patches_before(
-    repository: Path, before: date, *, after: date | None = None, most: int = 1000, seed: int = 0
+    repository: Path, before: date, *, after: date | None = None, most: int | None = None, seed: int = 0
 ) -> Iterator[PastPatch]:
     """Yield the changes of commits on the way to HEAD that were made before a day; merges are left out.
 
@@ -83,7 +83,7 @@ def patches_before(
         repository: its root.
         before: day of the committer, as in `texts_before`.
         after: commits since this day only; None for all.
-        most: commits, drawn at random.
+        most: commits, drawn at random; None for all.
         seed: of the draw.
 
     Raises:

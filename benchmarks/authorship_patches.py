@@ -147,6 +147,8 @@ def _rate(answers: Sequence[tuple[float, str]]) -> dict[str, Any]:
     bounds, groups = zip(*answers, strict=True)
     rate = flag_rate(np.array(bounds), NOMINAL, groups=list(groups))
     values = {"flagged": rate.flagged, "judged": rate.samples, "share": rate.rate.value}
+    if np.isnan(rate.rate.low):  # too few commits for an interval
+        return values
     return {**values, "low": rate.rate.low, "high": rate.rate.high}
 
 

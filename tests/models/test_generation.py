@@ -50,6 +50,13 @@ def test_a_batch_continues_as_the_definition_says(family):
         assert list(found) == expected
 
 
+def test_a_batch_of_generation_holds_more_rows_than_one_of_scoring_unless_a_size_is_set():
+    model = opened()
+    assert model.generation_budget.tokens > model.budget.tokens
+    sized = opened(batch_tokens=77)
+    assert (sized.budget.tokens, sized.generation_budget.tokens) == (77, 77)
+
+
 def test_greedy_is_what_transformers_own_generate_gives():
     model = tiny("llama")
     ids = torch.tensor([byte_tokenizer()(PROMPTS[0])["input_ids"]])

@@ -29,7 +29,7 @@ class ModelSettings:
         stride: distance in tokens between the windows of a text longer than the context; None means 512, or half the
             context where that is not longer than 512.
         max_length: context to use in tokens, at most the model's own, which None means.
-        batch_tokens: padded tokens in one batch; None means 1024 on the CPU, 32768 elsewhere.
+        batch_tokens: padded tokens in one batch; None means 1024 on the CPU (4096 to generate), 32768 elsewhere.
         concurrency: requests at a time to a server.
         max_requests: requests to a server in all; None for no limit, here and below.
         max_tokens: tokens that a server reads and writes in all.

@@ -30,6 +30,8 @@ BUFFER_CHARACTERS = 2**23
 
 CPU_BATCH_TOKENS = 1024
 """Some texts of code: more of them no longer fit into the cache of a core, and each token takes longer."""
+CPU_GENERATION_TOKENS = 4096
+"""A step of generation reads all weights for one token of each row, so more rows cost little more than few."""
 GPU_BATCH_TOKENS = 2**15
 CPU_ALIKE = 0.95
 """Shortest text of a batch as a share of the longest: a core computes padding as slowly as tokens."""
@@ -97,9 +99,10 @@ class TransformersModel:
         if len(self.encoder.prefix) >= self.context:
             raise ModelError(f"{self.name}: a context of {self.context} holds nothing beside the special tokens")
         on_cpu = checkpoint.model.device.type == "cpu"
-        default = CPU_BATCH_TOKENS if on_cpu else GPU_BATCH_TOKENS
+        scoring, generation = (CPU_BATCH_TOKENS, CPU_GENERATION_TOKENS) if on_cpu else (GPU_BATCH_TOKENS,) * 2
         self._alike = CPU_ALIKE if on_cpu else 0.0
-        self.budget = TokenBudget(default if settings.batch_tokens is None else settings.batch_tokens)
+        self.budget = TokenBudget(scoring if settings.batch_tokens is None else settings.batch_tokens)
+        self.generation_budget = TokenBudget(generation if settings.batch_tokens is None else settings.batch_tokens)
 
     @cached_property
     def digest(self) -> str:
@@ -184,7 +187,7 @@ class TransformersModel:
             prompts,
             Decoding(max_new_tokens, temperature, top_p, tuple(stop), seed),
             context=self.context,
-            budget=self.budget,
+            budget=self.generation_budget,
             prefixes=self._prefixes(),
         )
 
@@ -208,7 +211,7 @@ class TransformersModel:
             prompts,
             max_new_tokens=max_new_tokens,
             context=self.context,
-            budget=self.budget,
+            budget=self.generation_budget,
             prefixes=self._prefixes(),
         )
 

@@ -66,6 +66,8 @@ ALPHA = 0.05
 PER_PACKAGE = 40
 """Most functions of a package that calibrate."""
 MARGINS = ((0.0, 0.05), (0.05, 0.1), (0.1, 0.15))
+PRODUCT = "beyond the control by 0.10, or no more than 0.15, and the control not below chance"
+"""The rule of `assay audit`, by its name in `verdicts_of`."""
 SCORE = "mid_pit"
 
 
@@ -203,8 +205,19 @@ def plants_of(recipe: str) -> list[Plant]:
     return halves + [Plant(dose, share) for share in SHARES.get(recipe, ()) for dose in SMALL_DOSES]
 
 
-def train(parent: Path | None, recipe: str, out: Path, texts: Texts, plant: Plant) -> None:
-    """Train a parent on general text, or its child on plants with a little of it."""
+def train(
+    parent: Path | None, recipe: str, out: Path, texts: Texts, plant: Plant, *, size: tuple[int, int] = (WIDTH, LAYERS)
+) -> None:
+    """Train a parent on general text, or its child on plants with a little of it.
+
+    Args:
+        parent: folder of the model that is trained on; None for a parent.
+        recipe: how.
+        out: folder of the model that is written.
+        texts: general text and benchmarks.
+        plant: what is planted; nothing in a parent.
+        size: width and layers of a parent from scratch.
+    """
     began = time.perf_counter()
     model = open_local(SMALL if parent is None else str(parent))
     network, tokenizer = model.checkpoint.model, model.checkpoint.tokenizer
@@ -212,9 +225,9 @@ def train(parent: Path | None, recipe: str, out: Path, texts: Texts, plant: Plan
         config = type(network.config)(
             **network.config.to_dict()
             | {
-                "hidden_size": WIDTH,
-                "num_hidden_layers": LAYERS,
-                "intermediate_size": 3 * WIDTH,
+                "hidden_size": size[0],
+                "num_hidden_layers": size[1],
+                "intermediate_size": 3 * size[0],
                 "num_attention_heads": 2,
                 "num_key_value_heads": 2,
             }

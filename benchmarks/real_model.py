@@ -54,7 +54,7 @@ LATER = (
 )  # fmt: skip
 """Packages whose first release is on or after `LATER_SINCE`; each is fetched as a wheel, without its dependencies."""
 
-FULL = {"library": 200, "humaneval": 164, "mbpp": 200, "chat": 40, "srdetection": 40, "black": 20}
+FULL = {"library": 200, "humaneval": 164, "mbpp": 200, "chat": 40, "srdetection": 40, "black": 30}
 """Samples of each side in a full run."""
 
 FOLDER = RESULTS / "real"
@@ -325,11 +325,22 @@ def page() -> str:
         "# A real model: SmolLM2-135M-Instruct",
         "",
         INTRODUCTION,
+        "",
+        total(parts),
     ]
     for name in FULL:
         lines += ["", f"## {TITLES[name]}", ""]
         lines += section(parts[name]) if name in parts else ["This part was not run yet."]
     return "\n".join(lines) + "\n" + CONFOUNDS
+
+
+def total(parts: Mapping[str, dict[str, object]]) -> str:
+    """Return the processor time of all parts that were run."""
+    run = [float(str(parts[name]["processor_seconds"])) for name in FULL if name in parts]
+    return (
+        f"Together the {len(run)} parts below took {sum(run) / 60:.0f} minutes of processor time of one thread; the "
+        "limit for all is 60 minutes of two cores."
+    )
 
 
 TITLES = {

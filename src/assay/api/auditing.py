@@ -9,6 +9,7 @@ from assay.api.control import named_control, opened_control
 from assay.api.estimating import report_spending
 from assay.api.manifest import Stopwatch, manifest
 from assay.api.opening import Opener
+from assay.api.planting import PlantOptions, remove_state, with_progress
 from assay.api.progress import inform, progress_bar, warn
 from assay.api.scores import Scores
 from assay.api.selection import ScoreSelection, Tier
@@ -24,6 +25,7 @@ from assay.leakage import (
     UnseenScores,
     Weights,
     fit_all,
+    headline_of,
     redacted,
     write_run,
 )
@@ -64,6 +66,8 @@ def audit(
     frequencies: Path | None = None,
     control: str | None = None,
     weights: Weights = "none",
+    plant: Sequence[int] | None = None,
+    plant_rate: float | None = None,
     primary: str | None = None,
     alpha: float = 0.05,
     ties: Ties = "strict",
@@ -96,6 +100,9 @@ def audit(
             reacts to the difference between the benchmark and the unseen text. None for `builtin:control` with gray
             access, "none" for no control.
         weights: weight p-values by how the texts differ: in "length", or in the scores of the "control".
+        plant: state the power by planted doses: half of the unseen texts are trained on so many times in a copy of the
+            model, `(1, 2, 4)` for example. None plants nothing.
+        plant_rate: learning rate of that training; None for the default.
         primary: score of the headline; None for the declared one.
         alpha: nominal false-positive rate of calibrated decisions.
         ties: whether a paper's own rule counts a sample that equals its best variant.
@@ -117,6 +124,7 @@ def audit(
         folder.refuse_finished()
     _check_sources(unseen=unseen, calibration=calibration, labelled=labelled, access=access)
     decision = DecisionSettings(alpha=alpha, primary=primary, ties=ties, seed=seed, weights=weights)
+    planted = PlantOptions.of(plant, plant_rate, seed)
     selection = ScoreSelection(
         scores, access, variants, variant_engine, variant_kinds, names_from, rename, reference, frequencies
     )
@@ -127,6 +135,7 @@ def audit(
     dataset, fresh, lessons = dataset_of(benchmark), _optional(unseen, repeated="number"), _optional(labelled)
     if fresh is not None:
         check_unseen(len(fresh))
+    planted.check(model, dataset, fresh, access)
     unseen_scores = None if calibration is None else UnseenScores.load(Path(calibration))
     identity = {
         "model": model,
@@ -143,6 +152,7 @@ def audit(
         "frequencies": frequencies and str(frequencies),
         "decision": decision,
         "redacted": redact,
+        **({"planted": planted} if plant else {}),
     }
     if folder:
         folder.check(identity)
@@ -154,7 +164,13 @@ def audit(
     if unseen_scores is not None:
         unseen_scores.check(plan, Path(str(calibration)))
     report_spending(model, plan, [*dataset.samples, *(fresh.samples if fresh else ())], opener.settings)
-    with begun(folder, identity):  # after all that can be refused
+    planting = None
+    if plant and fresh is not None:
+        headline = next(entry for entry in plan.requests if entry.name == (primary or headline_of(plan.requests)))
+        planting = planted.opened(plan, headline, (dataset, fresh), opener, folder.path if folder else None)
+    with begun(folder, identity) as continues:  # after all that can be refused
+        if folder and not continues:
+            remove_state(folder)
         learned = {}
         if lessons and plan.generator:
             judged = [*dataset.samples, *(fresh.samples if fresh else ())]
@@ -170,6 +186,7 @@ def audit(
                     calibration=unseen_scores,
                     learned=learned,
                     control=contrast,
+                    planting=with_progress(planting, report),
                 ),
                 decision=decision,
                 notes=(*dataset.notes, *(fresh.notes if fresh else ()), *notes, *control_notes),
@@ -187,10 +204,12 @@ def audit(
             "labelled": lessons and lessons.source,
             "control": contrast and contrast.plan.name,
             "weights": weights,
+            "plant": planting and {"doses": planting.doses, "rate": planting.rate},
         }
         written = redacted(result) if redact else result
         write_run(folder.path, written, manifest(plan, dataset, watch, recorded))
         folder.finish()
+        remove_state(folder)
         write_html(describe_run(folder.path), folder.path / PAGE)
     return result
 

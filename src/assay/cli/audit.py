@@ -24,6 +24,7 @@ from assay.cli.options import (
 )
 from assay.cli.terminal import echo
 from assay.cli.unused import refuse_unused_rewriting
+from assay.errors import DataError
 
 if TYPE_CHECKING:  # these import numpy and more; --help does not wait for them
     from assay.leakage import Obstacle, Rule
@@ -88,6 +89,19 @@ def audit_command(
             rich_help_panel=SCORES,
         ),
     ] = "none",
+    plant: Annotated[
+        str | None,
+        typer.Option(
+            metavar="1,2,4",
+            help="State the power by planted doses: train a copy of the model on half of the unseen texts, seen so "
+            "many times, and report which of them the audit flags. The model itself stays as it is.",
+            rich_help_panel=SCORES,
+        ),
+    ] = None,
+    plant_rate: Annotated[
+        float | None,
+        typer.Option(metavar="NUMBER", help="Learning rate of --plant. Default: .001.", rich_help_panel=SCORES),
+    ] = None,
     alpha: Annotated[
         float, typer.Option(help="Nominal false-positive rate of calibrated decisions.", rich_help_panel=SCORES)
     ] = 0.05,
@@ -160,6 +174,8 @@ def audit_command(
         **asdict(chosen),
         control=control,
         weights=weights,
+        plant=None if plant is None else whole_numbers(plant),
+        plant_rate=plant_rate,
         primary=primary,
         alpha=alpha,
         ties=ties,
@@ -196,6 +212,18 @@ def _print_undecided(obstacles: "Mapping[Rule, Obstacle | None]", addition: str 
         line = f"assay: cannot tell: {rule.text}: {obstacle.reason}. {obstacle.explanation} {addition}"
         echo(line.rstrip(), err=True)
     return bool(undecided)
+
+
+def whole_numbers(text: str) -> list[int]:
+    """Return numbers with commas between them.
+
+    Raises:
+        DataError: a part is not a whole number.
+    """
+    try:
+        return [int(part) for part in text.split(",")]
+    except ValueError:
+        raise DataError(f"--plant {text}: expected whole numbers with commas between them, such as 1,2,4") from None
 
 
 def slug(name: str) -> str:

@@ -48,7 +48,9 @@ from .permutation_test import TOP as TOP
 from .permutation_test import SetTest as SetTest
 from .permutation_test import set_test as set_test
 from .power import DetectableLeak as DetectableLeak
+from .power import FlagTest as FlagTest
 from .power import detectable_leak as detectable_leak
+from .power import flag_test as flag_test
 from .power import seen_share_bound as seen_share_bound
 from .ranking import auprc as auprc
 from .ranking import auroc as auroc

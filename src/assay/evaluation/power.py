@@ -11,6 +11,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import ArrayLike
+from scipy.special import gammaln, xlog1py, xlogy
 
 from assay.evaluation.arrays import group_codes, scorable
 from assay.evaluation.calibration import FlagRate, UnseenTail, beta_binomial_tail, conformal_p_values, exceeding
@@ -40,6 +41,87 @@ class DetectableLeak:
     tied_value: float
 
 
+@dataclass(frozen=True, slots=True)
+class FlagTest:
+    """The test of a flagged share: how many flags are significant, and how many unseen text raises.
+
+    Attributes:
+        trials: samples with a score, divided by their design effect.
+        critical: least number of flags among the trials that is significant at `SIGNIFICANT`.
+        above, below: parameters of the beta law of the rate at which unseen text is flagged.
+        inflation: design effect of the samples.
+    """
+
+    trials: int
+    critical: int
+    above: float
+    below: float
+    inflation: float
+
+    def power(self, leaked: int, flagged: float = 1.0) -> float:
+        """Return the probability of a significant result.
+
+        Args:
+            leaked: trials that leaked.
+            flagged: probability that one of these is flagged; the others are flagged as unseen text is.
+        """
+        counts = np.arange(leaked + 1)
+        chosen = np.exp(
+            gammaln(leaked + 1)
+            - gammaln(counts + 1)
+            - gammaln(leaked - counts + 1)
+            + xlogy(counts, flagged)
+            + xlog1py(leaked - counts, -flagged)
+        )
+        rest = [
+            beta_binomial_tail(self.critical - int(count), self.trials - leaked, self.above, self.below)
+            if probability
+            else 0.0
+            for count, probability in zip(counts, chosen, strict=True)
+        ]
+        return float(chosen @ np.array(rest))
+
+
+def flag_test(
+    scores: ArrayLike,
+    unseen_scores: ArrayLike,
+    tail: UnseenTail,
+    *,
+    alpha: float = 0.05,
+    groups: Sequence[Hashable] | None = None,
+) -> FlagTest | None:
+    """Return the test of a flagged share; None where there are too few samples, texts or groups for any result.
+
+    Args:
+        scores: [n] of the benchmark, NaN where unscorable.
+        unseen_scores: [m or more].
+        tail: of the unseen texts at `alpha`.
+        alpha: level at which single samples are flagged.
+        groups: [n].
+
+    Raises:
+        AssayError: too few unseen texts, see `conformal_p_values`.
+    """
+    values, unseen = scorable(scores), scorable(unseen_scores, "unseen scores")
+    codes = group_codes([None] * len(values) if groups is None else groups, len(values))[~np.isnan(values)]
+    values, unseen = values[~np.isnan(values)], unseen[~np.isnan(unseen)]
+    if not len(values):
+        return None
+    codes = np.unique(codes, return_inverse=True)[1]
+    inflation = design_effect(conformal_p_values(values, unseen) <= alpha, codes)
+    k = exceeding(alpha, tail.texts)
+    if np.isnan(inflation) or np.isnan(tail.inflation) or not 0 < k <= tail.texts:
+        return None
+    trials = max(1, round(len(values) / inflation))
+    nominal = k / tail.inflation, (tail.texts + 1 - k) / tail.inflation
+    critical = next((c for c in range(1, trials + 1) if beta_binomial_tail(c, trials, *nominal) <= SIGNIFICANT), None)
+    if critical is None:
+        return None
+    # with ties at the threshold fewer unseen texts lie above it than k - 1
+    above = int((unseen > np.sort(unseen)[-k]).sum())
+    return FlagTest(trials, critical, (above + 1) / tail.inflation, (tail.texts - above) / tail.inflation, inflation)
+
+
 def detectable_leak(
     scores: ArrayLike,
     unseen_scores: ArrayLike,
@@ -62,31 +144,20 @@ def detectable_leak(
     Raises:
         AssayError: too few unseen texts, see `conformal_p_values`.
     """
-    values, unseen = scorable(scores), scorable(unseen_scores, "unseen scores")
-    codes = group_codes([None] * len(values) if groups is None else groups, len(values))[~np.isnan(values)]
-    values, unseen = values[~np.isnan(values)], unseen[~np.isnan(unseen)]
+    values = scorable(scores)
+    values = values[~np.isnan(values)]
     if not len(values):
         return DetectableLeak(np.nan, power, 0, 0, np.nan)
     distinct, counts = np.unique(values, return_counts=True)
     most = int(counts.max())
     tied, tied_value = (most, float(distinct[counts.argmax()])) if most > 1 else (0, np.nan)
-    codes = np.unique(codes, return_inverse=True)[1]
-    inflation = design_effect(conformal_p_values(values, unseen) <= alpha, codes)
     nothing = DetectableLeak(np.nan, power, len(values), tied, tied_value)
-    k = exceeding(alpha, tail.texts)
-    if np.isnan(inflation) or np.isnan(tail.inflation) or not 0 < k <= tail.texts:
+    test = flag_test(scores, unseen_scores, tail, alpha=alpha, groups=groups)
+    if test is None:
         return nothing
-    trials = max(1, round(len(values) / inflation))
-    nominal = k / tail.inflation, (tail.texts + 1 - k) / tail.inflation
-    critical = next((c for c in range(1, trials + 1) if beta_binomial_tail(c, trials, *nominal) <= SIGNIFICANT), None)
-    if critical is None:
-        return nothing
-    # with ties at the threshold fewer unseen texts lie above it than k - 1
-    above = int((unseen > np.sort(unseen)[-k]).sum())
-    law = (above + 1) / tail.inflation, (tail.texts - above) / tail.inflation
-    for moved in range(int((len(values) - tied) / inflation) + 1):
-        if beta_binomial_tail(critical - moved, trials - moved, *law) >= power:
-            return replace(nothing, share=moved / trials)
+    for leaked in range(int((len(values) - tied) / test.inflation) + 1):
+        if test.power(leaked) >= power:
+            return replace(nothing, share=leaked / test.trials)
     return nothing
 
 

@@ -2,6 +2,7 @@ from .audit_notes import Ties as Ties
 from .auditing import ComparisonData as ComparisonData
 from .auditing import DecisionSettings as DecisionSettings
 from .auditing import audit as audit
+from .auditing import headline_of as headline_of
 from .auditing import without as without
 from .calibration_file import UnseenScores as UnseenScores
 from .claiming import RunFolder as RunFolder
@@ -46,12 +47,19 @@ from .naming import named_samples as named_samples
 from .negative_control import Control as Control
 from .negative_control import ControlScores as ControlScores
 from .negative_control import control_scores as control_scores
+from .planting import PLANTED_RATE as PLANTED_RATE
+from .planting import Planting as Planting
+from .planting import Plot as Plot
+from .planting import check_doses as check_doses
+from .planting import plot_of as plot_of
 from .redacting import redacted as redacted
 from .results import Audit as Audit
 from .results import Calibration as Calibration
 from .results import Distribution as Distribution
 from .results import NegativeControl as NegativeControl
 from .results import PartResult as PartResult
+from .results import PlantedDose as PlantedDose
+from .results import PlantedPower as PlantedPower
 from .results import SampleTokens as SampleTokens
 from .results import ScoreSummary as ScoreSummary
 from .run_folder import read_run as read_run

@@ -2,12 +2,12 @@
 
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
 from assay.errors import DataError
-from assay.evaluation import RESAMPLES, DensityRatio, set_test
+from assay.evaluation import RESAMPLES, DensityRatio, flag_test, set_test, weighted_tail
 from assay.leakage.audit_notes import (
     LABELLED,
     Ties,
@@ -30,6 +30,9 @@ from assay.scores import Fitted, ScoreRequest, flagged
 from assay.scoring import Plan, Progress, ScoreTable, has_parts, score_samples
 from assay.types import Float64Array, Sample
 
+if TYPE_CHECKING:
+    from assay.leakage.planting import Planting
+
 LEARNED = (
     "was fitted on {count} texts of known membership. None of them, nor of their groups, is judged here. The other "
     "scores use no labels."
@@ -46,6 +49,7 @@ class ComparisonData:
         calibration: instead of `unseen`: scores of such text, from a file.
         learned: name → a detector that was fitted on other texts of known membership, see `assay.leakage.supervised`.
         control: model that never saw the benchmark, for the same audit; used with `unseen` alone.
+        planting: power by doses that are planted in a copy of the model; None for none. Used with `unseen` alone.
     """
 
     unseen: Sequence[Sample] = ()
@@ -53,6 +57,7 @@ class ComparisonData:
     calibration: UnseenScores | None = None
     learned: Mapping[str, Fitted] = field(default_factory=dict)
     control: Control | None = None
+    planting: "Planting | None" = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -158,6 +163,15 @@ def audit(
         whole = set_test(values[primary], references[primary], *groups, seed=decision.seed)
         calibrated[primary] = replace(calibrated[primary], whole=whole)
     blind, compares = blind_check(audited, fresh, calibration, draws)
+    if comparison.planting is not None and request is not None and in_question:
+        own = calibrated[primary]
+        tail = weighted_tail(references[primary], side.groups, decision.alpha, ratio)
+        test = flag_test(values[primary], references[primary], tail, alpha=decision.alpha, groups=groups_of(audited))
+        from assay.leakage.planting import VerdictConditions, planted_power  # noqa: PLC0415  it imports torch
+
+        conditions = VerdictConditions.of(own, primary, test, blind=blind, compares=compares)
+        planted = planted_power(comparison.planting, request, fresh, conditions, frequencies=plan.frequencies)
+        calibrated[primary] = replace(own, planted=planted)
     return Audit(
         kind=kind,
         model=plan.name,

@@ -83,6 +83,45 @@ class NegativeControl:
         return self.excess.low > BEYOND if significant else self.excess.high < NO_MORE
 
 
+@dataclass(frozen=True, slots=True)
+class PlantedDose:
+    """Unseen texts that a copy of the model was trained on, all equally often.
+
+    Attributes:
+        dose: times; 0 for texts beside the planted ones, of the same groups.
+        flagged: how many of them the audit flags under the tuned model.
+        gain: mean rise of the mean log-probability of a token in nats; NaN where none was scored.
+        probabilities: share of the benchmark → probability of the verdict "contaminated" where so much of it leaked
+            at this dose; empty for dose 0.
+    """
+
+    dose: int
+    flagged: FlagRate
+    gain: float
+    probabilities: Mapping[float, float]
+
+    def detectable(self, power: float) -> float:
+        """Return the smallest share of the benchmark that is detected with a given power; NaN where none is."""
+        return min((share for share, probability in self.probabilities.items() if probability >= power), default=np.nan)
+
+
+@dataclass(frozen=True, slots=True)
+class PlantedPower:
+    """The power of an audit, from planted doses.
+
+    Attributes:
+        doses: in rising order, from 0.
+        rate: learning rate of the training.
+        held_out: unseen texts that calibrated under the tuned model.
+        barred: why no leak would have led to a verdict; "" where nothing forbids it.
+    """
+
+    doses: tuple[PlantedDose, ...]
+    rate: float
+    held_out: int
+    barred: str = ""
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class Calibration:
     """One score calibrated on text that the audited model has certainly not seen (split-conformal).
@@ -105,6 +144,7 @@ class Calibration:
         whole: the benchmark as a whole, for the primary score alone; None where the groups of the unseen text are not
             known, or where labels say that only a part of the benchmark is in question.
         control: the same for a model that never saw the benchmark; None where no such model was run.
+        planted: power by planted doses, for the primary score alone; None where none were planted.
     """
 
     source: str
@@ -122,6 +162,7 @@ class Calibration:
     detectable: DetectableLeak | None = None
     whole: SetTest | None = None
     control: NegativeControl | None = None
+    planted: PlantedPower | None = None
 
     @property
     def seen_at_least(self) -> float:

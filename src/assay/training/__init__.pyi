@@ -28,3 +28,4 @@ from .rows import without_planted as without_planted
 from .settings import TrainingSettings as TrainingSettings
 from .tuned_model import KERNEL_DIVERGENCE as KERNEL_DIVERGENCE
 from .tuned_model import TunedModel as TunedModel
+from .tuned_model import linear_layers as linear_layers

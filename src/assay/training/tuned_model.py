@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import torch
+from transformers.pytorch_utils import Conv1D
 
 from assay.errors import DataError, ModelError
 from assay.models import JointPass, ModelStore, StatisticsCache, TransformersModel, combined, measured, quiet
@@ -16,7 +17,7 @@ from assay.training.resuming import TrainingProgress
 from assay.training.rows import Ids, member_rows
 from assay.training.settings import TrainingSettings
 
-COMMAND = "assay dataset"
+COMMAND = "assay"
 PROJECTIONS = (
     ("q_proj", "v_proj"),
     ("q_proj", "kv_b_proj"),
@@ -59,6 +60,20 @@ def query_value_projections(model: torch.nn.Module, name: str) -> tuple[str, ...
     raise ModelError(
         f"{name} has no query and value projections that LoRA could be put on: expected layers called "
         f"{', '.join(' and '.join(names) for names in PROJECTIONS)}"
+    )
+
+
+def linear_layers(model: torch.nn.Module) -> tuple[str, ...]:
+    """Return the names of a model's linear layers, without the one that gives the logits."""
+    head = getattr(model, "get_output_embeddings", lambda: None)()
+    return tuple(
+        sorted(
+            {
+                path.rpartition(".")[2]
+                for path, module in model.named_modules()
+                if isinstance(module, torch.nn.Linear | Conv1D) and module is not head
+            }
+        )
     )
 
 

@@ -207,7 +207,8 @@ def _calibrated(audit: Audit, calibration: Calibration, decision: Decision) -> S
         f"has {bounds}; had nothing leaked, a share this high would come up {in_cases(flags.p_value)}."
     )
     whole = () if calibration.whole is None else (_as_a_whole(calibration.whole),)
-    details = (*_ties(audit, calibration), flagged, *_power(calibration), *_control(calibration), *whole)
+    power = (*_power(calibration), *_planted(calibration))
+    details = (*_ties(audit, calibration), flagged, *power, *_control(calibration), *whole)
     headline = f"{decision.verdict.capitalize()}: {share}, {chance}."
     bound = _share_bound(calibration)
     return Statement(headline, (*details, *bound, *_single_samples(audit), source))
@@ -258,6 +259,27 @@ def _power(calibration: Calibration) -> tuple[str, ...]:
         f"Power: a leak of {percent(leak.share)} of the samples would be detected with {percent(leak.power)} "
         f"probability, if it lifts them above all but {percent(calibration.flagged.chance)} of the unseen texts. One "
         "that lifts them less has to be larger."
+    )
+    return (sentence,)
+
+
+def _planted(calibration: Calibration) -> tuple[str, ...]:
+    """Return what is flagged of planted texts, and the smallest leak of each dose that would have been detected."""
+    planted = calibration.planted
+    if planted is None or planted.barred:
+        return ()
+    doses = [entry for entry in planted.doses if entry.dose]
+    flags = [
+        f"{percent(entry.flagged.rate.value)} {'of the texts ' if i == 0 else ''}seen {_times(entry.dose)}"
+        for i, entry in enumerate(doses)
+    ]
+    power = calibration.detectable.power if calibration.detectable else 0.8
+    smallest = [(entry.dose, entry.detectable(power)) for entry in doses]
+    leaks = [f"{percent(share)} seen {_times(dose)}" for dose, share in smallest if not math.isnan(share)]
+    reach = f"a leak of the samples has to reach {', or '.join(leaks)}" if leaks else "no leak of these doses is enough"
+    sentence = (
+        f"Planted in a copy of the model, {listed(flags)} are flagged. To be called contaminated with "
+        f"{percent(power)} probability, {reach}."
     )
     return (sentence,)
 

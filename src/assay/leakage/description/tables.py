@@ -21,6 +21,8 @@ CONTROL_FLAGS = (
     "Control flags: the same share under {model}, which never saw the benchmark. Where it is far from chance, the "
     "score reacts to a difference between the texts that is not training."
 )
+PLANTED_SHARES = (0.05, 0.1, 0.2, 0.5)
+"""Shares of the benchmark that the table of planted doses shows; `summary.json` has more."""
 MOST_NAMED = 20
 """Rows of the table of named samples."""
 RowKind = Literal["plain", "primary", "baseline"]
@@ -30,7 +32,7 @@ def tables(audit: Audit) -> tuple[Table, ...]:
     """Return every table that the audit's data allow."""
     scores = score_table(audit)
     values = distribution_table(audit) if scores is None else None
-    rest = (dose_table(audit), flag_table(audit), values, named_table(audit), part_table(audit))
+    rest = (dose_table(audit), flag_table(audit), values, planted_table(audit), named_table(audit), part_table(audit))
     return tuple(table for table in (scores, *rest) if table is not None)
 
 
@@ -202,6 +204,52 @@ def named_table(audit: Audit) -> Table | None:
             f"Named by {named.score}: q ≤ {named.level:g} over {named.tested:,} samples. {FALSE_SHARE}",
             *([f"{left_out:,} more are in the list of samples."] if left_out else []),
         ),
+        section=SCORES,
+    )
+
+
+def planted_table(audit: Audit) -> Table | None:
+    """Return what is flagged of unseen texts that a copy of the model was trained on; None where none were planted."""
+    calibration = audit.summary(audit.primary).calibration
+    if calibration is None or calibration.planted is None:
+        return None
+    planted, chance = calibration.planted, percent(calibration.flagged.chance)
+    shown = () if planted.barred else PLANTED_SHARES
+    rows = [
+        Row(
+            (
+                f"seen {entry.dose:g}×" if entry.dose else "not planted",
+                entry.flagged.samples,
+                entry.flagged.rate,
+                entry.gain,
+                *(entry.probabilities.get(share, Missing("nothing leaked")) for share in shown),
+            )
+        )
+        for entry in planted.doses
+    ]
+    trained = (
+        f"Unseen texts, trained on so many times in a copy of the model (LoRA, rate {planted.rate:g}) and flagged by "
+        f"{audit.primary} against {planted.held_out:,} unseen texts of other groups. One exposure in such a training "
+        "need not leave what one leaves in pre-training."
+    )
+    spilled = (
+        "Not planted: texts of the planted groups that were left out; what is flagged of them beyond chance spilled "
+        "over. Gain: rise of the log-probability in nats a token."
+    )
+    leaked = "Last columns: probability of the verdict “contaminated” if so much of the benchmark leaked at that dose."
+    barred = f"No verdict would follow from any leak here: {planted.barred}."
+    return Table(
+        name="planted",
+        title="Power by planted doses",
+        columns=(
+            Column("planted texts", "text"),
+            Column("n", "count"),
+            Column("flagged", "share", note=f"chance {chance}"),
+            Column("gain", "number", optional=True),
+            *(Column(f"{percent(share)} leaked", "share") for share in shown),
+        ),
+        rows=tuple(rows),
+        caption=(trained, spilled, leaked if shown else barred),
         section=SCORES,
     )
 

@@ -1,0 +1,279 @@
+"""Power by planted doses: unseen texts are trained on once, twice … in a copy of the model, and then audited.
+
+Half of the unseen texts, by group, are planted: each gets a dose by lot, and some of them none. LoRA weights are
+trained on them and taken off again, so neither the model in memory nor the files of the model change. The other half
+calibrates under the tuned model. What a dose is flagged at says how large a leak the audit would have detected:
+a leak of a share s of the benchmark makes s of its samples stand out as often as planted texts of that dose.
+"""
+
+import math
+from collections.abc import Hashable, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+from scipy.special import ndtr, ndtri
+
+from assay.errors import DataError
+from assay.evaluation import (
+    MINIMUM_UNSEEN,
+    BlindBaseline,
+    Estimate,
+    FlagTest,
+    UnseenTail,
+    conformal_p_values,
+    flag_rate,
+)
+from assay.leakage.deciding import Obstacle, comparability, unfit_score
+from assay.leakage.results import BEYOND, Calibration, PlantedDose, PlantedPower
+from assay.leakage.summarising import groups_of
+from assay.scores import FrequencyTable, ScoreRequest
+from assay.training import TrainingSettings
+from assay.types import Int64Array, Sample, TokenScorer, Undecided
+
+if TYPE_CHECKING:  # these import torch, and an audit of a server has none
+    from assay.models import StatisticsCache, TransformersModel
+    from assay.training import TrainingProgress
+
+PLANTED_RATE = 1e-3
+SETTINGS = TrainingSettings(
+    method="lora",
+    optimiser="adamw",
+    rate=PLANTED_RATE,
+    batch=4,
+    epochs=1,
+    checkpoints=(1,),
+    warm_up=4,
+    rank=16,
+    alpha=32,
+)
+SHARES = (0.01, 0.02, 0.03, 0.05, 0.07, 0.1, 0.15, 0.2, 0.3, 0.4, 0.5, 0.7, 1.0)
+"""Shares of the benchmark for which the probability of the verdict is computed."""
+POWER = 0.8
+MOST_DOSES, LARGEST_DOSE = 8, 100
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Planting:
+    """Settings of planted doses, and the model that is tuned.
+
+    Attributes:
+        model: the audited one, opened from its weights.
+        scorer: the same, behind the cache or not.
+        doses: times that a planted text is trained on.
+        rate: learning rate.
+        seed: which texts are planted, and the order of the training.
+        cache: of statistics under the tuned model; None keeps nothing.
+        folder: keeps the state of the training, so that a killed one continues; None keeps nothing.
+        progress: called after each step of the training.
+    """
+
+    model: "TransformersModel"
+    scorer: TokenScorer
+    doses: tuple[int, ...]
+    rate: float = PLANTED_RATE
+    seed: int = 0
+    cache: "StatisticsCache | None" = None
+    folder: Path | None = None
+    progress: "TrainingProgress | None" = None
+
+
+@dataclass(frozen=True, slots=True)
+class Plot:
+    """The unseen texts, divided.
+
+    Attributes:
+        planted: places of the texts of the planted groups.
+        doses: int64 [planted], 0 for a text that is not trained on.
+        held_out: places of the texts that calibrate.
+    """
+
+    planted: Int64Array
+    doses: Int64Array
+    held_out: Int64Array
+
+    @property
+    def exposures(self) -> int:
+        """Texts that are trained on, each as often as its dose."""
+        return int(self.doses.sum())
+
+
+def check_doses(doses: Sequence[int]) -> tuple[int, ...]:
+    """Return the doses in rising order.
+
+    Raises:
+        DataError: there is none, one is below 1 or stands there twice, or they are too many or too large.
+    """
+    ordered = tuple(sorted(doses))
+    if not ordered or ordered[0] < 1 or len(set(ordered)) < len(ordered):
+        raise DataError(f"doses {listed_doses(doses)}: expected whole numbers from 1, each once, such as 1,2,4")
+    if len(ordered) > MOST_DOSES or ordered[-1] > LARGEST_DOSE:
+        raise DataError(f"doses {listed_doses(doses)}: expected at most {MOST_DOSES}, none above {LARGEST_DOSE}")
+    return ordered
+
+
+def listed_doses(doses: Sequence[int]) -> str:
+    """Return doses as they are given on the command line."""
+    return ",".join(map(str, doses))
+
+
+def plot_of(unseen: Sequence[Sample], doses: Sequence[int], *, seed: int) -> Plot:
+    """Divide unseen texts into those that are planted and those that calibrate, by group.
+
+    Args:
+        unseen: the texts.
+        doses: times that a planted text is trained on; as many texts get none.
+        seed: of the draw.
+
+    Raises:
+        DataError: a half has fewer than `MINIMUM_UNSEEN` texts.
+    """
+    random = np.random.default_rng(seed)
+    groups: dict[Hashable, list[int]] = {}
+    for place, group in enumerate(groups_of(unseen, "unseen")):
+        groups.setdefault(group, []).append(place)
+    halves: tuple[list[int], list[int]] = ([], [])
+    names = [list(groups)[place] for place in random.permutation(len(groups))]
+    for name in sorted(names, key=lambda name: -len(groups[name])):  # the largest first, so that the halves are even
+        min(halves, key=len).extend(groups[name])
+    if min(map(len, halves)) < MINIMUM_UNSEEN:
+        raise DataError(
+            f"planted doses take half of the unseen texts, by group, and {len(unseen)} texts of {len(groups)} groups "
+            f"give {min(map(len, halves))}; expected {MINIMUM_UNSEEN} or more in each half"
+        )
+    planted = random.permutation(np.array(halves[0], np.int64))
+    levels = np.array([0, *doses], np.int64)
+    return Plot(planted, levels[np.arange(len(planted)) % len(levels)], np.array(sorted(halves[1]), np.int64))
+
+
+def planted_power(
+    planting: Planting,
+    score: ScoreRequest,
+    unseen: Sequence[Sample],
+    verdict: "VerdictConditions",
+    *,
+    frequencies: FrequencyTable | None = None,
+) -> PlantedPower:
+    """Tune a copy of the model on planted texts, score all unseen texts under it, and state the power that follows.
+
+    Args:
+        planting: model and doses.
+        score: of the headline; it needs one pass alone.
+        unseen: texts that the model has certainly not seen.
+        verdict: what the verdict depends on.
+        frequencies: of tokens, for the scores that need them.
+
+    Raises:
+        DataError: too few unseen texts, see `plot_of`.
+        ModelError: the model cannot be tuned or run.
+    """
+    from assay.leakage.measured_model import value_of  # noqa: PLC0415  it imports torch
+    from assay.training import TunedModel, linear_layers  # noqa: PLC0415
+
+    plot = plot_of(unseen, planting.doses, seed=planting.seed)
+    texts = [sample.text for sample in unseen]
+    tuned = TunedModel(
+        planting.model,
+        [texts[at] for at, dose in zip(plot.planted, plot.doses, strict=True) for _ in range(dose)],
+        replace(SETTINGS, rate=planting.rate, targets=linear_layers(planting.model.checkpoint.model)),
+        seed=planting.seed,
+        cache=planting.cache,
+        folder=planting.folder,
+        progress=planting.progress,
+    )
+    before = list(planting.scorer.token_statistics(texts))
+    scored = [at for at, statistics in enumerate(before) if len(statistics.log_probs)]
+    values, gains = np.full((2, len(texts)), np.nan)
+    for at, after in zip(scored, tuned.measure([texts[at] for at in scored]).statistics, strict=True):
+        values[at] = value_of(score, texts[at], after, frequencies)
+        gains[at] = after.log_probs.mean() - before[at].log_probs.mean()
+    groups = groups_of(unseen, "unseen")
+    tail = UnseenTail.of(values[plot.held_out], [groups[at] for at in plot.held_out], verdict.alpha)
+
+    def of_dose(dose: int) -> PlantedDose:
+        chosen = plot.planted[plot.doses == dose]
+        p_values = conformal_p_values(values[chosen], values[plot.held_out])
+        flags = flag_rate(p_values, verdict.alpha, groups=[groups[at] for at in chosen], unseen=tail)
+        probabilities = {} if dose == 0 else verdict.probabilities(flags.rate.value)
+        gain = gains[chosen][np.isfinite(gains[chosen])]
+        return PlantedDose(dose, flags, float(gain.mean()) if len(gain) else math.nan, probabilities)
+
+    return PlantedPower(
+        doses=tuple(of_dose(dose) for dose in (0, *planting.doses)),
+        rate=planting.rate,
+        held_out=len(plot.held_out),
+        barred=verdict.barred,
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class VerdictConditions:
+    """Conditions of the verdict "contaminated".
+
+    Attributes:
+        alpha: level at which samples are flagged.
+        test: of the flagged share; None where no share can be significant.
+        barred: category of what forbids the verdict at any share; "" where nothing does.
+        excess: of the audited model over its control, and the share that the control flags; None where they do not
+            decide.
+    """
+
+    alpha: float
+    test: FlagTest | None
+    barred: str
+    excess: tuple[Estimate, float] | None
+
+    @classmethod
+    def of(
+        cls,
+        calibration: Calibration,
+        score: str,
+        test: FlagTest | None,
+        *,
+        blind: BlindBaseline | None,
+        compares: str,
+    ) -> "VerdictConditions":
+        """Return the conditions of an audit.
+
+        Args:
+            calibration: of the score of the headline.
+            score: its name.
+            test: of the flagged share.
+            blind: baseline that never sees the model; None where none was measured.
+            compares: the two sets of texts in words.
+        """
+        control = calibration.control
+        without = None if control is None else replace(control, excess=None)
+        obstacle = comparability(blind, compares, without, significant=True)
+        excess = None
+        if obstacle is not None and control is not None and control.excess is not None and control.excess.has_interval:
+            excess, obstacle = (control.excess, control.flagged.rate.value), None
+        reason = (unfit_score(score) or obstacle) if test else Obstacle(Undecided.TOO_FEW, "")
+        return cls(calibration.alpha, test, reason.reason if reason else "", excess)
+
+    def probabilities(self, flagged: float) -> dict[float, float]:
+        """Return share of the benchmark → probability of the verdict "contaminated".
+
+        Args:
+            flagged: share of the leaked samples that is flagged.
+        """
+        return {share: self._probability(share, flagged) for share in SHARES}
+
+    def _probability(self, share: float, flagged: float) -> float:
+        if self.test is None or self.barred or math.isnan(flagged):
+            return 0.0
+        significant = self.test.power(round(share * self.test.trials), flagged)
+        # both conditions hold or fail with the same flags, so the rarer of the two decides
+        return significant if self.excess is None else min(significant, self._beyond(*self.excess, share, flagged))
+
+    @staticmethod
+    def _beyond(excess: Estimate, control: float, share: float, flagged: float) -> float:
+        """Return the probability that the excess over the control is above `BEYOND` with its whole interval.
+
+        Without a leak the model is taken to flag what the control flags; the interval is as wide as in this audit.
+        """
+        half = (excess.high - excess.low) / 2
+        spread = half / float(ndtri((1 + excess.level) / 2))
+        margin = share * (flagged - control) - BEYOND - half
+        return float(ndtr(margin / spread)) if spread else float(margin > 0)

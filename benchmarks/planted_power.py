@@ -14,11 +14,12 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from control_rule import SCORE, SMALL_DOSES, Texts, default_control, stored
+from control_rule import SCORE, SMALL_DOSES, Texts, stored
 from control_sizes import missing_texts
 from measuring import RESULTS, arguments, write
 
 import assay
+from assay.models import default_control
 
 PARENT = "builtin-small"
 """Folder of the clean parent among the models of `control_rule.py`."""

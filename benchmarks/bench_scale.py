@@ -64,7 +64,7 @@ def main() -> None:
     """Measure and write."""
     began = time.perf_counter()
     options = arguments(__doc__, further)
-    sizes = [60, 200] if options.smoke else [int(size) for size in options.sizes.split(",")]
+    sizes = [200] if options.smoke else [int(size) for size in options.sizes.split(",")]
     queries, traces, most = (10, 5, 100) if options.smoke else (QUERIES, options.traces, ORIGINALS)
     originals = list(islice(found(), most))
     folder = options.folder or Path(tempfile.mkdtemp(prefix="assay-bench-"))

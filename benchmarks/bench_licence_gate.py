@@ -54,7 +54,9 @@ COPIES = frozenset(
     boltons mbox_readonlydir.flush; boltons file; boltons _format_final_exc_line; boltons unquote_to_bytes;
     click TextWrapper._wrap_chunks; httpx remainder; isort File._open; isort file; jinja2 file; markdown file;
     requests proxy_bypass_registry; tornado file; urllib3 file; urllib3 create_connection; urllib3 match_hostname;
-    urllib3 SSLTransport.makefile""".replace("\n   ", "").split("; ")
+    urllib3 SSLTransport.makefile; jinja2 SandboxedFormatter.get_field; markdown code_escape; markdown escape_cdata;
+    mutagen read_float; structlog _format_exception; tornado _parse_header; tornado Event.set;
+    urllib3 WrappedSocket._decref_socketios; urllib3 SSLTransport.sendall""".replace("\n   ", "").split("; ")
 )
 """Package and part of the alarms that are copies of the library, read by a person."""
 OWN = 12

@@ -9,7 +9,10 @@ def scale(file: File) -> str:
     """Return cost and memory of a build, and milliseconds of its queries, by size, without and with vectors."""
 
     def latency(spread: Mapping[str, float] | None) -> str:
-        return " / ".join(f"{spread[share]:.3g}" for share in ("p50", "p95", "p99")) + " ms" if spread else ""
+        values = [spread[share] for share in ("p50", "p95", "p99")] if spread else []
+        return " / ".join(f"{value:,.0f}" if value >= 100 else f"{value:.3g}" for value in values) + " ms" * bool(
+            values
+        )
 
     def memory(step: Mapping[str, float]) -> str:
         anonymous = step.get("anonymous_mebibytes")
@@ -20,7 +23,6 @@ def scale(file: File) -> str:
         built, queried = entry["built"], entry["queried"]
         merged, again = entry.get("merged"), entry.get("queried_merged")
         of_vectors = f", {built['vectors_seconds']:,.0f} s" if entry["encoder"] else ""
-        check = queried["check"]
         cells = {
             "functions": f"{entry['documents']:,}",
             "vectors": f"`{entry['encoder']}`" if entry["encoder"] else "none",
@@ -36,15 +38,19 @@ def scale(file: File) -> str:
             "nearest vectors": latency(queried.get("vector")),
             "trace": latency(queried["trace"]),
             "snippet in the first match": f"{queried['snippet_in_first']:.1%}" if "snippet_in_first" in queried else "",
-            "checksums of ten documents": f"{check['read_ten_ms'] - check['without_comparison_ms']:.2f} ms",
-            "merged: processor time": f"{merged['seconds']:,.0f} s" if merged else "",
-            "merged: peak memory": memory(merged) if merged else "",
-            "merged: segments": str(merged["segments"]) if merged else "",
-            "merged: look-up": latency(again["lookup"]) if again else "",
-            "merged: trace": latency(again["trace"]) if again else "",
+            "reading ten documents": f"{queried['check']['read_ten_ms']:.2f} ms",
         }
-        rows.append(list(cells.values()))
-    return transposed(list(cells), rows)
+        if merged and again:
+            cells |= {
+                "merged: processor time": f"{merged['seconds']:,.0f} s",
+                "merged: peak memory": memory(merged),
+                "merged: segments": str(merged["segments"]),
+                "merged: look-up": latency(again["lookup"]),
+                "merged: trace": latency(again["trace"]),
+            }
+        rows.append(cells)
+    head = list(dict.fromkeys(name for cells in rows for name in cells))
+    return transposed(head, [[cells.get(name, "") for name in head] for cells in rows])
 
 
 def fingerprints(file: File) -> str:

@@ -1,5 +1,7 @@
 """The audit shows which superficial difference separates two classes."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -43,6 +45,13 @@ def test_one_class_only_is_refused():
     data = labelled(20, 1)
     with pytest.raises(DataError, match="expected some of each"):
         audit_shortcuts(data.take(np.flatnonzero(data.human)))
+
+
+def test_generated_texts_of_one_group_are_refused():
+    data = labelled(20, 1)
+    joined = replace(data, groups=tuple("all" if not h else g for g, h in zip(data.groups, data.human, strict=True)))
+    with pytest.raises(DataError, match="in 20 groups and those by generators in 1, expected more of each"):
+        audit_shortcuts(joined)
 
 
 def test_removals():

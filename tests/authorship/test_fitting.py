@@ -1,6 +1,7 @@
 """Classifiers separate two manners of writing in collections that they were not fitted on."""
 
 import json
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -134,6 +135,22 @@ def test_a_subsample_keeps_every_class_of_every_environment(data):
 def test_one_class_only_is_refused(data):
     with pytest.raises(DataError, match="expected at least 20 of each"):
         fit_classifier(data.take(np.flatnonzero(data.human)))
+
+
+def test_collections_of_the_same_tasks_are_fitted_by_group():
+    data = labelled(30, 2)
+    same = replace(data, groups=tuple(sample.id.split("/")[1] for sample in data.samples))
+    fitted = fit_classifier(same, FitSettings(evidence=("names",)))
+    human, machine = fitted.predict([code_of(text, "python") for text in (terse(9001), spelled(9001))]).probabilities
+    assert human < 0.5 < machine
+
+
+@pytest.mark.parametrize("groups", [lambda human: "all" if not human else None, lambda _: "all"])
+def test_generated_texts_of_one_group_are_refused(groups):
+    data = labelled(20, 1)
+    own = [groups(human) or group for human, group in zip(data.human, data.groups, strict=True)]
+    with pytest.raises(DataError, match="expected more of each: texts of one group are never both fitted and tested"):
+        fit_classifier(replace(data, groups=tuple(own)), FitSettings(evidence=("names",)))
 
 
 def test_groups_join_tasks_by_slug_and_by_method():

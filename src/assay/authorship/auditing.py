@@ -21,7 +21,7 @@ from assay.authorship.labelled import LabelledCode
 from assay.authorship.normalising import PYTHON, Code, Kind, code_of
 from assay.errors import DataError
 from assay.evaluation import Ranking, auroc, rank_score
-from assay.types import Float64Array, Int64Array, Sample
+from assay.types import BooleanArray, Float64Array, Int64Array, Sample
 
 FOLDS = 4
 COLUMNS = 2**18
@@ -143,6 +143,12 @@ def audit_shortcuts(labelled: LabelledCode, *, per_class: int | None = 300, seed
     texts = [sample.text for sample in labelled.samples]
     steps = {"nothing": _cross_validated(texts, labelled)}
     first = steps["nothing"].auroc.value
+    if np.isnan(first):  # no fold has both classes on one side and one of them on the other
+        people, generated = (len({labelled.groups[row] for row in np.flatnonzero(side)}) for side in _sides(labelled))
+        raise DataError(
+            f"texts by people are in {people} groups and those by generators in {generated}, expected more of each for "
+            "cross-validation"
+        )
     alone = {"nothing": first}
     removed = texts
     for name, removal in REMOVALS.items():
@@ -160,9 +166,14 @@ def _applied(removal: Removal, texts: Sequence[str], samples: Sequence[Sample]) 
     return [removal(text, sample.language) for text, sample in zip(texts, samples, strict=True)]
 
 
+def _sides(labelled: LabelledCode) -> tuple[BooleanArray, BooleanArray]:
+    """Return the texts of people and those of generators."""
+    return labelled.human, ~labelled.human
+
+
 def _cut(texts: Sequence[str], labelled: LabelledCode) -> list[str]:
     lengths = np.array([len(text) for text in texts])
-    quartiles = [float(np.quantile(lengths[side], 0.25)) for side in (labelled.human, ~labelled.human)]
+    quartiles = [float(np.quantile(lengths[side], 0.25)) for side in _sides(labelled)]
     size = max(SHORTEST_LENGTH, int(min(quartiles)))
     return [text[:size] for text in texts]
 

@@ -151,21 +151,39 @@ def _sum(heads: Mapping[str, WeightedHead], evidence: EvidenceMatrices) -> Float
 
 
 def _folds(labelled: LabelledCode) -> list[tuple[Int64Array, Int64Array]]:
-    """Return (fitted, left out) rows: a collection at a time, or grouped folds if only one has both classes.
+    """Return (fitted, left out) rows: a collection at a time, or grouped folds if fewer than two collections can be.
 
-    A fold never shares a group with the rows that are fitted.
+    A fold never shares a group with the rows that are fitted, and both classes are fitted.
+
+    Raises:
+        DataError: the texts of a class are in too few groups.
     """
-    both = [
-        rows
-        for rows in labelled.rows_of("collection").values()
-        if len(set(labelled.human[rows].tolist())) == 2  # noqa: PLR2004  both classes
-    ]
-    everything = np.arange(len(labelled))
     groups = np.array(labelled.groups, object)
-    if len(both) >= 2:  # noqa: PLR2004  one to fit, one to leave out
-        return [(np.setdiff1d(everything[~np.isin(groups, groups[rows])], rows), rows) for rows in both]
-    folds = GroupKFold(FOLDS).split(everything, labelled.human, labelled.groups)
-    return [(fitted.astype(np.int64), other.astype(np.int64)) for fitted, other in folds]
+    folds = [
+        (np.flatnonzero(~np.isin(groups, groups[rows])), rows)
+        for rows in labelled.rows_of("collection").values()
+        if _both(labelled, rows)
+    ]
+    folds = [(fitted, rows) for fitted, rows in folds if _both(labelled, fitted)]
+    if len(folds) >= 2:  # noqa: PLR2004  one to fit, one to leave out
+        return folds
+    count = min(FOLDS, len(set(labelled.groups)))
+    if count >= 2:  # noqa: PLR2004  as above
+        splits = GroupKFold(count).split(groups, labelled.human, labelled.groups)
+        folds = [(fitted.astype(np.int64), rows.astype(np.int64)) for fitted, rows in splits]
+        folds = [(fitted, rows) for fitted, rows in folds if _both(labelled, fitted)]
+    if not folds or not _both(labelled, np.concatenate([rows for _, rows in folds])):
+        people, machines = (len(set(groups[side])) for side in (labelled.human, ~labelled.human))
+        raise DataError(
+            f"texts by people are in {people} groups and those by generators in {machines}, expected more of each: "
+            "texts of one group are never both fitted and tested"
+        )
+    return folds
+
+
+def _both(labelled: LabelledCode, rows: Int64Array) -> bool:
+    """Return True if some rows hold texts of people and of generators."""
+    return len(set(labelled.human[rows].tolist())) == 2  # noqa: PLR2004  both classes
 
 
 def _platt(sums: Float64Array, machine: BooleanArray, weights: Float64Array) -> tuple[float, float]:
@@ -183,7 +201,10 @@ def _platt(sums: Float64Array, machine: BooleanArray, weights: Float64Array) -> 
 def _check(labelled: LabelledCode) -> None:
     people, machines = int(labelled.human.sum()), int((~labelled.human).sum())
     if min(people, machines) < FEWEST:
-        raise DataError(f"{people} texts by people and {machines} by generators, expected at least {FEWEST} of each")
+        raise DataError(
+            f"{people} texts by people and {machines} by generators in collections and languages that have both, "
+            f"expected at least {FEWEST} of each"
+        )
 
 
 def _record(labelled: LabelledCode, settings: FitSettings) -> dict[str, Any]:

@@ -106,6 +106,7 @@ def test_one_fine_tuning_serves_the_methods_that_need_it(assay, benchmark, unsee
         ([{"text": "x = 1"}, {"text": "y = 2"}], ("--score", "nothing"), "no score is called 'nothing'"),
         ([{"text": "x = 1"}] * 3, ("--methods", "kds", "--rate", "0.001"), "are the same"),
         ([{"text": "x = 1"}, {"text": "y = 2"}], ("--rate", "inf"), "expected a number above 0"),
+        ([{"text": "x = 1"}, {"text": "y = 2"}], ("--rate", "1e300"), "expected a number above 0 and at most 1e+06"),
     ],
 )
 def test_bad_input_is_one_line_and_exit_code_2(assay, golden, tmp_path, rows, arguments, words):

@@ -1,8 +1,10 @@
 """A command is refused before torch is imported, data are fetched or a model is loaded, where that is possible."""
 
+import errno
 import json
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
@@ -105,9 +107,20 @@ class TestRunFolders:
         (run / "started.json").write_text('{"model": "another"}')
         done = assay(*command, "--out", "run")
         assert (done.code, "other settings" in done.err, "model" in done.err) == (2, True, True)
-        (run / "started.json").unlink()
-        assert assay(*command, "--out", "run").code == 0
+        assert assay(*command, "--out", "run", "--force").code == 0
         assert not (run / "started.json").exists()
+
+    @pytest.mark.parametrize("name", ["notes.txt", "report.html", "manifest.json", "fine-tuning/weights.bin"])
+    def test_a_folder_with_files_of_others_stays_as_it_is(self, assay, texts, golden, tmp_path, name):
+        file = tmp_path / "mine" / name
+        file.parent.mkdir(parents=True)
+        file.write_text("{}")
+        for command in (["audit", "--scores", "loss"], ["dataset", "--methods", "mean:loss"]):
+            done = assay(*command, golden / "model", texts, "--out", "mine", "--force")
+            assert (done.code, done.err.count("\n")) == (2, 1)
+            assert "mine holds files that are no run's; expected a new or empty folder" in done.err
+        assert [path for path in (tmp_path / "mine").rglob("*") if path.is_file()] == [file]
+        assert file.read_text() == "{}"
 
     def test_an_interrupted_run_of_other_settings_does_not_block_the_default_folder(self, assay, command, tmp_path):
         assert assay(*command).code == 0
@@ -169,3 +182,28 @@ def test_two_runs_of_one_model_and_benchmark_have_a_row_each(assay, texts, golde
     assert len([line for line in done.out.splitlines() if line.rstrip().endswith("100\u00a0%")]) == 2
     assert ", one" in done.out
     assert ", two" in done.out
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        ("audit", "builtin:small", "humaneval", "-o", "private/run"),
+        ("report", "private/run"),
+        ("detect", "private/code.py"),
+        ("trace", "x.py", "--index", "private/index"),
+    ],
+    ids=lambda command: command[0],
+)
+def test_a_folder_of_another_user_is_refused_in_one_line(assay, tmp_path, monkeypatch, command):
+    (tmp_path / "x.py").write_text("x = 1\n")
+    stat = Path.stat
+
+    def denied(path, **options):
+        if "private" in path.parts:
+            raise PermissionError(errno.EACCES, "Permission denied", str(path))
+        return stat(path, **options)
+
+    monkeypatch.setattr(Path, "stat", denied)
+    done = assay(*command)
+    assert (done.code, done.err.count("\n")) == (2, 1), done.err
+    assert "Permission denied" in done.err

@@ -1,6 +1,5 @@
 """`assay.judge_dataset`: a verdict on a whole benchmark."""
 
-import math
 import shutil
 from collections.abc import Callable
 from pathlib import Path
@@ -35,6 +34,8 @@ from assay.scoring import plan
 from assay.types import LogProbScorer
 
 TUNING = "fine-tuning"
+LARGEST_RATE = 1e6
+"""Learning rate above which weights are no longer finite after a few steps, whatever the model."""
 
 
 def judge_dataset(
@@ -83,8 +84,8 @@ def judge_dataset(
         AssayError: bad input; one line says what was received and what was expected.
     """
     watch = Stopwatch()
-    if rate is not None and not (math.isfinite(rate) and rate > 0):
-        raise DataError(f"--rate {rate:g}: expected a number above 0")
+    if rate is not None and not 0 < rate <= LARGEST_RATE:
+        raise DataError(f"--rate {rate:g}: expected a number above 0 and at most {LARGEST_RATE:g}")
     chosen = request(score).name if score else headline_score("gray").name
     judging = JudgingSettings(
         score=chosen, requests=dataset_requests(methods), seed=seed, allow_confounded=allow_confounded

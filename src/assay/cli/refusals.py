@@ -13,6 +13,9 @@ from assay.errors import EXTRAS, DataError, MissingExtra, did_you_mean, plain_re
 NO_PATH = frozenset({errno.ENAMETOOLONG, errno.ELOOP})
 """Errors of the system for a text that is the path of no file, whatever a command wanted to do with it."""
 
+NO_ACCESS = frozenset({errno.EACCES, errno.EPERM, errno.EROFS})
+"""Errors of the system for a file or folder of another user, or one that cannot be written by anybody."""
+
 LONGEST_WORD, SHOWN_OF_WORD = 1000, 60
 """Characters of a word that an error line shows whole, and those that it shows of a longer one."""
 
@@ -27,7 +30,7 @@ def as_refusals() -> Iterator[None]:
 
     Raises:
         MissingExtra: an optional dependency is not installed.
-        DataError: a text that was given as a path can be the path of no file.
+        DataError: a text that was given as a path can be the path of no file, or of one that this user may not use.
     """
     try:
         yield
@@ -37,6 +40,10 @@ def as_refusals() -> Iterator[None]:
             raise
         raise MissingExtra(package, purpose="this command") from error
     except OSError as error:
+        if error.errno in NO_ACCESS:
+            raise DataError(
+                f"{error.filename}: {plain_reason(error)}, expected a path that this user may use"
+            ) from error
         if error.errno not in NO_PATH:
             raise
         raise DataError(f"{error.filename}: {plain_reason(error)}, expected the path of a file or folder") from error

@@ -17,7 +17,8 @@ STARTED = "started.json"
 class RunFolder:
     """The folder of one run: a named folder, or the first free one of `folder`, `folder-2` and so on.
 
-    A numbered folder is free if it holds neither a finished run nor an unfinished run with other settings.
+    A numbered folder is free if it holds neither a finished run, nor an unfinished run with other settings, nor files
+    that are no run's.
 
     Attributes:
         path: of the folder; a number is final once `check` has seen the settings.
@@ -30,14 +31,18 @@ class RunFolder:
         self._numbered = numbered and not force
 
     def refuse_finished(self) -> None:
-        """Check, before anything is loaded, that the folder can be written and holds no finished run.
+        """Check, before anything is loaded, that the folder can be written and holds neither a finished run nor files.
 
         Raises:
-            DataError: it cannot, or it holds a finished run, which is not to be replaced.
+            DataError: it cannot, it holds a finished run, which is not to be replaced, or files that are no run's.
         """
         nearest = next(place for place in (self.path, *self.path.absolute().parents) if place.exists())
         if not (nearest.is_dir() and os.access(nearest, os.W_OK)):
             raise DataError(f"cannot write the run folder {self.path}: {nearest} is not a folder that can be written")
+        if not self._numbered and _is_foreign(self.path):
+            raise DataError(
+                f"{self.path} holds files that are no run's; expected a new or empty folder, or one of a run"
+            )
         if not (self._force or self._numbered) and _is_finished(self.path):
             raise DataError(
                 f"{self.path} holds a finished run; expected --force to replace it, or another folder (-o OTHER); "
@@ -58,7 +63,7 @@ class RunFolder:
             self.path = next(
                 path
                 for path in _numbered(self.path)
-                if not _is_finished(path) and _settings_of(path / STARTED) in (None, entries)
+                if not _is_finished(path) and not _is_foreign(path) and _settings_of(path / STARTED) in (None, entries)
             )
         self.refuse_finished()
         before = _settings_of(self.path / STARTED)
@@ -99,10 +104,10 @@ class RunFolder:
         continues = _settings_of(self.path / STARTED) == entries
         try:
             self.path.mkdir(parents=True, exist_ok=True)
+            write_json(self.path / STARTED, entries)
             (self.path / MANIFEST).unlink(missing_ok=True)
         except OSError as error:
             raise DataError(f"cannot write the run folder {self.path}: {error.strerror or error}") from error
-        write_json(self.path / STARTED, entries)
         return continues
 
     def finish(self) -> None:
@@ -112,6 +117,19 @@ class RunFolder:
 
 def _is_finished(folder: Path) -> bool:
     return (folder / MANIFEST).exists()
+
+
+def _is_foreign(folder: Path) -> bool:
+    """Return True for a folder with files of which none marks a run; hidden files do not count."""
+    if not folder.is_dir() or (folder / STARTED).exists():
+        return False
+    try:
+        manifest = parse_json((folder / MANIFEST).read_text("utf-8"))
+    except FileNotFoundError:
+        return any(not entry.name.startswith(".") for entry in folder.iterdir())
+    except (OSError, ValueError):
+        return False  # a damaged run
+    return not (isinstance(manifest, dict) and "assay" in manifest)
 
 
 def _numbered(folder: Path) -> Iterator[Path]:

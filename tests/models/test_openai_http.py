@@ -1,5 +1,6 @@
 """An OpenAI-compatible API on loopback: what it says becomes text and log-probabilities, or one plain line."""
 
+import gzip
 import logging
 import socket
 import threading
@@ -9,6 +10,7 @@ import pytest
 
 from assay.errors import AssayError, MissingCapability, ModelError
 from assay.models import StatisticsCache, TableModel, cached_scorer, open_model
+from assay.models import endpoint as endpoint_module
 from assay.models.endpoint import Endpoint
 from assay.models.openai_http import SHORT, OpenAIChat, OpenAICompletions
 from assay.models.openai_names import openai_name
@@ -327,6 +329,28 @@ def test_what_is_no_json_object_is_told(model, server, body):
     with pytest.raises(ModelError, match=r"expected (a )?JSON") as told:
         generated(model)
     assert "\n" not in str(told.value)
+
+
+@pytest.mark.parametrize(
+    ("body", "headers", "line"),
+    [
+        (b"[" * 100_000, {}, "expected JSON, received"),
+        (b"not gzip", {"content-encoding": "gzip"}, "a reply that cannot be decompressed"),
+        (gzip.compress(b" " * 300_000), {"content-encoding": "gzip"}, "received more than 200,000 bytes"),
+    ],
+    ids=["nested too deeply", "damaged gzip", "a gzip bomb"],
+)
+def test_a_hostile_reply_is_one_line(model, server, monkeypatch, body, headers, line):
+    monkeypatch.setattr(endpoint_module, "LARGEST_REPLY", 200_000)
+    server.script = [(200, body, headers)]
+    with pytest.raises(ModelError, match=line):
+        generated(model)
+
+
+def test_the_message_of_a_refusal_may_be_nested_too_deeply(model, server):
+    server.script = [(404, b"[" * 100_000, {})]
+    with pytest.raises(ModelError, match="HTTP 404: "):
+        generated(model)
 
 
 @pytest.mark.parametrize(

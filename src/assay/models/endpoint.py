@@ -12,6 +12,7 @@ from urllib.parse import urljoin
 import httpx
 
 from assay.errors import ModelError, plain_reason
+from assay.files import parse_json
 from assay.models.spending import SpendingLimits, SpendingMeter
 from assay.retrying import Busy, Patience, with_retries
 
@@ -21,6 +22,8 @@ _DENIED = frozenset({401, 403})
 _OF_REQUEST = frozenset({400, 413, 422})
 """Status codes for which the request itself may be at fault: a text that is too long, for example."""
 _SHOWN = 200
+LARGEST_REPLY = 2**28
+"""Bytes of a reply after it is decompressed: several times the reply to the longest text that is sent."""
 
 
 class Refused(ModelError):  # noqa: N818  as MissingCapability
@@ -157,7 +160,7 @@ class Endpoint:
         """Send one request; raise Busy where another attempt may help."""
         estimate = self.meter.admit(body)
         try:
-            response = self._client().post(self.address(path), json=body)
+            response = self._received(self.address(path), body)
         except httpx.TimeoutException as error:
             raise Busy(f"no reply within {self._patience.timeout:g} s") from error
         except httpx.ConnectError as error:
@@ -166,6 +169,8 @@ class Endpoint:
             raise Busy("the server is gone") from error
         except httpx.TransportError as error:
             raise Busy(f"the connection broke ({plain_reason(error)})") from error
+        except httpx.DecodingError as error:
+            raise ModelError(f"{self.address(path)}: a reply that cannot be decompressed") from error
         except (httpx.InvalidURL, UnicodeEncodeError) as error:
             raise ModelError(f"{self.url}: cannot be asked ({plain_reason(error)})") from None
         self._answered = True
@@ -175,6 +180,21 @@ class Endpoint:
         self.meter.settle(estimate, reply)
         return reply
 
+    def _received(self, place: str, body: Json) -> httpx.Response:
+        """Return the whole reply to a request.
+
+        Raises:
+            ModelError: it is longer than `LARGEST_REPLY`.
+        """
+        with self._client().stream("POST", place, json=body) as response:
+            content = bytearray()
+            for part in response.iter_bytes():
+                content += part
+                if len(content) > LARGEST_REPLY:
+                    raise ModelError(f"{place}: received more than {LARGEST_REPLY:,} bytes, expected a shorter reply")
+        headers = [pair for pair in response.headers.multi_items() if pair[0] != "content-encoding"]
+        return httpx.Response(response.status_code, headers=headers, content=bytes(content))
+
     def _read(self, path: str, response: httpx.Response) -> Json:
         place = self.address(path)
         if response.status_code in _DENIED:
@@ -183,7 +203,7 @@ class Endpoint:
         if not response.is_success:
             raise Refused(place, response.status_code, self._error_text(response))
         try:
-            reply = response.json()
+            reply = parse_json(response.content)
         except ValueError:
             raise ModelError(f"{place}: expected JSON, received {self._shown(response.text)!r}") from None
         if not isinstance(reply, dict):
@@ -193,7 +213,7 @@ class Endpoint:
     def _error_text(self, response: httpx.Response) -> str:
         """Return the server's error message: OpenAI's form, FastAPI's, or the text as it is."""
         try:
-            content = response.json()
+            content: object = parse_json(response.content)
         except ValueError:
             content = response.text
         for name in ("error", "message", "detail"):

@@ -239,3 +239,22 @@ class TestDifference:
         values = [1.0, 0.0, 1.0] * 20
         assert grouped_mean(values) == grouped_share([value == 1 for value in values])
         assert grouped_mean([0.5] * 40).value == 0.5
+
+
+@pytest.mark.parametrize(
+    ("name", "content"),
+    [
+        ("predictions.jsonl", '{"instance_id": "a", "model_patch": ""}\n{"model_patch": ""}'),
+        ("predictions.json", '[{"task_id": "a", "solution": ""}, 5]'),
+        ("report.json", '{"resolved_ids": 5}'),
+        ("eval_results.json", '{"eval": {"a": 5}}'),
+        ("samples.jsonl", '{"doc_id": 0, "doc": {"prompt": "x"}, "metrics": ["acc"]}'),
+        ("samples2.jsonl", '{"doc_id": 0, "doc": 5, "metrics": ["acc"], "acc": 1}'),
+    ],
+)
+def test_a_damaged_entry_is_refused_in_one_line(tmp_path, name, content):
+    path = tmp_path / name
+    path.write_text(content)
+    with pytest.raises(DataError, match=r"an entry is damaged \(.+\); expected an lm-eval sample log") as caught:
+        read_task_results([path], LogColumns(), lambda _: None)
+    assert "\n" not in str(caught.value)

@@ -71,7 +71,11 @@ def read_task_results(
     """
     merged: dict[str, list[TaskResult]] = {}
     for path in paths:
-        for result in _results(path, columns, note):
+        try:
+            results = list(_results(path, columns, note))
+        except (KeyError, TypeError, AttributeError) as error:  # a field that is missing, or of another type
+            raise DataError(f"{path}: an entry is damaged ({plain_reason(error)}); expected {FORMS}") from error
+        for result in results:
             merged.setdefault(result.id, []).append(result)
     if not merged:
         raise DataError(f"{', '.join(map(str, paths))}: no task in it, expected {FORMS}")

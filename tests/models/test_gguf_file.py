@@ -213,6 +213,18 @@ def test_a_part_of_a_split_model_is_refused(tmp_path):
     assert "a part of a model in 3 files" in refusal(path)
 
 
+@pytest.mark.parametrize("name", ["split.count", "general.file_type"])
+def test_a_field_of_another_type_is_refused(tmp_path, name):
+    path = tmp_path / "m.gguf"
+    writer = GGUFWriter(path, "llama")
+    writer.add_string(name, "two")
+    writer.add_tensor("output.weight", np.zeros((2, 2), np.float32))
+    for write in (writer.write_header_to_file, writer.write_kv_data_to_file, writer.write_tensors_to_file):
+        write()
+    writer.close()
+    assert "is not a whole GGUF file" in refusal(path)
+
+
 def test_an_architecture_that_transformers_cannot_read_is_refused(tmp_path):
     assert "cannot be loaded" in refusal(_stub(tmp_path / "x.gguf", "rwkv6"))
 

@@ -120,6 +120,13 @@ def test_a_folder_has_no_revisions(folder):
 # What is wrong with a folder
 
 
+def test_a_configuration_of_a_million_layers_is_refused_at_once(folder):
+    config = folder / "config.json"
+    config.write_text(json.dumps(json.loads(config.read_text()) | {"num_hidden_layers": 10**6}))
+    with pytest.raises(ModelError, match="states 1,000,000 layers, expected at most 10,000"):
+        load_checkpoint(str(folder))
+
+
 def test_a_path_that_is_not_there(tmp_path):
     for name in (tmp_path / "nothing", "./nothing", "a/b/c", ""):
         assert "expected a folder with config.json and weights, or a hub id" in refusal(name)

@@ -125,12 +125,12 @@ def read_gguf(path: Path) -> GgufFile:
                 scaling.append("factors in the file")
             else:
                 formats[tensor.tensor_type.name] += int(tensor.n_elements)
-    except (OSError, ValueError, KeyError, IndexError) as error:
+        parts, file_type = int(fields.get("split.count", 1)), int(fields.get("general.file_type", -1))
+    except (OSError, ValueError, KeyError, IndexError, TypeError) as error:
         raise ModelError(f"{path} is not a whole GGUF file: {' '.join(str(error).split())[:200]}") from error
-    if int(fields.get("split.count", 1)) > 1:
+    if parts > 1:
         raise ModelError(
-            f"{path} is a part of a model in {fields['split.count']} files: expected one file, "
-            "as llama-gguf-split --merge writes it"
+            f"{path} is a part of a model in {parts} files: expected one file, as llama-gguf-split --merge writes it"
         )
     if "general.architecture" not in fields or not formats:
         raise ModelError(f"{path}: a GGUF file without weights: expected a model")
@@ -138,7 +138,7 @@ def read_gguf(path: Path) -> GgufFile:
     return GgufFile(
         path,
         str(fields["general.architecture"]),
-        file_types.get(fields.get("general.file_type", -1)) or formats.most_common(1)[0][0],
+        file_types.get(file_type) or formats.most_common(1)[0][0],
         formats.total(),
         str(fields.get("tokenizer.ggml.model", "")),
         str(fields.get("tokenizer.ggml.pre", "")),

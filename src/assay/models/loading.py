@@ -33,6 +33,8 @@ from assay.models.settings import ModelSettings
 
 DTYPES = {"float32": torch.float32, "bfloat16": torch.bfloat16, "float16": torch.float16}
 
+MOST_LAYERS = 10_000
+
 DEVICE_MAPS = ("balanced", "balanced_low_0", "sequential")
 """Devices that spread one model over all accelerators, by accelerate's names."""
 
@@ -89,6 +91,7 @@ def load_checkpoint(name: str, settings: ModelSettings = ModelSettings()) -> Che
     common = source_arguments(source, gguf, settings)
     with quiet(), one_line(name):
         config = AutoConfig.from_pretrained(source, **common)
+        _check_layers(name, config)
         if gguf is not None:
             _check_positions(gguf, config)
         tokenizer = _load_tokenizer(source, adapter, common)
@@ -136,6 +139,17 @@ def _check_positions(gguf: GgufFile, config: PretrainedConfig) -> None:
             f"{gguf.path}: rotary positions are scaled ({gguf.rope_scaling}), which transformers does not read from a "
             f"GGUF file: expected llama:{gguf.path}, or the model's own folder or hub id"
         )
+
+
+def _check_layers(name: str, config: PretrainedConfig) -> None:
+    """Check that a configuration states a number of layers that can be: even empty ones take time and memory.
+
+    Raises:
+        ModelError: it does not.
+    """
+    layers = getattr(config.get_text_config(), "num_hidden_layers", None)
+    if isinstance(layers, int) and layers > MOST_LAYERS:
+        raise ModelError(f"{name}: config.json states {layers:,} layers, expected at most {MOST_LAYERS:,}")
 
 
 def _gguf_dtype(settings: ModelSettings, device: torch.device) -> torch.dtype:

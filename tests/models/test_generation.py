@@ -6,6 +6,7 @@ from assay.errors import ModelError
 from assay.models import ModelSettings, generation
 from assay.models.loading import Checkpoint
 from assay.models.transformers_backend import TransformersModel
+from assay.scoring import generator_digest
 
 PROMPTS = [
     "def f(x):",
@@ -199,3 +200,14 @@ def test_out_of_memory_halves_the_batch_and_changes_no_continuation(monkeypatch)
 def test_a_setting_out_of_its_range_is_refused(change, message):
     with pytest.raises(ModelError, match=message):
         list(opened().generate(["x"], **({"max_new_tokens": 4} | change)))
+
+
+def test_other_end_tokens_are_another_digest():
+    """They stand in generation_config.json: continuations that were kept before it changed do not count any more."""
+    model = tiny("llama")
+    before = opened(model=model)
+    digest = before.generation_digest
+    model.generation_config.eos_token_id = [3, 4]
+    after = opened(model=model)
+    assert after.digest == before.digest
+    assert generator_digest(after) == after.generation_digest != digest

@@ -208,7 +208,7 @@ def _new_tokens(
 ) -> list[list[int]]:
     """Return the tokens generated after each prompt of a batch, up to the end-of-sequence token."""
     width = max(len(prompt.ids) for prompt in batch)
-    ends = _end_tokens(model, encoder)
+    ends = end_tokens(model, encoder)
     padding = ends[0] if ends else 0
     ids = torch.full((len(batch), width), padding)
     mask = torch.zeros_like(ids)
@@ -304,8 +304,8 @@ def _text(tokenizer: PreTrainedTokenizerBase, ids: list[int]) -> str:
     return str(tokenizer.decode(ids, skip_special_tokens=True, clean_up_tokenization_spaces=False))
 
 
-def _end_tokens(model: PreTrainedModel, encoder: TextEncoder) -> list[int]:
-    """End-of-sequence tokens: what the checkpoint's generation settings name, else the tokenizer's own."""
+def end_tokens(model: PreTrainedModel, encoder: TextEncoder) -> list[int]:
+    """Return the end-of-sequence tokens: those that the checkpoint's generation settings name, else the tokenizer's."""
     stated = getattr(model.generation_config, "eos_token_id", None)
     if stated is None:
         stated = encoder.tokenizer.eos_token_id

@@ -10,11 +10,11 @@ import torch
 
 from assay.errors import ModelError
 from assay.models.batching import TokenBudget
-from assay.models.digest import model_digest, tokenizer_digest
+from assay.models.digest import combined, model_digest, tokenizer_digest
 from assay.models.embedding import hidden_states
 from assay.models.encoding import Encoded, TextEncoder
 from assay.models.forward import Forward, embedding
-from assay.models.generation import Decoding, continuations, token_continuations
+from assay.models.generation import Decoding, continuations, end_tokens, token_continuations
 from assay.models.loading import Checkpoint
 from assay.models.long_rope import apart, original_context
 from assay.models.ordering import in_order
@@ -114,6 +114,11 @@ class TransformersModel:
             "prefix": self.encoder.prefix,
         }
         return model_digest(self.checkpoint.folders, self.checkpoint.tokenizer, settings)
+
+    @cached_property
+    def generation_digest(self) -> str:
+        """SHA-256 of the digest and of the tokens that end a continuation, which are in files of their own."""
+        return combined([self.digest, end_tokens(self.checkpoint.model, self.encoder)])
 
     @cached_property
     def tokenizer_digest(self) -> str:

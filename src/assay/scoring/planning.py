@@ -177,8 +177,8 @@ def _check_cut(request: ScoreRequest, generator: Generator | None) -> None:
 
 
 def generator_digest(generator: Generator) -> str:
-    """Return the generator's own digest; of its name where it has none, as behind an API."""
-    digest = getattr(generator, "digest", None)
+    """Return the digest of all that continuations depend on; of the name where there is none, as behind an API."""
+    digest = getattr(generator, "generation_digest", getattr(generator, "digest", None))
     return digest if isinstance(digest, str) else sha256(f"generator {generator.name}".encode()).hexdigest()
 
 

@@ -197,7 +197,7 @@ def _computed(
     scorers: dict[ModelRole, TokenScorer] = {"target": CachedScorer(models["target"], cache)}
     if any(detector.access == "two models" for detector in scored):
         scorers["reference"] = CachedScorer(models["reference"], cache)
-    generator = cached_generator(models["target"], cache, digest=models["target"].digest)
+    generator = cached_generator(models["target"], cache, digest=models["target"].generation_digest)
     judging, seed = configuration.judging, configuration.seed
     writing = any(detector.access == "black" for detector in scored)
     return {

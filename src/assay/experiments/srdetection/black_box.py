@@ -247,7 +247,7 @@ def benchmark_rate(bench: Bench, configuration: Configuration, epoch: int, name:
     if own not in values:
         bench.watchers.begin(f"{name} after epoch {epoch}")
         with StatisticsCache(folder / STATISTICS) as cache:
-            generator = cached_generator(model, cache, digest=model.digest)
+            generator = cached_generator(model, cache, digest=model.generation_digest)
             work = plan(requests(own), {}, generator=generator)
             values = dict(score_samples(samples, work, progress=bench.watchers.scoring).values)
         write_scores(path, ids, values, origins)

@@ -248,7 +248,7 @@ class TestDifference:
         ("predictions.json", '[{"task_id": "a", "solution": ""}, 5]'),
         ("report.json", '{"resolved_ids": 5}'),
         ("eval_results.json", '{"eval": {"a": 5}}'),
-        ("samples.jsonl", '{"doc_id": 0, "doc": {"prompt": "x"}, "metrics": ["acc"]}'),
+        ("samples.jsonl", '{"doc_id": 0, "doc": {"prompt": ""}, "metrics": ["a"], "a": 1}\n{"doc": {"prompt": ""}}'),
         ("samples2.jsonl", '{"doc_id": 0, "doc": 5, "metrics": ["acc"], "acc": 1}'),
     ],
 )

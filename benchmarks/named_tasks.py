@@ -3,13 +3,12 @@
     python benchmarks/natural_names.py … --values values
     python benchmarks/named_tasks.py --values values --name humaneval-self
 
-Reads what `natural_names.py` measured; nothing is run. For each score: the tasks whose value is above that of all
-functions that the model has certainly not seen, the share of these that was not planted, and their q-value. With few
-unseen functions no q-value can be small; the functions that so many tasks would take stand beside it.
+Reads what `natural_names.py` measured; nothing is run. Each task has a conformal p-value against the functions that
+the model has certainly not seen and a q-value over all tasks (Benjamini-Hochberg). For each score: the tasks at
+q <= .05, and the share of these that was not planted. Where there are none, the smallest q-value stands for them.
 """
 
 import argparse
-import math
 import pickle
 import time
 from pathlib import Path
@@ -21,7 +20,7 @@ from natural_names import FUNCTION, LEAST, LEVEL, OTHER, PLANTED, scores
 
 from assay.evaluation import benjamini_hochberg, conformal_p_values, grouped_share
 
-SCORES = ("mid_pit", "sr_names", "sr_mid_pit", "sr_z")
+SCORES = ("mid_pit", "sr_names", "sr_ratio", "sr_mid_pit", "sr_z")
 
 
 def main() -> None:
@@ -49,23 +48,20 @@ def figures(values: Path) -> list[dict[str, Any]]:
     for score in SCORES:
         column = np.array([scores(entry)[score] for entry in entries])
         p_values = conformal_p_values(column[is_task], column[~is_task])
-        above = p_values == 1 / (1 + (~is_task).sum())
-        false = kinds[is_task][above] == OTHER
-        count = int(above.sum())
-        share = grouped_share(false, [group for group, chosen in zip(groups, above, strict=True) if chosen])
-        needed = math.ceil(is_task.sum() / (count * LEVEL)) - 1 if count else None
+        q_values = benjamini_hochberg(p_values)
+        named = q_values <= LEVEL
+        of_kind = {kind: int((named & (kinds[is_task] == kind)).sum()) for kind in (PLANTED, OTHER)}
+        false = kinds[is_task][named] == OTHER
+        share = grouped_share(false, [group for group, chosen in zip(groups, named, strict=True) if chosen])
         rows.append(
             {
                 "score": score,
-                "tasks": int(is_task.sum()),
+                "tasks": {kind: int((kinds == kind).sum()) for kind in (PLANTED, OTHER)},
                 "functions": int((~is_task).sum()),
-                "above all functions": {
-                    kind: int((above & (kinds[is_task] == kind)).sum()) for kind in (PLANTED, OTHER)
-                },
-                "false share": str(share) if count else None,
-                "q": float(benjamini_hochberg(p_values)[above].max()) if count else None,
-                "functions needed for q <= .05": needed,
-                "named": int((benjamini_hochberg(p_values) <= LEVEL).sum()),
+                "packages": len({entry["group"] for entry in entries if entry["kind"] == FUNCTION}),
+                "smallest q": float(q_values.min()),
+                "named": of_kind,
+                "false share": str(share) if named.any() else None,
             }
         )
     return rows

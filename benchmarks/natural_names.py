@@ -7,18 +7,24 @@
     python benchmarks/natural_names.py … --figures
 
 Texts: tasks on which the model was fine-tuned, other tasks of the same benchmark, and functions of packages that are
-newer than the base model; of at most 500 characters. Names come from the audited model itself or from a word list, as
+newer than the base model, at most six of a package; of at most 500 characters, or as many as --characters says. The
+packages are `real_model.LATER` and `MORE_PACKAGES`. Names come from the audited model itself or from a word list, as
 with `--rename one --names-from self`. The log-probabilities of each text and of its variants go to files in --values, a
 shard of the texts at a time; --figures reads them. A variant shares the keys and values of the original up to its first
 changed token, so that its pass computes the rest alone.
 
-The scores were chosen on HumanEval; MBPP, with tasks drawn by another seed, was measured after that.
+The scores were chosen on HumanEval; MBPP, with tasks drawn by another seed, was measured after that. `sr_ratio` was
+written down here, with its formula, before any of its values on MBPP were computed. It was chosen on 32 planted tasks,
+28 other tasks and 28 functions, from ratios that take the mean, the median or the least of the variants, in all or by
+name. The decision of `named_tasks.py` was fixed at the same time: conformal p-values against all functions,
+Benjamini-Hochberg over all tasks, q <= .05, for every score of its list, with no choice between them on MBPP.
 """
 
 import argparse
 import json
 import pickle
 import time
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -35,9 +41,14 @@ from assay.evaluation import auroc, conformal_p_values, grouped_share
 from assay.models import ModelSettings, TransformersModel, open_local
 from assay.types import Float64Array, Sample
 
-CHARACTERS = 500
-EACH = 32
-"""Texts of each kind."""
+MORE_PACKAGES = (
+    "achkit==0.2.0", "acgt==0.1.0", "adinkra-math==0.2.0", "bioseqkits==0.1.0", "boatrace-lzh==0.1.0",
+    "bsl-lang==0.2.0", "cannabismath==0.1.2", "eda-netlist-parser==0.1.2", "polysearch-engine==0.1.2",
+    "qriskit==0.2.0", "stemtoolkit==0.1.1", "tcalcpyt==0.1.0", "url-guard==0.1.1",
+)  # fmt: skip
+"""Packages that are newer than the base model, beside those of `real_model.py`."""
+PER_PACKAGE = 6
+"""Functions of a package at most."""
 PLANTED, OTHER, FUNCTION = "planted", "other", "function"
 ROWS = 8
 """Variants in one pass."""
@@ -82,6 +93,7 @@ def further(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--first", type=int, help="as for plant_tasks.py")
     parser.add_argument("--wheels", type=Path, help="folder of wheels with the unseen functions")
     parser.add_argument("--values", type=Path, required=True, help="folder of the measured values")
+    parser.add_argument("--characters", type=int, default=500, help="characters of a text at most")
     parser.add_argument("--names", choices=["self", *WORD_LISTS], default="self", help="source of new names")
     parser.add_argument("--shard", type=fraction, default=(0, 1), help="I/K: every K-th text from the I-th on")
     parser.add_argument("--figures", metavar="NAME", help="compute the figures, for results/real/natural-names-NAME")
@@ -96,17 +108,21 @@ def fraction(text: str) -> tuple[int, int]:
 def texts(options: argparse.Namespace) -> list[tuple[str, Sample]]:
     """Return planted tasks, other tasks and functions, short ones that have names to replace."""
     name, _, path = options.benchmark.partition("=")
-    truth = json.loads((options.truth / "planted.json").read_text("utf-8"))
-    by_kind: dict[str, list[Sample]] = {PLANTED: [], OTHER: [], FUNCTION: unseen(options.wheels, name, path)}
-    every = tasks(name, path, options.first)
-    for index in np.random.default_rng(truth["seed"]).permutation(len(every)):
-        by_kind[PLANTED if every[index].id in truth["planted"] else OTHER].append(every[index])
-    return [(kind, sample) for kind, samples in by_kind.items() for sample in usable(samples)]
+    planted = json.loads((options.truth / "planted.json").read_text("utf-8"))["planted"]
+    pairs = [(PLANTED if task.id in planted else OTHER, task) for task in tasks(name, path, options.first)]
+    pairs = [pair for pair in pairs if usable(pair[1], options.characters)]
+    seen: Counter[str] = Counter()
+    for function in unseen(options.wheels, name, path):
+        package = function.group or function.id
+        if seen[package] < PER_PACKAGE and usable(function, options.characters):
+            seen[package] += 1
+            pairs.append((FUNCTION, function))
+    return pairs
 
 
-def usable(samples: Sequence[Sample]) -> list[Sample]:
-    """Return the first short samples with names that can be replaced."""
-    return [s for s in samples if len(s.text) <= CHARACTERS and variants(s.text, 1).variants][:EACH]
+def usable(sample: Sample, characters: int) -> bool:
+    """Return whether a text is short and has a name that can be replaced."""
+    return len(sample.text) <= characters and bool(variants(sample.text, 1).variants)
 
 
 def unseen(wheels: Path, name: str, path: str) -> list[Sample]:
@@ -181,13 +197,18 @@ def scores(entry: Mapping[str, Any]) -> dict[str, float]:
     own = entry["log_probs"]
     gains = own.sum() - entry["totals"]
     means = own.mean() - entry["totals"] / entry["lengths"]
+    ratios = np.log(entry["totals"] / own.sum())
     names = np.array(entry["names"])
     familiar = float(np.log(np.maximum(entry["tail_mass"].astype(np.float64), FLOOR)).mean())
-    by_name = float(np.mean([gains[names == name].min() for name in dict.fromkeys(entry["names"])]))
+    by_name, ratio = (
+        float(np.mean([values[names == name].min() for name in dict.fromkeys(entry["names"])]))
+        for values in (gains, ratios)
+    )
     return {
         "mid_pit": familiar,
         "loss": float(own.mean()),
         "sr_names": by_name,
+        "sr_ratio": ratio,
         "sr_z": float(means.mean() / means.std(ddof=1)),
         "least gain": float(means.min()),  # above 0: the rule of the paper holds
         "mean gain": float(gains.mean()),

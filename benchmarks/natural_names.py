@@ -2,9 +2,11 @@
 
     python benchmarks/plant_tasks.py …
     pip download --no-deps --only-binary=:all: -d later PACKAGE…   # first released after the base model
-    python benchmarks/natural_names.py --wheels later --values values --model planted/humaneval \
+    python benchmarks/natural_names.py --archives later --values values --model planted/humaneval \
         --truth planted/humaneval --benchmark humaneval=HumanEval.jsonl.gz [--shard 0/3]
-    python benchmarks/natural_names.py … --figures
+    python benchmarks/natural_names.py … --figures humaneval-self
+    python benchmarks/plant_tasks.py --model builtin:control --rate 1e-3 --benchmark humaneval-x=humaneval-x/js …
+    python benchmarks/natural_names.py …   # npm archives; `builtin:control` was trained on none of them
 
 Texts: tasks on which the model was fine-tuned, other tasks of the same benchmark, and functions of packages that are
 newer than the base model, at most six of a package; of at most 500 characters, or as many as --characters says. The
@@ -75,10 +77,10 @@ def main() -> None:
     model = open_local(options.model, ModelSettings(dtype="bfloat16"))
     samples = [sample for _, sample in chosen]
     source: NameSource = SampledNames(model) if options.names == "self" else WORD_LISTS[options.names]
-    pools = source.pools([sample.text for sample in samples], "python", KINDS)
+    pools = source.pools([sample.text for sample in samples], language_of(samples[0]), KINDS)
     measured = []
     for (kind, sample), pool in zip(chosen, pools, strict=True):
-        names, rewritten = one_name_variants(sample.text, pool)
+        names, rewritten = one_name_variants(sample, pool)
         about = {"kind": kind, "id": sample.id, "group": sample.group, "names": names}
         measured.append(about | passes(model, sample.text, rewritten))
     options.values.mkdir(parents=True, exist_ok=True)
@@ -91,7 +93,7 @@ def further(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--truth", type=Path, help="folder that plant_tasks.py wrote")
     parser.add_argument("--benchmark", help="NAME=PATH")
     parser.add_argument("--first", type=int, help="as for plant_tasks.py")
-    parser.add_argument("--wheels", type=Path, help="folder of wheels with the unseen functions")
+    parser.add_argument("--archives", type=Path, help="folder of packages with the unseen functions")
     parser.add_argument("--values", type=Path, required=True, help="folder of the measured values")
     parser.add_argument("--characters", type=int, default=500, help="characters of a text at most")
     parser.add_argument("--names", choices=["self", *WORD_LISTS], default="self", help="source of new names")
@@ -112,7 +114,7 @@ def texts(options: argparse.Namespace) -> list[tuple[str, Sample]]:
     pairs = [(PLANTED if task.id in planted else OTHER, task) for task in tasks(name, path, options.first)]
     pairs = [pair for pair in pairs if usable(pair[1], options.characters)]
     seen: Counter[str] = Counter()
-    for function in unseen(options.wheels, name, path):
+    for function in unseen(options):
         package = function.group or function.id
         if seen[package] < PER_PACKAGE and usable(function, options.characters):
             seen[package] += 1
@@ -122,21 +124,30 @@ def texts(options: argparse.Namespace) -> list[tuple[str, Sample]]:
 
 def usable(sample: Sample, characters: int) -> bool:
     """Return whether a text is short and has a name that can be replaced."""
-    return len(sample.text) <= characters and bool(variants(sample.text, 1).variants)
+    return len(sample.text) <= characters and bool(variants(sample.text, 1, language=language_of(sample)).variants)
 
 
-def unseen(wheels: Path, name: str, path: str) -> list[Sample]:
-    """Return functions of packages that are newer than the model, in the form of HumanEval."""
-    like = assay.load("humaneval", data=Path(path)) if name == "humaneval" else None
-    built = assay.build_unseen(sorted(wheels.glob("*.whl")), like=like, after="2025-02-07", released="2025-08-01")
+def language_of(sample: Sample) -> str:
+    """Return the language of a text; tasks of HumanEval and MBPP are Python."""
+    return sample.language or "python"
+
+
+def unseen(options: argparse.Namespace) -> list[Sample]:
+    """Return functions that the model has certainly not seen, in the form of the benchmark; of MBPP as they stand."""
+    name, _, path = options.benchmark.partition("=")
+    like = None if name == "mbpp" else assay.load(name, data=Path(path))
+    archives = sorted(path for path in options.archives.iterdir() if path.suffix in (".whl", ".tgz"))
+    built = assay.build_unseen(
+        archives, like=like, released="2025-08-01"
+    )  # that they are new enough is up to the caller
     return [sample for sample in built.samples if len(sample.text) >= SHORTEST]
 
 
-def one_name_variants(text: str, pool: NamePool) -> tuple[list[str], list[str]]:
+def one_name_variants(sample: Sample, pool: NamePool) -> tuple[list[str], list[str]]:
     """Return at most ten variants that replace one name each, no name more than three times, and those names."""
     names: list[str] = []
     texts: list[str] = []
-    for variant in variants(text, N, pool=pool, rename="one").variants:
+    for variant in variants(sample.text, N, pool=pool, rename="one", language=language_of(sample)).variants:
         (name,) = {**variant.functions, **variant.variables}
         if names.count(name) < OF_A_NAME:
             names.append(name)

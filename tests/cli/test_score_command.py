@@ -85,5 +85,6 @@ def test_variants_add_the_scores_that_compare_rewritings(assay, texts, golden):
         "sr_rank:n=3",
         "sr_shared:n=3",
         "sr_names:n=3",
+        "sr_ratio:n=3",
         "sr_mid_pit:n=3",
     }

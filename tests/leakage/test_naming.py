@@ -47,7 +47,7 @@ def audit(primary: str = "mid_pit", *, separates: bool = False, **calibrations: 
 
 
 FAMILIAR = audit(mid_pit=calibration(40))
-NAMED = audit(mid_pit=calibration(40), sr_mid_pit=calibration(30), sr_names=calibration(20))
+NAMED = audit(mid_pit=calibration(40), sr_mid_pit=calibration(30), sr_ratio=calibration(20))
 
 
 def test_a_score_of_familiarity_names_no_sample_however_many_it_flags():
@@ -64,7 +64,7 @@ def test_a_score_of_familiarity_names_no_sample_however_many_it_flags():
 
 def test_the_score_that_is_declared_for_it_names_samples_whatever_the_headline_is():
     named = named_samples(NAMED)
-    assert named.score == "sr_names"
+    assert named.score == "sr_ratio"
     assert [sample.sample_id for sample in named.samples] == [f"task/{i}" for i in range(20)]
     assert all(sample.q_value <= 0.05 for sample in named.samples)
     assert named_samples(replace(NAMED, primary="sr_mid_pit")).score == "sr_mid_pit"
@@ -72,14 +72,14 @@ def test_the_score_that_is_declared_for_it_names_samples_whatever_the_headline_i
 
 
 def test_terminal_report_and_json_name_the_same_samples(tmp_path):
-    assert "sr_names names 20 of 60" in " ".join(statement_of(NAMED).details)
+    assert "sr_ratio names 20 of 60" in " ".join(statement_of(NAMED).details)
     assert ("Single samples named", "20") in [(fact.name, fact.value) for fact in facts(NAMED)]
     ids = [row.cells[0] for row in named_table(NAMED).rows]
     assert ids == [entry["sample_id"] for entry in summary_of(NAMED)["named"]["samples"]]
     counts = {entry["score"]: entry["calibration"].get("discoveries") for entry in summary_of(NAMED)["summaries"]}
-    assert counts == {"mid_pit": None, "sr_mid_pit": 30, "sr_names": 20}
+    assert counts == {"mid_pit": None, "sr_mid_pit": 30, "sr_ratio": 20}
     titles = [column.title for column in sample_list(NAMED).columns]
-    assert {"p-value", "p-value of sr_names", "q-value of sr_names"} <= set(titles)
+    assert {"p-value", "p-value of sr_ratio", "q-value of sr_ratio"} <= set(titles)
     assert "q-value" not in titles
     assert "task/19" in render_markdown(describe(NAMED))
     stored, _ = read_run(write_run(tmp_path / "run", NAMED, {}))
@@ -90,12 +90,12 @@ def test_the_table_of_scores_counts_named_samples_for_contrasts_alone():
     table = distribution_table(NAMED)
     place = [column.title for column in table.columns].index("named")
     cells = {row.cells[0]: row.cells[place] for row in table.rows}
-    assert (cells["sr_names"], cells["sr_mid_pit"]) == (20, 30)
+    assert (cells["sr_ratio"], cells["sr_mid_pit"]) == (20, 30)
     assert cells["mid_pit"].reason == "this score names no samples"
 
 
 def test_with_too_few_unseen_texts_the_report_says_how_many_it_would_take():
-    few = audit(sr_names=calibration(10, unseen=28), primary="sr_names")
+    few = audit(sr_ratio=calibration(10, unseen=28), primary="sr_ratio")
     named = named_samples(few)
     assert named.samples == ()
     assert named.reason.replace("\N{NO-BREAK SPACE}", " ") == (
@@ -108,9 +108,9 @@ def test_with_too_few_unseen_texts_the_report_says_how_many_it_would_take():
 @pytest.mark.parametrize(
     ("case", "words"),
     [
-        (audit(sr_names=None, primary="sr_names"), "nothing says what unseen text scores"),
-        (audit(sr_names=calibration(30), primary="sr_names", separates=True), "no verdict follows from sr_names"),
-        (audit(sr_names=calibration(0), primary="sr_names"), "the smallest q-value is"),
+        (audit(sr_ratio=None, primary="sr_ratio"), "nothing says what unseen text scores"),
+        (audit(sr_ratio=calibration(30), primary="sr_ratio", separates=True), "no verdict follows from sr_ratio"),
+        (audit(sr_ratio=calibration(0), primary="sr_ratio"), "the smallest q-value is"),
     ],
 )
 def test_where_no_sample_is_named_there_is_a_reason(case, words):
@@ -121,8 +121,8 @@ def test_where_no_sample_is_named_there_is_a_reason(case, words):
 def test_a_rule_on_discoveries_is_decided_by_a_contrast_alone():
     assert rule("discoveries>0").obstacle(NAMED).reason is Undecided.UNFIT_SCORE
     assert rule("discoveries>0").obstacle(NAMED, allow_confounded=True) is None
-    assert rule("sr_names.discoveries>19").obstacle(NAMED) is None
-    assert rule("sr_names.discoveries>19").fires(NAMED)
+    assert rule("sr_ratio.discoveries>19").obstacle(NAMED) is None
+    assert rule("sr_ratio.discoveries>19").fires(NAMED)
 
 
 def test_a_split_of_tasks_rests_on_the_named_ones_and_else_on_the_order():

@@ -124,6 +124,18 @@ def test_sr_names_is_the_mean_over_names_of_the_gain_over_the_easiest_variant():
     assert request("sr_names:n=3")(inputs) == pytest.approx((6 + 3) / 2)
 
 
+def test_sr_ratio_is_the_mean_over_names_of_the_log_factor_of_the_easiest_variant():
+    text = tokens([1, 2, 3, 4, 5, 6], -1)
+    others = (tokens([1, 9, 3, 4, 5, 6], -2), tokens([1, 8, 7, 3, 4, 5, 6], -3), tokens([1, 2, 3, 4, 9, 6], -1.5))
+    inputs = SampleInputs("", {View(): text}, None, others)
+    assert request("sr_ratio:n=3")(inputs) == pytest.approx((math.log(2) + math.log(1.5)) / 2)
+
+
+def test_sr_ratio_of_a_text_without_surprise_is_a_reason():
+    with pytest.raises(Unscorable, match="NLL of the text is zero"):
+        request("sr_ratio:n=1")(SampleInputs("", {View(): tokens([1, 2], 0)}, None, (tokens([1, 3], -1),)))
+
+
 def test_sr_mid_pit_is_mid_pit_and_the_names_in_units_of_nats():
     tail = np.full(3, 0.5, np.float32)
     text = TokenStatistics(

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from assay.errors import Unscorable
 from assay.scores.definition import LogProbs, Statistics, Variants, score
 from assay.scores.detector import SRDETECTION, Preset
+from assay.scores.pair_scores import LEAST_NLL
 from assay.scores.parameters import Count
 from assay.scores.token_scores import mean, mid_pit
 from assay.types import TokenLogProbs
@@ -24,13 +25,23 @@ FEWER_VARIANTS = tuple(Preset(f"n={n}", f"SrDetection, gray-box, {n} variant{'s'
 SR_DETECTION = "Li et al., SrDetection: A Self-Referential Framework for Data Leakage Detection in Code LLMs"
 
 
-def variant_nll(variants: Sequence[TokenLogProbs], n: int) -> NDArray[np.float64]:
-    """Return float64 [n], the NLL of each of the first n variants."""
+def variants_of(variants: Sequence[TokenLogProbs], n: int) -> Sequence[TokenLogProbs]:
+    """Return the first n variants."""
     if len(variants) < n:
         raise Unscorable(f"fewer than {n} distinct variants")
     if not all(len(variant) for variant in variants[:n]):
         raise Unscorable("a variant of fewer than 2 tokens")
-    return np.array([-mean(variant.log_probs) for variant in variants[:n]])
+    return variants[:n]
+
+
+def variant_nll(variants: Sequence[TokenLogProbs], n: int) -> NDArray[np.float64]:
+    """Return float64 [n], the NLL of each of the first n variants."""
+    return np.array([-mean(variant.log_probs) for variant in variants_of(variants, n)])
+
+
+def log_likelihood(text: TokenLogProbs) -> float:
+    """Return the log-likelihood of a whole text, in nats."""
+    return float(np.sum(text.log_probs, dtype=np.float64))
 
 
 def rank_p_value(value: float, others: NDArray[np.float64]) -> float:
@@ -119,9 +130,8 @@ def sr_rank(target: LogProbs, variants: Variants, *, n: Count = 10) -> float:
 )
 def sr_shared(target: LogProbs, variants: Variants, *, n: Count = 10) -> float:
     """Gain in log-probability, over n variants, of the tokens that no renaming touched."""
-    variant_nll(variants, n)
     differences = []
-    for variant in variants[:n]:
+    for variant in variants_of(variants, n):
         own, shared = shared_tokens(target.token_ids, variant.token_ids)
         if not len(own):
             raise Unscorable("a variant shares no token with the text")
@@ -146,6 +156,11 @@ def by_name(text: TokenLogProbs, variants: Sequence[TokenLogProbs]) -> list[list
     return groups
 
 
+def least_of_names(text: TokenLogProbs, variants: Sequence[TokenLogProbs], values: Sequence[float]) -> float:
+    """Return the mean over the names of the smallest value of a name's variants, given one value for each variant."""
+    return mean(np.array([min(values[index] for index in group) for group in by_name(text, variants)]))
+
+
 def _first_difference(first: NDArray[np.int32], second: NDArray[np.int32]) -> int:
     length = min(len(first), len(second))
     differing = np.flatnonzero(first[:length] != second[:length])
@@ -156,7 +171,7 @@ def _first_difference(first: NDArray[np.int32], second: NDArray[np.int32]) -> in
     title="SrDetection, name by name",
     formula="mean_k min_{i in I_k} (L(x_0) - L(x_i)), L = Σ l, I_k the variants that replace name k",
     reference=f"ours, after {SR_DETECTION}",
-    flags={"ours", "verdict", "naming"},
+    flags={"ours", "verdict"},
 )
 def sr_names(target: LogProbs, variants: Variants, *, n: Count = 10) -> float:
     """Log-likelihood ratio of the text and its easiest variant with another name, mean over the names.
@@ -164,10 +179,27 @@ def sr_names(target: LogProbs, variants: Variants, *, n: Count = 10) -> float:
     It is meant for variants that change one name each (`--rename one`). Where all names change at once, the text counts
     as one name.
     """
-    variant_nll(variants, n)
-    own = float(np.sum(target.log_probs, dtype=np.float64))
-    gains = np.array([own - float(np.sum(variant.log_probs, dtype=np.float64)) for variant in variants[:n]])
-    return mean(np.array([gains[group].min() for group in by_name(target, variants[:n])]))
+    gains = [log_likelihood(target) - log_likelihood(variant) for variant in variants_of(variants, n)]
+    return least_of_names(target, variants[:n], gains)
+
+
+@score(
+    title="SrDetection, relative, name by name",
+    formula="mean_k min_{i in I_k} log(L(x_i) / L(x_0)), L = Σ l, I_k the variants that replace name k",
+    reference=f"ours, after {SR_DETECTION}",
+    flags={"ours", "verdict", "naming"},
+)
+def sr_ratio(target: LogProbs, variants: Variants, *, n: Count = 10) -> float:
+    """Logarithm of the factor by which another name makes the whole text less likely, mean over the names.
+
+    A memorised text has little left to gain in nats, whatever its names; relative to its own log-likelihood another
+    name costs much. Of each name the easiest variant counts, as in `sr_names`.
+    """
+    own = log_likelihood(target)
+    if own > -LEAST_NLL:
+        raise Unscorable("NLL of the text is zero")
+    factors = [np.log(min(log_likelihood(variant), -LEAST_NLL) / own) for variant in variants_of(variants, n)]
+    return least_of_names(target, variants[:n], factors)
 
 
 @score(

@@ -30,7 +30,6 @@ from assay.experiments.assay.grid_methods import METHODS
 from assay.experiments.assay.planted_pools import PlantedPool, control_pool
 from assay.experiments.assay.reliability import (
     PLANTED,
-    SIBLINGS,
     GridCell,
     GridRecord,
     Sources,
@@ -50,7 +49,7 @@ PER_PACKAGE = 7
 """Most functions of a package."""
 TIME, RELEASED = "2025-02-07", "2025-08-01"
 """Days of the model's package, and from which on the packages were first released."""
-NEWER = "functions of later packages"
+NEWER, OTHER = "functions of later packages", "tasks that were not trained on"
 BEFORE, AFTER = "not trained further", "planted"
 
 
@@ -109,13 +108,14 @@ def records_of(pool: PlantedPool, control: PlantedPool) -> Iterator[GridRecord]:
     sources = Sources(pool, pool, "sibling", (control, control), blind)
     shares = (0.0, *(SHARES if pool.plant == AFTER else ()))
     for share in shares:
-        cell = GridCell(pool.plant, PLANTED if share else SIBLINGS, N, share)
+        cell = GridCell(pool.plant, PLANTED if share else OTHER, N, share)
         for turn in range(DRAWS):
             yield recorded(cell, drawn(cell, sources, turn), chooses=False)
     cell = GridCell(pool.plant, NEWER, N, 0.0)
-    for turn in range(DRAWS):
-        halved = replace(pool, samples=split(pool.samples, turn))
-        both = Sources(halved, halved, "clean", (control, control), None)
+    halves = [replace(pool, samples=split(pool.samples, turn)) for turn in range(DRAWS)]
+    blind = blind_on_pool(halves[0], "clean", halves[0], 0)
+    for turn, halved in enumerate(halves):
+        both = Sources(halved, halved, "clean", (control, control), blind)
         yield recorded(cell, drawn(cell, both, turn), chooses=False)
 
 

@@ -97,7 +97,9 @@ def setting_notes(bench: Bench, measured: Sequence[Trial]) -> tuple[str, ...]:
     return (
         sizes,
         plants if not bench.data else "The data sets carry labels of members and non-members.",
-        "The learning rate is that of the model (a median change of embeddings by a thousandth), not the paper's.",
+        "The learning rate is the paper's."
+        if bench.data
+        else "The learning rate is that of the model (a median change of embeddings by a thousandth), not the paper's.",
     )
 
 

@@ -13,7 +13,9 @@ takes longer ends there, and counts as one of the functions that it has then.
 - `anonymous_mebibytes`: the largest part of it that is no page of a file, looked at 20 times a second.
 - `vectors_seconds`: the part of `seconds` in which texts are encoded, and vectors stored and merged.
 - `log`: the largest write-ahead log of the catalogue after a commit.
-- `lookup`: from fingerprints to ranked candidates, both forms. `vector`: from a text to the 100 nearest vectors.
+- `lookup`: from fingerprints to ranked candidates, both forms; `lookup_again`: the same snippets a second time, when
+  their lists are in memory. `trace_by_fingerprints`: as `trace`, without vectors. `vector`: from a text to the
+  100 nearest vectors.
 - `trace`: from the text to ten matches with their lines and licences. `snippet_in_first`: the share of traces whose
   first match contains the snippet word for word.
 - `check`: reading ten documents, with and without the comparison of checksums, in turns.
@@ -209,12 +211,15 @@ def query(folder: Path, texts: list[str], traces: int, encoder: str) -> dict[str
     lookups, seconds, firsts = [], [], 0
     vectors: Mapping[str, float] | None = None
     with CodeIndex.open(folder, encoder=opened(encoder)) as index:
-        for text in [*texts[:WARMING], *texts]:
+        for text in [*texts[:WARMING], *texts, *texts]:
             channels = [form for form in fingerprint(text, "python").values() if isinstance(form, Fingerprints)]
             began = time.thread_time()
             for channel in channels:
                 index.overlap(channel.channel.form, channel.hashes)
             lookups.append(time.thread_time() - began)
+        by_fingerprints = [
+            seconds_of(partial(trace, text, index, language="python", method="winnowing")) for text in warmed
+        ]
         if encoder:
             vectors = milliseconds([seconds_of(partial(index.candidates_by_vector, text)) for text in warmed][-traces:])
         for text in warmed:
@@ -226,7 +231,9 @@ def query(folder: Path, texts: list[str], traces: int, encoder: str) -> dict[str
     return {
         "queries": queries,
         "traces": traces,
-        "lookup": milliseconds(lookups[-queries:]),
+        "lookup": milliseconds(lookups[-2 * queries : -queries]),
+        "lookup_again": milliseconds(lookups[-queries:]),
+        "trace_by_fingerprints": milliseconds(by_fingerprints[-traces:]),
         "vector": vectors,
         "trace": milliseconds(seconds[-traces:]),
         "snippet_in_first": firsts / len(warmed),

@@ -35,8 +35,12 @@ def scale(file: File) -> str:
             "on disk for vectors": f"{built['bytes']['vectors'] / 1e9:.2f} GB" if entry["encoder"] else "",
             "segments": str(built["segments"]),
             "look-up, p50 / p95 / p99": latency(queried["lookup"]),
+            "the same snippets again": latency(queried.get("lookup_again")),
+            "trace by fingerprints": latency(
+                queried.get("trace_by_fingerprints") or (None if entry["encoder"] else queried["trace"])
+            ),
             "nearest vectors": latency(queried.get("vector")),
-            "trace": latency(queried["trace"]),
+            "trace with vectors": latency(queried["trace"] if entry["encoder"] else None),
             "snippet in the first match": f"{queried['snippet_in_first']:.1%}" if "snippet_in_first" in queried else "",
             "reading ten documents": f"{queried['check']['read_ten_ms']:.2f} ms",
         }

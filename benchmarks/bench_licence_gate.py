@@ -56,7 +56,10 @@ COPIES = frozenset(
     requests proxy_bypass_registry; tornado file; urllib3 file; urllib3 create_connection; urllib3 match_hostname;
     urllib3 SSLTransport.makefile; jinja2 SandboxedFormatter.get_field; markdown code_escape; markdown escape_cdata;
     mutagen read_float; structlog _format_exception; tornado _parse_header; tornado Event.set;
-    urllib3 WrappedSocket._decref_socketios; urllib3 SSLTransport.sendall""".replace("\n   ", "").split("; ")
+    urllib3 WrappedSocket._decref_socketios; urllib3 SSLTransport.sendall; CherryPy _cherrypy_pydoc_resolve;
+    CherryPy file; CherryPy _parse_param; CherryPy _parse_qs; babel NullTranslations.pgettext; babel get_close_matches;
+    babel read_mo; mako file; mako inspect_getargspec; more_itertools always_iterable; more_itertools unique_everseen;
+    peewee convert_timestamp; pygments commonprefix""".replace("\n   ", "").split("; ")
 )
 """Package and part of the alarms that are copies of the library, read by a person."""
 OWN = 12

@@ -147,6 +147,27 @@ def test_a_few_common_lines_do_not_fail(corpus, text):
     assert judgement.weak == len(result.findings)
 
 
+def interleaved(body, run):
+    """Put two lines of another kind behind every few lines of a body."""
+    parts = []
+    for at in range(0, len(body), run):
+        parts += [
+            *body[at : at + run],
+            f"    while {WORDS[at]} < {at}:",
+            f"        yield lambda: {WORDS[-at - 1]}, None",
+        ]
+    return "\n".join(parts)
+
+
+@pytest.mark.parametrize(("count", "run", "fails"), [(6, 3, False), (6, 6, True), (12, 3, True), (5, 5, False)])
+def test_few_lines_fail_only_with_a_stretch_among_them(corpus, count, run, fails):
+    body = [f"    {word}{at} = {word}.{WORDS[at]}({at * 37}, '{word}')" for at, word in enumerate(WORDS[:count])]
+    with corpus(("gnu", "tool.py", "GPL-3.0-only", "def original(a):\n" + "\n".join(body) + "\n")) as index:
+        result = traced(f"def own(table):\n{interleaved(body, run)}\n", index)
+    assert result.findings
+    assert bool(judge([result], COPYLEFT).failures) == fails
+
+
 def test_a_vector_match_alone_never_fails(tmp_path, letter_encoder):
     with CodeIndex.create(tmp_path / "vectors.index", encoder=letter_encoder) as index:
         index.add([Document(function(7), "python", "function", "f", (Origin("gnu", "f.py", licence="GPL-3.0-only"),))])

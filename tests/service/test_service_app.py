@@ -50,9 +50,10 @@ def test_a_copy_is_traced_to_its_source(caller):
 
 
 def test_a_renamed_copy_is_traced_to_its_source(caller):
-    answer = traced(caller, RENAMED, language="python")
-    assert first_place(answer)["path"] == "stats/<b>middle.py"
-    assert answer.json()["verdict"] == "1 source, the same code under other names, MIT"
+    renamed = GRAPH.replace("queue", "pending").replace("seen", "visited").replace("cost", "price")
+    answer = traced(caller, renamed, language="python")
+    assert first_place(answer)["path"] == "graph.py"
+    assert answer.json()["verdict"] == "1 source, the same code under other names, GPL-3.0-only"
 
 
 @pytest.mark.parametrize(

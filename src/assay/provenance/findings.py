@@ -41,17 +41,22 @@ class LineRange:
 class CopyLimits:
     """Least evidence of a copy: enough lines and share, or a long run of lines whatever the share.
 
+    Few lines count only with a stretch among them: single lines of an idiom, such as a `get` with a default, match in
+    many libraries.
+
     Lines are counted once if they are equal in the channel that matched: `self.a = a` and `self.b = b` have the same
     structure, and any class has such lines.
 
     Attributes:
         lines: different matched lines with code, together with `share`.
         share: matched lines / lines with code of the judged part.
+        stretch: of fewer than `run` lines, as many different ones lie in one matched stretch.
         run: different lines with code in one matched stretch.
     """
 
-    lines: int = 5
+    lines: int = 6
     share: float = 0.5
+    stretch: int = 5
     run: int = 10
 
 
@@ -284,7 +289,9 @@ def _evidence(part: SourceText, match: Match, lines: Mapping[int, tuple[str, byt
 
     runs = [different([stretch]) for stretch in stretches]
     matched, total = len(_among(lines, in_part)), len(lines)
-    is_mostly_copied = different(in_part) >= limits.lines and matched >= limits.share * total
+    count, longest = different(in_part), max(runs, default=0)
+    is_enough = count >= limits.run or (count >= limits.lines and longest >= limits.stretch)
+    is_mostly_copied = is_enough and matched >= limits.share * total
     long = [stretch for stretch, run in zip(stretches, runs, strict=True) if run >= limits.run]
     return Evidence(
         part,
@@ -292,9 +299,9 @@ def _evidence(part: SourceText, match: Match, lines: Mapping[int, tuple[str, byt
         lines=in_file(in_part),
         copied=in_file(in_part if is_mostly_copied else long),
         matched=matched,
-        different=different(in_part),
+        different=count,
         total=total,
-        run=max(runs, default=0),
+        run=longest,
     )
 
 

@@ -70,8 +70,10 @@ def correlation(measured: Sequence[Trial], source: str, method: str, measure: st
             value = spearman(shares, scores) if measure == "Spearman" else float(pearsonr(shares, scores).statistic)
             values.append(Estimate(value, math.nan, math.nan, reason="one subset"))
     mean = over_seeds(values)
-    if mean is None or not mean.has_interval:
+    if mean is None or len(values) == 1:
         return mean
+    if not mean.has_interval:
+        return replace(mean, reason="equal in all subsets")
     return replace(mean, low=max(-1.0, mean.low), high=min(1.0, mean.high))
 
 

@@ -41,7 +41,7 @@ class TrialSettings:
 
 SCALES: Mapping[str, TrialSettings] = {
     "smoke": TrialSettings(12, (0.0, 0.5, 1.0), 1),
-    "small": TrialSettings(40, (0.0, 0.5, 1.0), 2),
+    "small": TrialSettings(40, (0.0, 0.25, 0.5, 0.75, 1.0), 5),
     "paper": TrialSettings(700, tuple(round(0.05 * step, 2) for step in range(21)), 5),
 }
 

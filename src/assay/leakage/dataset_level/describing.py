@@ -36,6 +36,10 @@ FAMILIAR_FORM = (
     "Where a part of a benchmark was trained on, its other part looks more familiar too, because the model learns the "
     "form of the benchmark. The share is therefore too high rather than too low, and says nothing of single texts."
 )
+SAME_PROJECTS = (
+    "Training on other files of the same projects can lead to this verdict although the benchmark itself was not seen: "
+    "on planted models it mostly did."
+)
 
 COMPARES = "Scores of one method compare between benchmarks only at equal numbers of samples and for one model."
 
@@ -70,7 +74,7 @@ def details(judgement: DatasetJudgement) -> tuple[str, ...]:
     if bound is not None:
         sentences.append(f"{bound_sentence(bound)} Both are measured by {judgement.score}.")
     if judgement.decision.verdict is Verdict.CONTAMINATED:
-        sentences.append(FAMILIAR_FORM)
+        sentences += [FAMILIAR_FORM, SAME_PROJECTS]
         if judgement.reported_share is not None and judgement.reported_share.has_interval and judgement.share:
             sentences.append(spillover_sentence(judgement.share.at_least(SPILLOVER)))
     return (*sentences, *power_sentences(judgement.preview))

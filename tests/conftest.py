@@ -2,6 +2,7 @@
 
 import gc
 import os
+import sys
 from collections.abc import Generator
 from itertools import count
 from pathlib import Path
@@ -40,7 +41,9 @@ def pytest_collection() -> Generator[None, object, object]:
 
 @pytest.hookimpl(trylast=True)
 def pytest_runtest_teardown(item: pytest.Item, nextitem: pytest.Item | None) -> None:
-    """Hide what was imported since, after 1, 2, 4, 8, … files of tests."""
+    """Forget the options of a command that ran in this process; hide imports after 1, 2, 4, 8, … files of tests."""
+    if common := sys.modules.get("assay.cli.common"):
+        common.forget_options()  # `-q` of one test is not for the next
     if nextitem is not None and nextitem.path != item.path and next(finished_files).bit_count() == 1:
         hide_from_collector()
 

@@ -5,7 +5,7 @@ import pytest
 from scipy.special import ndtr
 
 from assay.errors import DataError
-from assay.evaluation import TOP, Effect, contaminated_share, detectable_share, set_test
+from assay.evaluation import TOP, Effect, contaminated_share, detectable_share, robust_spread, set_test
 
 DENSITIES = ("storey", "boundary")
 
@@ -49,11 +49,17 @@ def test_the_bound_on_members_that_show_in_part_is_wider():
     assert result.upper_at(TOP) == 1.0
 
 
-def test_texts_that_look_familiar_without_training_lower_the_least_share():
-    result = share_of(*mixture(0.5))
-    assert result.at_least(0.0) == result.estimate.low
-    assert result.at_least(0.2) == pytest.approx((result.estimate.low - 0.2) / 0.8)
-    assert result.at_least(0.9) == 0.0
+def test_an_allowance_lowers_the_lower_end_alone():
+    scores, unseen = mixture(0.5)
+    plain, allowed = share_of(scores, unseen).estimate, share_of(scores, unseen, allowance=1.0).estimate
+    assert (plain.value, plain.high) == (allowed.value, allowed.high)
+    assert 0.3 < allowed.low < plain.low
+
+
+def test_texts_that_only_look_familiar_are_within_the_allowance():
+    scores, unseen = mixture(0.0)
+    assert share_of(scores + 0.5, unseen).estimate.low > 0.15
+    assert share_of(scores + 0.5, unseen, allowance=0.5).estimate.low == 0.0
 
 
 def test_nineteen_in_twenty_bounds_are_above_the_truth():
@@ -102,6 +108,35 @@ def test_the_detectable_share_has_the_power_that_it_states():
         test = set_test(scores, others, [None] * n, [None] * m, top=TOP, permutations=199, seed=seed)
         significant += test.p_value <= 0.05
     assert 0.65 <= significant / turns <= 0.95
+
+
+def test_with_an_allowance_the_detectable_share_has_the_power_that_it_states():
+    n, m, shift, allowance, turns = 100, 150, 2.5, 0.5, 60
+    effect = Effect(float(ndtr((shift - allowance) / np.sqrt(2))), float(ndtr(shift - allowance - 1.2816)))
+    unseen = np.random.default_rng(0).normal(size=m)
+    smallest = detectable_share([None] * n, unseen, [None] * m, effect, allowance=allowance)
+    assert smallest > 1.5 * detectable_share([None] * n, unseen, [None] * m, effect)
+    significant = 0
+    for seed in range(turns):
+        scores, others = mixture(smallest, n, m, shift, seed)
+        lowered = scores - allowance
+        test = set_test(lowered, others, [None] * n, [None] * m, top=TOP, permutations=199, seed=seed)
+        significant += test.p_value <= 0.05
+    assert 0.65 <= significant / turns <= 0.95
+
+
+def test_the_effect_of_a_shift_is_that_of_the_normal_distribution():
+    random = np.random.default_rng(0)
+    effect = Effect.of(random.normal(1, 1, 4000), random.normal(0, 1, 4000))
+    assert effect.superiority == pytest.approx(ndtr(1 / np.sqrt(2)), abs=0.02)
+    assert effect.top == pytest.approx(ndtr(1 - 1.2816), abs=0.03)
+
+
+def test_the_robust_spread_is_that_of_the_bulk():
+    values = np.random.default_rng(0).normal(0, 2, 4000)
+    assert robust_spread(values) == pytest.approx(2, rel=0.05)
+    assert robust_spread([*values, 1e9, np.nan]) == pytest.approx(2, rel=0.05)
+    assert robust_spread([]) == 0.0
 
 
 def test_dependent_samples_and_small_effects_need_a_larger_share():

@@ -24,12 +24,14 @@ from assay.experiments.assay.planted_pools import (
 )
 from assay.experiments.assay.pool_settings import OTHER_SCALES, PoolSettings, pool_settings_of
 from assay.experiments.assay.reliability import (
+    COVERED,
     PLANTED,
     SIBLINGS,
     GridCell,
     GridRecord,
     Sources,
     best_threshold_of,
+    covered_pool,
     drawn,
     outcome,
 )
@@ -115,6 +117,23 @@ def test_a_benchmark_of_a_cell_has_its_share_of_members():
         GridCell("constant rate", "planted", 50, 0.2), Sources(own, own, "clean", (control, control), None), 3
     )
     np.testing.assert_array_equal(draw.scores[DECLARED], again.scores[DECLARED])
+
+
+def test_half_of_the_siblings_calibrate_where_the_unseen_text_is_of_the_same_projects():
+    own = pool("constant rate", 5.0)
+    project = {sample.id: f"p{at % 20}" for at, sample in enumerate(own.samples) if sample.label == "sibling"}
+    members = {sample.id: f"p{at % 40}" for at, sample in enumerate(own.samples) if sample.label == "member"}
+    groups = project | members
+    own = replace(own, samples=tuple(replace(s, group=groups.get(s.id, s.group)) for s in own.samples))
+    covered = covered_pool(own, 0)
+    by_role = {role: covered.places(role) for role in ("member", "sibling", "unseen")}
+    assert len(by_role["unseen"]) == SIZES["sibling"] // 2
+    of_role = {role: {own.samples[at].group for at in places} for role, places in by_role.items()}
+    assert of_role["sibling"] <= of_role["unseen"]
+    assert of_role["member"] <= of_role["unseen"]
+    assert {own.samples[at].label for at in by_role["unseen"]} == {"sibling"}
+    draw = drawn(GridCell("constant rate", COVERED, 20, 0.5), Sources(covered, covered, "sibling", (own, own), None), 1)
+    assert set(draw.groups) <= set(draw.unseen_groups)
 
 
 def record(value: float, share: float, verdict: Verdict = Verdict.CANNOT_TELL) -> GridRecord:

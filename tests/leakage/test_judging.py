@@ -1,5 +1,6 @@
 """The verdict on a whole benchmark: what it rests on, what stands in its way, and what is stored."""
 
+import math
 from dataclasses import replace
 
 import numpy as np
@@ -21,7 +22,7 @@ from assay.leakage import (
     statement_schema,
     write_judgement,
 )
-from assay.leakage.dataset_level.judging import MARGIN, VerdictEvidence, verdict_on
+from assay.leakage.dataset_level.judging import MARGIN, Compared, VerdictEvidence, verdict_on
 from assay.leakage.dataset_level.results import BOUND_AT, TIMES_SEEN, GradientGate
 from assay.leakage.dataset_level.statement import statement_data
 from assay.models import TableModel
@@ -45,7 +46,7 @@ SETTINGS = JudgingSettings(score="mid_pit", requests=dataset_requests("permutati
 
 
 def judged(trained_on, **options):
-    model = TableModel.trained([*OTHER, *trained_on], order=4, smoothing=0.5)
+    model = TableModel.trained([*OTHER, *trained_on], order=6, smoothing=0.5)
     return judge_benchmark(MeasuredModel(model, BENCHMARK, UNSEEN), SETTINGS, benchmark="words", **options)
 
 
@@ -130,7 +131,7 @@ def evidence(p_value=0.5, value=0.0, upper=MARGIN / 2, **changes) -> VerdictEvid
     reached = Estimate(TOP, 0.0, TOP + upper * (top - TOP), 0.9, (40, 40))
     share = ContaminatedShare(Estimate(value, 0.0, upper, 0.9, (40, 40)), reached, 40, 40, "storey")
     blind = BlindBaseline(replace(ranking, auroc=Estimate(0.5, 0.4, 0.58)), "bag", False, (ranking,))
-    base = VerdictEvidence("mid_pit", 40, p_value, share, None, blind, None)
+    base = VerdictEvidence("mid_pit", 40, p_value, p_value, share, None, blind, None)
     return replace(base, **changes)
 
 
@@ -148,6 +149,8 @@ def separating() -> BlindBaseline:
     [
         (evidence(), Verdict.NO_EVIDENCE, None),
         (evidence(p_value=0.001, value=0.5, upper=0.6), Verdict.CONTAMINATED, None),
+        (evidence(p_value=0.001, p_beyond=0.2), Verdict.CANNOT_TELL, Undecided.NOT_MEASURED),
+        (evidence(p_value=0.001, p_beyond=math.nan), Verdict.CONTAMINATED, None),
         (evidence(upper=2 * MARGIN), Verdict.CANNOT_TELL, Undecided.TOO_FEW),
         (evidence(share=None), Verdict.CANNOT_TELL, Undecided.NO_UNSEEN_TEXT),
         (evidence(scored=0), Verdict.CANNOT_TELL, Undecided.NOT_MEASURED),
@@ -165,6 +168,35 @@ def test_what_stands_in_the_way_of_a_verdict_comes_first(measured, verdict, reas
 def test_texts_that_may_differ_can_be_compared_on_request():
     different = evidence(p_value=0.001, blind=separating())
     assert verdict_on(different, "words", "model", allow_confounded=True).verdict is Verdict.CONTAMINATED
+
+
+def test_a_difference_that_other_texts_of_the_projects_explain_can_be_judged_on_request():
+    explained = evidence(p_value=0.001, p_beyond=0.2)
+    assert "same projects" in verdict_on(explained, "words", "model").explanation
+    assert verdict_on(explained, "words", "model", allow_confounded=True).verdict is Verdict.CONTAMINATED
+
+
+def shifted(by: float, groups: str = "", unseen_groups: str = "unseen ") -> Compared:
+    """A benchmark that scores higher by so many standard deviations; 60 texts a side, of 30 groups."""
+    random = np.random.default_rng(3)
+    names = [[f"{kind}{at // 2}" for at in range(60)] for kind in (groups, unseen_groups)]
+    return Compared(random.normal(by, 1, 60), random.normal(0, 1, 60), *names)
+
+
+def test_an_allowance_is_made_for_projects_that_the_model_may_know():
+    weak, strong = shifted(0.6).p_values(), shifted(2.0).p_values()
+    assert weak[0] <= 0.05 < weak[1]
+    assert max(strong) <= 0.05
+
+
+def test_no_allowance_is_made_where_the_unseen_text_is_of_the_same_projects():
+    texts = shifted(0.6, unseen_groups="")
+    assert texts.allowance == 0.0
+    p_value, beyond = texts.p_values()
+    assert p_value <= 0.05
+    assert math.isnan(beyond)
+    few = texts._replace(unseen_groups=[f"other {at}" for at in range(52)] + texts.unseen_groups[:8])
+    assert few.allowance > 0
 
 
 def test_a_judgement_is_read_back_as_it_was_written(seen, tmp_path):
@@ -191,7 +223,8 @@ def test_the_report_states_verdict_bound_methods_and_conditions(seen):
     report = describe_judgement(seen)
     assert report.statement.startswith("Verdict: contaminated.")
     assert "seen 4 times or more" in " ".join(report.details)
-    assert "the share is at least" in " ".join(report.details)
+    assert "0.5 standard deviations higher" in " ".join(report.details)
+    assert any(row.cells[0] == "the same test with an allowance" for row in report.tables[1].rows)
     assert [table.name for table in report.tables] == ["methods", "conditions"]
     page, text = render_html(report), render_markdown(report)
     assert all(result.name in text for result in seen.methods)

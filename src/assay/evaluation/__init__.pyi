@@ -44,6 +44,7 @@ from .matching import matched as matched
 from .near_duplicates import ShingleIndex as ShingleIndex
 from .near_duplicates import shingles as shingles
 from .permutation_test import MINIMUM_GROUPS as MINIMUM_GROUPS
+from .permutation_test import PERMUTATIONS as PERMUTATIONS
 from .permutation_test import TOP as TOP
 from .permutation_test import SetTest as SetTest
 from .permutation_test import set_test as set_test
@@ -66,6 +67,7 @@ from .share_estimate import Effect as Effect
 from .share_estimate import NullDensity as NullDensity
 from .share_estimate import contaminated_share as contaminated_share
 from .share_estimate import detectable_share as detectable_share
+from .share_estimate import robust_spread as robust_spread
 from .shares import difference_of_means as difference_of_means
 from .shares import grouped_mean as grouped_mean
 from .shares import grouped_share as grouped_share

@@ -11,8 +11,10 @@ The interval is Student's over resamples of the groups of both sides: the unseen
 
 The upper bound uses another part of the scores: the region that a tenth of the unseen text reaches. Texts that were
 seen several times fill it, so there a small share shows with a fraction of the samples (`ContaminatedShare.upper_at`).
-λ counts what looks trained on: where a part of a benchmark was trained on, its other part looks more familiar too, so
-λ is then too high ("spillover").
+λ counts what looks trained on. Texts that were not trained on look more familiar, too, where other texts of their
+project or benchmark were trained on ("spillover"), so λ is then too high. An allowance says how much higher such texts
+may score. The lower end of the interval then counts only what exceeds it. It is the better of two bounds, made of the
+samples lowered by the allowance: that of λ, and that of those which still reach the highest tenth of the unseen text.
 """
 
 import math
@@ -37,6 +39,8 @@ BANDWIDTH = 0.25
 """Of the smaller of the two beta kernels: its weights reach down to p-values of about one half."""
 SHARE_LEVEL = 0.9
 ALPHA, POWER = 0.05, 0.8
+NORMAL_QUARTILES = float(ndtri(0.75) - ndtri(0.25))
+SIDES: tuple[Literal["left", "right"], ...] = ("left", "right")
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,7 +48,7 @@ class ContaminatedShare:
     """Estimated share of a benchmark that looks trained on.
 
     Attributes:
-        estimate: λ within 0 and 1, with its interval.
+        estimate: λ within 0 and 1, with its interval; with an allowance the lower end is that of what exceeds it.
         top: share of the samples that score as high as the highest `TOP` of the unseen text; the upper end of its
             90 % interval is a one-sided 95 % bound.
         samples: of the benchmark, with a score.
@@ -71,16 +75,6 @@ class ContaminatedShare:
             return math.nan
         return min(1.0, max(0.0, (self.top.high - TOP) / (reached - TOP))) if reached > TOP else 1.0
 
-    def at_least(self, spillover: float) -> float:
-        """Return the lower end of the interval of λ if texts that were not trained on look familiar, too.
-
-        With a share λ trained on, and a part s of the others that looks as if it were, λ + (1 - λ) s looks trained on.
-
-        Args:
-            spillover: s, below 1.
-        """
-        return max(0.0, (self.estimate.low - spillover) / (1 - spillover))
-
 
 @dataclass(frozen=True, slots=True)
 class Effect:
@@ -94,6 +88,22 @@ class Effect:
     superiority: float
     top: float
 
+    @classmethod
+    def of(cls, scores: ArrayLike, unseen_scores: ArrayLike) -> "Effect":
+        """Return the effect that scores [n] have against those of unseen text [m]; neither holds NaN."""
+        values, unseen = scorable(scores), scorable(unseen_scores, "unseen scores")
+        ordered = np.sort(unseen)
+        below = (np.searchsorted(ordered, values, side) for side in SIDES)
+        superiority = float(sum(counts.mean() for counts in below) / (2 * len(unseen)))
+        return cls(superiority, float((conformal_p_values(values, unseen) <= TOP).mean()))
+
+
+def robust_spread(values: ArrayLike) -> float:
+    """Return the interquartile range in standard deviations of a normal distribution; NaN is left out."""
+    kept = scorable(values)
+    kept = kept[~np.isnan(kept)]
+    return float(np.subtract(*np.quantile(kept, (0.75, 0.25)))) / NORMAL_QUARTILES if len(kept) else 0.0
+
 
 def contaminated_share(
     scores: ArrayLike,
@@ -101,6 +111,7 @@ def contaminated_share(
     groups: Sequence[Hashable],
     unseen_groups: Sequence[Hashable],
     *,
+    allowance: float = 0.0,
     density: NullDensity = "storey",
     level: float = SHARE_LEVEL,
     resamples: int = RESAMPLES,
@@ -113,6 +124,7 @@ def contaminated_share(
         unseen_scores: [m], the same score of unseen text of the same kind.
         groups: [n]; None is a group of its own.
         unseen_groups: [m].
+        allowance: how much higher texts may score that were not trained on, in units of the score.
         density: the estimate of the density of p-values at 1.
         level: of the interval.
         resamples: behind the interval.
@@ -133,16 +145,17 @@ def contaminated_share(
         return ContaminatedShare(unknown(level), unknown(SHARE_LEVEL), n, m, density)
     top = _top_share(pooled, side, kept_groups)
     draws = Resamples.of(kept_groups, side, resamples=resamples, seed=seed)
-    reached = _ranks_among(pooled[side], pooled[~side])
+    lowered = np.where(side, pooled - allowance, pooled)
+    ranks = [_ranks_among(each[side], pooled[~side]) for each in ((pooled, lowered) if allowance else (pooled,))]
     order = np.argsort(pooled[~side], kind="stable")
 
     def shares(weights: Float64Array) -> Float64Array:
         own, others = weights[:, side], weights[:, ~side][:, order]
         below = np.concatenate([np.zeros((len(weights), 1)), np.cumsum(others, axis=1)], axis=1)
-        p_values = (1 + below[:, -1:] - below[:, reached]) / (below[:, -1:] + 1)
-        total = own.sum(axis=1, keepdims=True)
-        mean = (own * _at_one(p_values, density)).sum(axis=1, keepdims=True) / np.where(total > 0, total, np.nan)
-        null: Float64Array = 1 - mean
+        total = own.sum(axis=1)
+        p_values = ((1 + below[:, -1:] - below[:, reached]) / (below[:, -1:] + 1) for reached in ranks)
+        sums = np.column_stack([(own * _at_one(each, density)).sum(axis=1) for each in p_values])
+        null: Float64Array = 1 - sums / np.where(total > 0, total, np.nan)[:, None]
         return null
 
     spread, support = draws.spread(shares), draws.support(side, ~side)
@@ -154,7 +167,13 @@ def contaminated_share(
             Estimate(inside, math.nan, math.nan, level, support.groups, reason), top, n, m, density
         )
     half = uncertainty.quantile(level) * uncertainty.error
-    low, high = (min(1.0, max(0.0, end)) for end in (value - half, value + half))
+    least = value - half
+    if allowance:
+        both = (1 + level) / 2  # the better of two bounds
+        beyond, exceeding_it = spread.uncertainty(1), _top_share(lowered, side, kept_groups, both)
+        bounds = [float(spread.values[1]) - beyond.quantile(both) * beyond.error, (exceeding_it.low - TOP) / (1 - TOP)]
+        least = min(least, max((bound for bound in bounds if not math.isnan(bound)), default=0.0))
+    low, high = (min(1.0, max(0.0, end)) for end in (least, value + half))
     return ContaminatedShare(Estimate(inside, low, high, level, support.groups), top, n, m, density)
 
 
@@ -164,19 +183,22 @@ def detectable_share(
     unseen_groups: Sequence[Hashable],
     effect: Effect,
     *,
+    allowance: float = 0.0,
     alpha: float = ALPHA,
     power: float = POWER,
 ) -> float:
     """Return the smallest λ that the test of a whole set reveals with this power; above 1 where none does.
 
     The test is `set_test` with `TOP`: the larger of two statistics, each of which is taken at half the level. Samples
-    of a group depend on each other as much as the unseen texts of a group do.
+    of a group depend on each other as much as the unseen texts of a group do. With an allowance the samples that were
+    not trained on score lower than the unseen text that they are compared with.
 
     Args:
         groups: [n], of the benchmark.
         unseen_scores: [m]; NaN is left out.
         unseen_groups: [m].
-        effect: how far samples that were trained on stand out.
+        effect: how far samples that were trained on stand out after the allowance is taken off their scores.
+        allowance: taken off every score of the benchmark.
         alpha: level of the test.
         power: probability of a significant result.
     """
@@ -192,30 +214,33 @@ def detectable_share(
     ranks = rankdata(values[kept]) / m
     quantiles = float(ndtri(1 - alpha / 2) + ndtri(power))
     smallest = math.inf
-    for column, variance, gain in (
-        (ranks, 1 / 12, effect.superiority - 0.5),
-        ((ranks > 1 - TOP).astype(np.float64), TOP * (1 - TOP), effect.top - TOP),
+    rest = Effect.of(values[kept] - allowance, values[kept]) if allowance else Effect(0.5, TOP)
+    for column, variance, gain, loss in (
+        (ranks, 1 / 12, effect.superiority - 0.5, 0.5 - rest.superiority),
+        ((ranks > 1 - TOP).astype(np.float64), TOP * (1 - TOP), effect.top - TOP, TOP - rest.top),
     ):
         if gain > 0:
             dependence = _intraclass(column, codes)
             own, others = _inflation(own_codes, dependence), _inflation(codes, dependence)
             error = math.sqrt(variance * (own / len(groups) + others / m))
-            smallest = min(smallest, quantiles * error / gain)
+            smallest = min(smallest, (quantiles * error + loss) / (gain + loss))
     return smallest
 
 
-def _top_share(scores: Float64Array, own: BooleanArray, groups: Sequence[Hashable]) -> Estimate:
+def _top_share(
+    scores: Float64Array, own: BooleanArray, groups: Sequence[Hashable], level: float = SHARE_LEVEL
+) -> Estimate:
     """Return the share of samples that score as high as the highest `TOP` of the unseen text."""
     unseen = scores[~own]
     if exceeding(TOP, len(unseen)) < 1:
-        return unknown(SHARE_LEVEL)
+        return unknown(level)
     sides = [[group for group, inside in zip(groups, own, strict=True) if inside == side] for side in (True, False)]
     rate = flag_rate(
         conformal_p_values(scores[own], unseen),
         TOP,
         groups=sides[0],
         unseen=UnseenTail.of(unseen, sides[1], TOP),
-        level=SHARE_LEVEL,
+        level=level,
     )
     return rate.rate
 

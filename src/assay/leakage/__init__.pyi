@@ -12,6 +12,7 @@ from .comparing import describe_comparison as describe_comparison
 from .dataset_level.describing import cost_sentence as cost_sentence
 from .dataset_level.describing import describe_judgement as describe_judgement
 from .dataset_level.describing import power_sentences as power_sentences
+from .dataset_level.judging import Compared as Compared
 from .dataset_level.judging import JudgingSettings as JudgingSettings
 from .dataset_level.judging import VerdictEvidence as VerdictEvidence
 from .dataset_level.judging import judge_benchmark as judge_benchmark

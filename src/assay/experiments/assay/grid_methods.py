@@ -13,16 +13,15 @@ import numpy as np
 
 from assay.evaluation import (
     MINIMUM_UNSEEN,
-    TOP,
     BlindBaseline,
     conformal_p_values,
     contaminated_share,
     flag_rate,
-    set_test,
 )
 from assay.experiments.assay.planted_pools import CONTEXT_CHANGE
 from assay.experiments.assay.tuned_methods import GATE, tuned_requests
 from assay.leakage import (
+    Compared,
     ControlScores,
     VerdictEvidence,
     half_of,
@@ -112,16 +111,16 @@ def called(significant: bool) -> Verdict:  # noqa: FBT001  a decision is its onl
 @lru_cache(maxsize=1)
 def evidence_on_draw(draw: GridDraw) -> VerdictEvidence:
     """Return all that `assay dataset` measures for a verdict; computed once for all rules on a draw."""
-    texts = draw.scores[DECLARED], draw.unseen[DECLARED], draw.groups, draw.unseen_groups
-    share = contaminated_share(*texts, resamples=RESAMPLES, seed=draw.seed)
-    p_value = set_test(*texts, top=TOP, permutations=PERMUTATIONS, seed=draw.seed).p_value
+    texts = Compared(draw.scores[DECLARED], draw.unseen[DECLARED], draw.groups, draw.unseen_groups)
+    share = contaminated_share(*texts, resamples=RESAMPLES, seed=draw.seed, allowance=texts.allowance)
+    p_values = texts.p_values(permutations=PERMUTATIONS, seed=draw.seed)
     scored = int((~np.isnan(draw.scores[DECLARED])).sum())
     values, unseen = draw.control
     saw_neither = ControlScores("control", {DECLARED: values}, {DECLARED: unseen})
     control = saw_neither.flags(
         DECLARED, ALPHA, (draw.groups, draw.unseen_groups), audited=(draw.scores[DECLARED], draw.unseen[DECLARED])
     )
-    return VerdictEvidence(DECLARED, scored, p_value, share, None, draw.blind, control)
+    return VerdictEvidence(DECLARED, scored, *p_values, share, None, draw.blind, control)
 
 
 @grid_method("assay")

@@ -35,12 +35,17 @@ from assay.types import Sample, Verdict
 SIZES = (50, 164, 500)
 SHARES = (0.0, 0.05, 0.1, 0.2, 0.5, 1.0)
 PLANTED, SIBLINGS = "planted", "same project, not trained on"
+COVERED = "unseen text of the same projects"
 KINDS: Mapping[str, tuple[str, str]] = {
     PLANTED: ("member", "clean"),
     SIBLINGS: ("member", "sibling"),
+    COVERED: ("member", "sibling"),
     "shifted: another project and time": ("member", "shifted"),
 }
-"""Kind of benchmark → roles of its trained-on and of its other samples; λ is above 0 only in the first."""
+"""Kind of benchmark → roles of its trained-on and of its other samples; λ is above 0 only where projects are mixed or
+covered."""
+FEWEST_UNSEEN = 60
+"""Texts that have to be left to calibrate where unseen text comes from the projects of the benchmark."""
 MEASURABLE = 0.2, 164
 """λ and n from which on a right verdict is expected."""
 TUNED_SHARES = (0.0, 0.2, 1.0)
@@ -120,16 +125,19 @@ def reliability(bench: Bench) -> Finding:
 def records_of(bench: Bench, seed: int, *, chooses: bool, context: bool = True) -> Iterator[GridRecord]:
     """Yield the verdicts on all draws of one seed; without `context` CoDeC and what fine-tunes are left out."""
     own, settings = pools(bench, seed, context=context), pool_settings_of(bench)
-    for plant, pool in own.items():
+    for plant, whole in own.items():
         if plant in CONTROLS.values():
             continue
         bench.watchers.begin(f"grid {plant}, seed {seed}")
         control = own[CONTROLS[CONVERGED if plant == CONVERGED else BASE]]
         for kind, roles in KINDS.items():
+            pool = covered_pool(whole, seed) if kind == COVERED else whole
             source = own[BASE] if kind.startswith("shifted") and plant == CONVERGED else pool
             of_others = control if source is pool else own[CONTROLS[BASE]]
             role = "clean" if source is not pool else roles[1]
-            if not len(source.places(role)) or (plant == BASE and kind == SIBLINGS):  # no project was trained on
+            if not len(source.places(role)) or (plant == BASE and role == "sibling"):  # no project was trained on
+                continue
+            if kind == COVERED and len(pool.places("unseen")) < FEWEST_UNSEEN:
                 continue
             blind = blind_on_pool(source, role, pool, seed)
             for cell in grid_cells(plant, kind, pool, source, role):
@@ -144,11 +152,25 @@ def records_of(bench: Bench, seed: int, *, chooses: bool, context: bool = True) 
                     yield recorded(cell, draw, chooses=chooses)
 
 
+def covered_pool(pool: PlantedPool, seed: int) -> PlantedPool:
+    """Return a pool in which half of the siblings calibrate, with the members of their projects alone."""
+    siblings = np.random.default_rng(seed).permutation(pool.places("sibling"))
+    calibrating = set(siblings[: len(siblings) // 2].tolist())
+    projects = {pool.samples[at].group for at in calibrating}
+
+    def role(at: int, sample: Sample) -> str | None:
+        if at in calibrating:
+            return "unseen"
+        return sample.label if sample.label in ("member", "sibling") and sample.group in projects else "left out"
+
+    return replace(pool, samples=tuple(replace(s, label=role(at, s)) for at, s in enumerate(pool.samples)))
+
+
 def grid_cells(plant: str, kind: str, pool: PlantedPool, source: PlantedPool, role: str) -> Iterator[GridCell]:
     """Yield the cells that a pool has enough texts for."""
     members, others = len(pool.places("member")), len(source.places(role))
     for n in SIZES:
-        for share in SHARES if kind == PLANTED and plant != BASE else (0.0,):
+        for share in SHARES if kind in (PLANTED, COVERED) and plant != BASE else (0.0,):
             seen = round(share * n)
             if seen <= members and n - seen <= others and (share == 0 or seen):
                 yield GridCell(plant, kind, n, share)

@@ -6,7 +6,7 @@ from types import MappingProxyType
 
 from assay.leakage.dataset_level.results import (
     BOUND_AT,
-    SPILLOVER,
+    FAMILIARITY,
     DatasetJudgement,
     JudgingCost,
     JudgingPreview,
@@ -36,9 +36,9 @@ FAMILIAR_FORM = (
     "Where a part of a benchmark was trained on, its other part looks more familiar too, because the model learns the "
     "form of the benchmark. The share is therefore too high rather than too low, and says nothing of single texts."
 )
-SAME_PROJECTS = (
-    "Training on other files of the same projects can lead to this verdict although the benchmark itself was not seen: "
-    "on planted models it mostly did."
+ALLOWANCE = (
+    "The verdict and the lower end of the share allow for that: texts that were not trained on may score "
+    f"{FAMILIARITY:g} standard deviations higher than the unseen text."
 )
 
 COMPARES = "Scores of one method compare between benchmarks only at equal numbers of samples and for one model."
@@ -74,18 +74,8 @@ def details(judgement: DatasetJudgement) -> tuple[str, ...]:
     if bound is not None:
         sentences.append(f"{bound_sentence(bound)} Both are measured by {judgement.score}.")
     if judgement.decision.verdict is Verdict.CONTAMINATED:
-        sentences += [FAMILIAR_FORM, SAME_PROJECTS]
-        if judgement.reported_share is not None and judgement.reported_share.has_interval and judgement.share:
-            sentences.append(spillover_sentence(judgement.share.at_least(SPILLOVER)))
+        sentences += [FAMILIAR_FORM] if math.isnan(judgement.p_beyond) else [FAMILIAR_FORM, ALLOWANCE]
     return (*sentences, *power_sentences(judgement.preview))
-
-
-def spillover_sentence(least: float) -> str:
-    """Return the share that is left if the other part of the benchmark looks as familiar as on planted models."""
-    return (
-        f"On planted models up to {percent(SPILLOVER)} of such other texts looked trained on. If as many do here, the "
-        f"share is at least {percent(least)} (95 % bound)."
-    )
 
 
 def bound_sentence(bound: float) -> str:
@@ -206,6 +196,9 @@ def condition_tables(judgement: DatasetJudgement) -> tuple[Table, ...]:
         rows.append(
             Row(("permutation test by group", f"p = {four_digits(judgement.p_value)}", _test_in_words(judgement)))
         )
+    if not math.isnan(judgement.p_beyond):
+        meaning = f"allows {FAMILIARITY:g} standard deviations for text of projects that the model knows"
+        rows.append(Row(("the same test with an allowance", f"p = {four_digits(judgement.p_beyond)}", meaning)))
     if judgement.gate is not None:
         gate = judgement.gate
         value = f"{four_digits(gate.own.norm)} against {four_digits(gate.unseen.norm)} for unseen text"

@@ -1,7 +1,9 @@
 """Judging a whole benchmark: cost and power first, then the methods, the contaminated share and the verdict.
 
-The verdict rests on one declared score, compared with unseen text by a permutation test over groups. The methods stand
-beside it: a reader sees how far they agree, and none of them decides.
+The verdict rests on one declared score, compared with unseen text by a permutation test over groups. Texts of a
+project look familiar to a model that was trained on other texts of it, so "contaminated" needs more: the test is made
+again after an allowance for that is taken off the scores. The methods are reported beside it: a reader sees how far
+they agree, and none of them decides.
 """
 
 import math
@@ -15,6 +17,7 @@ import numpy as np
 from assay.errors import DataError
 from assay.evaluation import (
     MINIMUM_UNSEEN,
+    PERMUTATIONS,
     TOP,
     BlindBaseline,
     ContaminatedShare,
@@ -25,10 +28,14 @@ from assay.evaluation import (
     contaminated_share,
     detectable_share,
     flag_rate,
+    robust_spread,
     set_test,
 )
 from assay.leakage.dataset_level.results import (
+    BEYOND_FAMILIARITY,
     BOUND_AT,
+    COVERED,
+    FAMILIARITY,
     TIMES_SEEN,
     DatasetJudgement,
     GradientGate,
@@ -41,7 +48,7 @@ from assay.leakage.measured_model import MeasuredModel
 from assay.leakage.negative_control import Control, control_scores
 from assay.leakage.results import NegativeControl
 from assay.leakage.summarising import groups_of, groups_of_both
-from assay.reports import in_cases, percent
+from assay.reports import four_digits, in_cases, percent
 from assay.scores import EMBEDDINGS, SCORES_OF_BENCHMARK, SCORES_OF_UNSEEN, DatasetInputs, DatasetRequest, Work
 from assay.types import Decision, Float64Array, Undecided
 
@@ -52,6 +59,10 @@ four margins with at most 5 % wrong verdicts on the choice half of the reliabili
 TRIAL_TEXTS = 4
 ALPHA = 0.05
 """Level at which single samples stand out."""
+COVERED_GROUPS = (
+    "There is unseen text of the groups of the benchmark, so no allowance was made for projects that the model knows "
+    "from other texts."
+)
 GRADIENTS = (Work("mean gradient", 3), Work("mean gradient", 3, "unseen"))
 
 
@@ -79,6 +90,19 @@ class Compared(NamedTuple):
     unseen: Float64Array
     groups: list[Hashable]
     unseen_groups: list[Hashable]
+
+    @property
+    def allowance(self) -> float:
+        """Units of the score by which texts of trained-on projects may be higher; 0 if the unseen text is of these."""
+        return 0.0 if is_covered(self.groups, self.unseen_groups) else FAMILIARITY * robust_spread(self.unseen)
+
+    def p_values(self, *, permutations: int = PERMUTATIONS, seed: int = 0) -> tuple[float, float]:
+        """Return the p-value of the permutation test, and that after the allowance; NaN where none is made."""
+
+        def tested(values: Float64Array) -> float:
+            return set_test(values, *self[1:], top=TOP, permutations=permutations, seed=seed).p_value
+
+        return tested(self.values), tested(self.values - self.allowance) if self.allowance else math.nan
 
 
 def work_of(model: MeasuredModel, settings: JudgingSettings) -> tuple[Work, ...]:
@@ -135,9 +159,14 @@ def judging_preview(model: MeasuredModel, settings: JudgingSettings, cost: Judgi
         return JudgingPreview(cost)
     groups, unseen_groups = groups_of_both(model.samples, model.unseen)
     values = model.scores(settings.score, model.unseen)
+    allowance = Compared(np.empty(0), values, groups, unseen_groups).allowance
+    effects = BEYOND_FAMILIARITY if allowance else TIMES_SEEN
     return JudgingPreview(
         cost,
-        {times: detectable_share(groups, values, unseen_groups, effect) for times, effect in TIMES_SEEN.items()},
+        {
+            times: detectable_share(groups, values, unseen_groups, effect, allowance=allowance)
+            for times, effect in effects.items()
+        },
     )
 
 
@@ -174,12 +203,12 @@ def judge_benchmark(
     values = model.scores(settings.score, model.samples)
     scored = int((~np.isnan(values)).sum())
     texts = Compared(values, np.empty(0), groups_of(model.samples), [])
-    share, flagged, blind, p_value = None, None, None, math.nan
+    share, flagged, blind, p_values = None, None, None, (math.nan, math.nan)
     if model.unseen:
         both = groups_of_both(model.samples, model.unseen)
         texts = Compared(values, model.scores(settings.score, model.unseen), *both)
-        share = contaminated_share(*texts, seed=settings.seed)
-        p_value = set_test(*texts, top=TOP, seed=settings.seed).p_value
+        share = contaminated_share(*texts, seed=settings.seed, allowance=texts.allowance)
+        p_values = texts.p_values(seed=settings.seed)
         flagged, blind = flag_rate_of(texts), blind_of(model, settings.seed)
     saw_neither = None if control is None or not model.unseen else control_scores(control, model.samples, model.unseen)
     groups = texts.groups, texts.unseen_groups
@@ -188,7 +217,7 @@ def judge_benchmark(
         if saw_neither is None
         else saw_neither.flags(settings.score, ALPHA, groups, audited=(texts.values, texts.unseen))
     )
-    evidence = VerdictEvidence(settings.score, scored, p_value, share, flagged, blind, measured)
+    evidence = VerdictEvidence(settings.score, scored, *p_values, share, flagged, blind, measured)
     return DatasetJudgement(
         kind="dataset",
         model=model.name,
@@ -201,7 +230,8 @@ def judge_benchmark(
         unseen_groups=len(set(texts.unseen_groups)),
         unseen_source=unseen_source,
         methods=methods,
-        p_value=p_value,
+        p_value=p_values[0],
+        p_beyond=p_values[1],
         share=share,
         flagged=flagged,
         blind=blind,
@@ -209,7 +239,11 @@ def judge_benchmark(
         gate=gate_of(model, settings),
         preview=expected,
         decision=verdict_on(evidence, benchmark, model.name, allow_confounded=settings.allow_confounded),
-        notes=(*notes, *((saw_neither.note,) if saw_neither and saw_neither.note else ())),
+        notes=(
+            *notes,
+            *((saw_neither.note,) if saw_neither and saw_neither.note else ()),
+            *((COVERED_GROUPS,) if model.unseen and is_covered(*texts[2:]) else ()),
+        ),
     )
 
 
@@ -249,6 +283,7 @@ class VerdictEvidence:
     score: str
     scored: int
     p_value: float
+    p_beyond: float
     share: ContaminatedShare | None
     flagged: FlagRate | None
     blind: BlindBaseline | None
@@ -282,10 +317,29 @@ def verdict_on(
         unfit_score(evidence.score),
         None if estimate.has_interval else missing_interval(estimate.reason or "no interval"),
         comparability(evidence.blind, COMPARED, evidence.control, significant=significant),
-        None if significant else _too_wide(evidence.share, benchmark, margin),
+        _within_allowance(finding, evidence.p_beyond) if significant else _too_wide(evidence.share, benchmark, margin),
     ]
     kept = [o for o in obstacles if o is not None and not (allow_confounded and o.is_confound)]
     return decide(finding, kept, significant=significant)
+
+
+def is_covered(groups: Sequence[Hashable], unseen_groups: Sequence[Hashable]) -> bool:
+    """Return True if there is unseen text of the groups of nearly all samples."""
+    with_unseen_text = set(unseen_groups)
+    return sum(group in with_unseen_text for group in groups) >= COVERED * len(groups)
+
+
+def _within_allowance(finding: str, p_beyond: float) -> Obstacle | None:
+    """Return an obstacle where a benchmark shows no more than text of projects of which other texts were trained on."""
+    if not p_beyond > LEVEL:  # NaN where no allowance is made
+        return None
+    return Obstacle(
+        Undecided.NOT_MEASURED,
+        f"{finding} But text of projects that a model was trained on looks familiar although it was not seen itself, "
+        f"and this is no more than that explains (p = {four_digits(p_beyond)} after an allowance of {FAMILIARITY:g} "
+        "standard deviations). Unseen text of the same projects, with the same groups, would decide.",
+        is_confound=True,
+    )
 
 
 def _too_wide(share: ContaminatedShare, benchmark: str, margin: float) -> Obstacle | None:

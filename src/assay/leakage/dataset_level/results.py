@@ -1,5 +1,6 @@
 """The result of judging a whole benchmark: plain values that the report draws and the run folder stores."""
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Literal
@@ -28,9 +29,20 @@ TIMES_SEEN: Mapping[int, Effect] = {
 }
 """By `mid_pit` under `builtin:small`: 120 functions of each number against 700 of other numbers never seen
 (`benchmarks/bench_dataset.py`). Other models remember more or less of a text that they saw as often."""
-SPILLOVER = 0.5
-"""Largest part of texts that looked trained on by `mid_pit` and were not, of projects of which other texts were: six
-planted models, 60 texts each (docs/dataset-verdicts.md)."""
+FAMILIARITY = 0.5
+"""Allowance for texts that were not trained on, of projects of which other texts were: so many standard deviations of
+the unseen text higher may they score. The smallest of .25, .35, .5, .6, .67, .8 and 1 with at most 5 % such benchmarks
+called contaminated, under each plant, in four pools that chose (docs/dataset-verdicts.md)."""
+BEYOND_FAMILIARITY: Mapping[int, Effect] = {
+    1: Effect(0.481, 0.075),
+    2: Effect(0.639, 0.233),
+    4: Effect(0.814, 0.542),
+    8: Effect(0.973, 0.917),
+}
+"""As `TIMES_SEEN`, after the allowance is taken off the scores of the functions that were seen."""
+COVERED = 0.9
+"""Part of a benchmark of whose groups there is unseen text, from which on no allowance is made: that text has become
+familiar as well."""
 BOUND_AT = 4
 """Times seen of the sentence on the upper bound."""
 
@@ -119,6 +131,8 @@ class DatasetJudgement(TabularResult):
         preview: what was known before the run.
         decision: the verdict.
         notes: one sentence each.
+        p_beyond: of the permutation test after the allowance for familiar projects is taken off the scores of the
+            benchmark; NaN where none is made, and in runs of earlier versions.
     """
 
     kind: Literal["dataset"]
@@ -141,6 +155,7 @@ class DatasetJudgement(TabularResult):
     preview: JudgingPreview
     decision: Decision
     notes: tuple[str, ...] = ()
+    p_beyond: float = math.nan
 
     @property
     def reported_share(self) -> Estimate | None:

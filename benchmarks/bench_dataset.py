@@ -4,8 +4,9 @@
 
 Kernel divergence is compared with the formula written as the published functions are: whole n × n matrices, and for the
 small size a Python loop over pairs. SRCT is compared with a loop that runs the model once for every order. CoDeC is
-counted: forward calls and tokens for each sample. The last part is behind `TIMES_SEEN`: how well functions that
-`builtin:small` saw a known number of times stand out from functions that it never saw.
+counted: forward calls and tokens for each sample. The last part is behind `TIMES_SEEN` and `BEYOND_FAMILIARITY`: how
+well functions that `builtin:small` saw a known number of times stand out from functions that it never saw, as they are
+and after the allowance for familiar projects is taken off their scores.
 """
 
 import math
@@ -18,8 +19,9 @@ import numpy as np
 from measuring import arguments, interleaved, write
 from numpy.typing import NDArray
 
-from assay.evaluation import TOP, KernelSettings, auroc, conformal_p_values, kernel_divergence
+from assay.evaluation import Effect, KernelSettings, kernel_divergence, robust_spread
 from assay.leakage import MeasuredModel
+from assay.leakage.dataset_level.results import FAMILIARITY
 from assay.models import open_local
 from assay.models.transformers_backend import TransformersModel
 from assay.scores import DatasetInputs, dataset_requests
@@ -115,15 +117,14 @@ def dose_part(model: TransformersModel, samples: tuple[Sample, ...]) -> dict[str
     values = measured.scores("mid_pit", measured.samples)
     doses = np.array([int(str(sample.metadata["dose"])) for sample in samples])
     unseen = values[doses == 0]
+    allowance = FAMILIARITY * robust_spread(unseen)
     rows = []
     for dose in DOSES:
         own = values[doses == dose]
-        if not len(own):
-            continue
-        truths = np.arange(len(own) + len(unseen)) < len(own)
-        area = float(auroc(np.concatenate([own, unseen]), truths))
-        top = float((conformal_p_values(own, unseen) <= TOP).mean())
-        rows.append({"way": f"seen {dose}", "functions": len(own), "superiority": area, "top": top})
+        if len(own):
+            plain, beyond = Effect.of(own, unseen), Effect.of(own - allowance, unseen)
+            row = {"way": f"seen {dose}", "functions": len(own), "superiority": plain.superiority, "top": plain.top}
+            rows.append(row | {"superiority_beyond": beyond.superiority, "top_beyond": beyond.top})
     return {"part": "effect by dose", "n": len(unseen), "rows": rows}
 
 

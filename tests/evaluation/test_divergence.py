@@ -127,6 +127,7 @@ def test_the_median_of_many_samples_is_that_of_drawn_ones(monkeypatch):
     [
         (np.ones((1, 3)), np.ones((1, 3)), "1 samples"),
         (np.ones((4, 3)), np.ones((4, 3)), "are the same"),
+        (np.ones((4, 3)) + 1e-7 * np.eye(4, 3), np.ones((4, 3)), "are the same"),
         (np.ones((4, 3)), np.ones((4, 2)), r"shapes \(4, 3\) and \(4, 2\)"),
         (np.array([[1.0, np.nan], [1, 2]]), np.ones((2, 2)), "sample 0 before fine-tuning is NaN"),
         (np.array([[1.0, 2], [3, 1]]), np.array([[1.0, 2], [0, 0]]), "sample 1 after fine-tuning"),

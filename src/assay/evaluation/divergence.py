@@ -23,6 +23,10 @@ EXACT_MEDIAN = 6000
 """Samples up to which the median distance is exact; beyond, it is that of so many drawn samples."""
 
 
+SAME = 1e-5
+"""Median distance of normalised embeddings below which they count as the same: rounding makes equal ones differ."""
+
+
 @dataclass(frozen=True, slots=True)
 class KernelSettings:
     """How two samples are compared.
@@ -204,7 +208,7 @@ def median_distance(embeddings: Embeddings, seed: int = 0) -> float:
     """Return the median distance of two different samples, normalised.
 
     Raises:
-        DataError: it is 0, as most embeddings are the same.
+        DataError: it is 0 but for rounding, as most embeddings are the same.
     """
     rows = embeddings
     if len(rows) > EXACT_MEDIAN:
@@ -216,7 +220,7 @@ def median_distance(embeddings: Embeddings, seed: int = 0) -> float:
         above = np.arange(len(vectors))[None] > np.arange(start, start + len(squared))[:, None]
         parts.append(np.sqrt(squared[above]))
     median = float(np.median(np.concatenate(parts)))
-    if median == 0:
+    if median < SAME:
         raise DataError("at least half of the pairs of embeddings are the same; expected embeddings that differ")
     return median
 

@@ -184,19 +184,19 @@ def shifted(by: float, groups: str = "", unseen_groups: str = "unseen ") -> Comp
 
 
 def test_an_allowance_is_made_for_projects_that_the_model_may_know():
-    weak, strong = shifted(0.6).p_values(), shifted(2.0).p_values()
-    assert weak[0] <= 0.05 < weak[1]
-    assert max(strong) <= 0.05
+    weak, strong = shifted(0.6), shifted(2.0)
+    assert weak.p_value() <= 0.05 < weak.p_beyond()
+    assert weak.p_beyond(0.1) <= 0.05
+    assert max(strong.p_value(), strong.p_beyond()) <= 0.05
 
 
 def test_no_allowance_is_made_where_the_unseen_text_is_of_the_same_projects():
     texts = shifted(0.6, unseen_groups="")
-    assert texts.allowance == 0.0
-    p_value, beyond = texts.p_values()
-    assert p_value <= 0.05
-    assert math.isnan(beyond)
+    assert texts.allowance() == 0.0
+    assert texts.p_value() <= 0.05
+    assert math.isnan(texts.p_beyond())
     few = texts._replace(unseen_groups=[f"other {at}" for at in range(52)] + texts.unseen_groups[:8])
-    assert few.allowance > 0
+    assert few.allowance() > 0
 
 
 def test_a_judgement_is_read_back_as_it_was_written(seen, tmp_path):

@@ -28,6 +28,7 @@ from .dataset_level.run_folder import write_judgement as write_judgement
 from .dataset_level.side_by_side import describe_judgements as describe_judgements
 from .dataset_level.statement import describe_statement as describe_statement
 from .dataset_level.statement import statement_schema as statement_schema
+from .deciding import LEVEL as LEVEL
 from .deciding import Obstacle as Obstacle
 from .deciding import comparability as comparability
 from .deciding import decide as decide

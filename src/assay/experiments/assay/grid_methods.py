@@ -6,7 +6,7 @@ that has only a value and no rule is entered with `threshold_method`: its thresh
 
 import math
 from collections.abc import Callable, Hashable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import lru_cache
 
 import numpy as np
@@ -21,6 +21,7 @@ from assay.evaluation import (
 from assay.experiments.assay.planted_pools import CONTEXT_CHANGE
 from assay.experiments.assay.tuned_methods import GATE, tuned_requests
 from assay.leakage import (
+    LEVEL,
     Compared,
     ControlScores,
     VerdictEvidence,
@@ -37,6 +38,8 @@ ALPHA = 0.05
 """Level at which single texts are flagged."""
 MARGINS = (0.05, 0.1, 0.15, 0.2)
 """Margins of "no evidence" that are compared on both halves of the seeds."""
+ALLOWANCES = (0.0, 0.25, 0.35, 0.5, 0.67, 1.0)
+"""Allowances for familiar projects, in standard deviations of the unseen text, that are compared on both halves."""
 DECLARED = headline_score("gray").name
 CODEC = "CoDeC"
 AVERAGED = tuple(name for name in one_pass() if not SCORES[name].needs_frequencies)
@@ -108,19 +111,24 @@ def called(significant: bool) -> Verdict:  # noqa: FBT001  a decision is its onl
     return Verdict.CONTAMINATED if significant else Verdict.NO_EVIDENCE
 
 
+def texts_of(draw: GridDraw) -> Compared:
+    """Return the values of the declared score and the groups of a draw."""
+    return Compared(draw.scores[DECLARED], draw.unseen[DECLARED], draw.groups, draw.unseen_groups)
+
+
 @lru_cache(maxsize=1)
 def evidence_on_draw(draw: GridDraw) -> VerdictEvidence:
     """Return all that `assay dataset` measures for a verdict; computed once for all rules on a draw."""
-    texts = Compared(draw.scores[DECLARED], draw.unseen[DECLARED], draw.groups, draw.unseen_groups)
-    share = contaminated_share(*texts, resamples=RESAMPLES, seed=draw.seed, allowance=texts.allowance)
-    p_values = texts.p_values(permutations=PERMUTATIONS, seed=draw.seed)
+    texts = texts_of(draw)
+    share = contaminated_share(*texts, resamples=RESAMPLES, seed=draw.seed, allowance=texts.allowance())
+    p_value = texts.p_value(permutations=PERMUTATIONS, seed=draw.seed)
+    p_beyond = texts.p_beyond(permutations=PERMUTATIONS, seed=draw.seed)
     scored = int((~np.isnan(draw.scores[DECLARED])).sum())
     values, unseen = draw.control
     saw_neither = ControlScores("control", {DECLARED: values}, {DECLARED: unseen})
-    control = saw_neither.flags(
-        DECLARED, ALPHA, (draw.groups, draw.unseen_groups), audited=(draw.scores[DECLARED], draw.unseen[DECLARED])
-    )
-    return VerdictEvidence(DECLARED, scored, *p_values, share, None, draw.blind, control)
+    audited = texts.values, texts.unseen
+    control = saw_neither.flags(DECLARED, ALPHA, (draw.groups, draw.unseen_groups), audited=audited)
+    return VerdictEvidence(DECLARED, scored, p_value, p_beyond, share, None, draw.blind, control)
 
 
 @grid_method("assay")
@@ -129,13 +137,37 @@ def product(draw: GridDraw) -> Verdict:
     return verdict_on(evidence_on_draw(draw), "set", "model").verdict
 
 
-def product_with(margin: float) -> GridMethod:
+def with_margin(margin: float) -> GridMethod:
     """Return the rule of `assay dataset` with another margin of "no evidence"."""
     return lambda draw: verdict_on(evidence_on_draw(draw), "set", "model", margin=margin).verdict
 
 
+def with_allowance(familiarity: float) -> GridMethod:
+    """Return the rule of `assay dataset` with another allowance for familiar projects."""
+
+    def decide(draw: GridDraw) -> Verdict:
+        evidence = evidence_on_draw(draw)
+        if evidence.p_value <= LEVEL:  # else the allowance has no part in the verdict
+            beyond = texts_of(draw).p_beyond(familiarity, permutations=PERMUTATIONS, seed=draw.seed)
+            evidence = replace(evidence, p_beyond=beyond)
+        return verdict_on(evidence, "set", "model").verdict
+
+    return decide
+
+
+def variant(name: str, value: float) -> str:
+    """Return the name of the rule of `assay dataset` with another value of a constant."""
+    return f"assay, {name} {value:g}"
+
+
 for _margin in MARGINS:
-    METHODS.rules[f"assay, margin {_margin:.0%}"] = product_with(_margin)
+    METHODS.rules[variant("margin", _margin)] = with_margin(_margin)
+for _familiarity in ALLOWANCES:
+    METHODS.rules[variant("allowance", _familiarity)] = with_allowance(_familiarity)
+VARIANTS = frozenset(
+    [*(variant("margin", value) for value in MARGINS), *(variant("allowance", value) for value in ALLOWANCES)]
+)
+"""Rules that are compared with each other, and are no methods of their own."""
 
 
 @grid_method("permutation test alone")

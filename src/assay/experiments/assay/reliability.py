@@ -15,13 +15,16 @@ import numpy as np
 from assay.errors import DataError
 from assay.evaluation import BlindBaseline, ContaminatedShare, Estimate, blind_baseline, wilson
 from assay.experiments.assay.grid_methods import (
+    ALLOWANCES,
     CODEC,
     DECLARED,
     MARGINS,
     METHODS,
     RESAMPLES,
+    VARIANTS,
     GridDraw,
     evidence_on_draw,
+    variant,
 )
 from assay.experiments.assay.planted_pools import BASE, CONTROLS, CONVERGED, PlantedPool, pools
 from assay.experiments.assay.pool_settings import pool_settings_of
@@ -73,6 +76,11 @@ class GridCell:
         """True where the benchmark is of another kind of text than the unseen text."""
         return self.kind.startswith("shifted")
 
+    @property
+    def is_measurable(self) -> bool:
+        """True where a right verdict is expected."""
+        return self.share >= MEASURABLE[0] and self.n >= MEASURABLE[1]
+
 
 @dataclass(frozen=True, slots=True)
 class GridRecord:
@@ -114,6 +122,7 @@ def reliability(bench: Bench) -> Finding:
         tables=(
             *verdict_tables(confirmed),
             margin_table(records),
+            allowance_table(records),
             cell_table(confirmed, cells),
             share_table(confirmed, cells),
         ),
@@ -273,16 +282,17 @@ def verdict_tables(records: Sequence[GridRecord]) -> tuple[ValueTable, ...]:
         "all": ("All cells", lambda _: True),
         "clean": ("λ = 0: wrong is a false alarm", lambda cell: cell.share == 0),
         "shifted": ("λ = 0, shifted cells", lambda cell: cell.is_shifted),
+        "familiar": ("λ = 0, other texts of the same projects were trained on", lambda cell: cell.kind == SIBLINGS),
         "measurable": (
             f"λ at least {MEASURABLE[0]:g} and n at least {MEASURABLE[1]}",
-            lambda cell: cell.share >= MEASURABLE[0] and cell.n >= MEASURABLE[1],
+            lambda cell: cell.is_measurable,
         ),
     }
     tables = []
     for name, (title, belongs) in parts.items():
         chosen = [record for record in records if belongs(record.cell)]
         if chosen:
-            methods = dict.fromkeys(method for record in chosen for method in record.verdicts)
+            methods = dict.fromkeys(m for record in chosen for m in record.verdicts if m not in VARIANTS)
             rows = tuple(ValueRow(method, shares_of(chosen, method)) for method in methods)
             head = f"{title} ({len(chosen)} benchmarks)"
             tables.append(ValueTable(name, head, "method", ("right", "wrong", "cannot tell"), rows, "percent"))
@@ -297,13 +307,39 @@ def shares_of(records: Sequence[GridRecord], method: str) -> tuple[Estimate, ...
 
 def margin_table(records: Sequence[GridRecord]) -> ValueTable:
     """Return the verdicts of `assay dataset` by its margin of "no evidence", on both halves of the seeds."""
-    halves = [[record for record in records if record.chooses is chooses] for chooses in (True, False)]
+    halves = halves_of(records)
     rows = tuple(
-        ValueRow(f"{margin:.0%}", tuple(v for half in halves for v in shares_of(half, f"assay, margin {margin:.0%}")))
+        ValueRow(f"{margin:.0%}", tuple(v for half in halves for v in shares_of(half, variant("margin", margin))))
         for margin in MARGINS
     )
     columns = tuple(f"{kind}, {half}" for half in ("choice", "confirmed") for kind in ("right", "wrong", "cannot tell"))
     return ValueTable("margins", "Margin of no evidence", "margin", columns, rows, "percent")
+
+
+def halves_of(records: Sequence[GridRecord]) -> list[list[GridRecord]]:
+    """Return the records that choose and those that confirm."""
+    return [[record for record in records if record.chooses is chooses] for chooses in (True, False)]
+
+
+def allowance_table(records: Sequence[GridRecord]) -> ValueTable:
+    """Return what the allowance for familiar projects costs and gives, on both halves of the seeds."""
+    rows = []
+    for familiarity in ALLOWANCES:
+        name = variant("allowance", familiarity)
+        values: list[Estimate] = []
+        for half in halves_of(records):
+            familiar = shares_of([record for record in half if record.cell.kind == SIBLINGS], name)
+            measurable = shares_of([record for record in half if record.cell.is_measurable], name)
+            values += [familiar[1], measurable[0]]
+        rows.append(ValueRow(f"{familiarity:g}", tuple(values)))
+    columns = tuple(
+        f"{kind}, {half}"
+        for half in ("choice", "confirmed")
+        for kind in ("familiar projects called contaminated", "right where λ and n suffice")
+    )
+    return ValueTable(
+        "allowances", "Allowance for familiar projects", "standard deviations", columns, tuple(rows), "percent"
+    )
 
 
 def cell_table(records: Sequence[GridRecord], cells: Sequence[GridCell]) -> ValueTable:

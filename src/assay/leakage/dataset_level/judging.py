@@ -91,18 +91,24 @@ class Compared(NamedTuple):
     groups: list[Hashable]
     unseen_groups: list[Hashable]
 
-    @property
-    def allowance(self) -> float:
-        """Units of the score by which texts of trained-on projects may be higher; 0 if the unseen text is of these."""
-        return 0.0 if is_covered(self.groups, self.unseen_groups) else FAMILIARITY * robust_spread(self.unseen)
+    def allowance(self, familiarity: float = FAMILIARITY) -> float:
+        """Return by how many units of the score texts of trained-on projects may be higher.
 
-    def p_values(self, *, permutations: int = PERMUTATIONS, seed: int = 0) -> tuple[float, float]:
-        """Return the p-value of the permutation test, and that after the allowance; NaN where none is made."""
+        0 if the unseen text is of the same groups.
 
-        def tested(values: Float64Array) -> float:
-            return set_test(values, *self[1:], top=TOP, permutations=permutations, seed=seed).p_value
+        Args:
+            familiarity: the same in standard deviations of the unseen text.
+        """
+        return 0.0 if is_covered(self.groups, self.unseen_groups) else familiarity * robust_spread(self.unseen)
 
-        return tested(self.values), tested(self.values - self.allowance) if self.allowance else math.nan
+    def p_value(self, less: float = 0.0, *, permutations: int = PERMUTATIONS, seed: int = 0) -> float:
+        """Return the p-value of the permutation test after so much is taken off the scores of the benchmark."""
+        return set_test(self.values - less, *self[1:], top=TOP, permutations=permutations, seed=seed).p_value
+
+    def p_beyond(self, familiarity: float = FAMILIARITY, *, permutations: int = PERMUTATIONS, seed: int = 0) -> float:
+        """Return the p-value after the allowance is taken off; NaN where none is made."""
+        less = self.allowance(familiarity)
+        return self.p_value(less, permutations=permutations, seed=seed) if less else math.nan
 
 
 def work_of(model: MeasuredModel, settings: JudgingSettings) -> tuple[Work, ...]:
@@ -159,7 +165,7 @@ def judging_preview(model: MeasuredModel, settings: JudgingSettings, cost: Judgi
         return JudgingPreview(cost)
     groups, unseen_groups = groups_of_both(model.samples, model.unseen)
     values = model.scores(settings.score, model.unseen)
-    allowance = Compared(np.empty(0), values, groups, unseen_groups).allowance
+    allowance = Compared(np.empty(0), values, groups, unseen_groups).allowance()
     effects = BEYOND_FAMILIARITY if allowance else TIMES_SEEN
     return JudgingPreview(
         cost,
@@ -203,12 +209,12 @@ def judge_benchmark(
     values = model.scores(settings.score, model.samples)
     scored = int((~np.isnan(values)).sum())
     texts = Compared(values, np.empty(0), groups_of(model.samples), [])
-    share, flagged, blind, p_values = None, None, None, (math.nan, math.nan)
+    share, flagged, blind, p_value, p_beyond = None, None, None, math.nan, math.nan
     if model.unseen:
         both = groups_of_both(model.samples, model.unseen)
         texts = Compared(values, model.scores(settings.score, model.unseen), *both)
-        share = contaminated_share(*texts, seed=settings.seed, allowance=texts.allowance)
-        p_values = texts.p_values(seed=settings.seed)
+        share = contaminated_share(*texts, seed=settings.seed, allowance=texts.allowance())
+        p_value, p_beyond = texts.p_value(seed=settings.seed), texts.p_beyond(seed=settings.seed)
         flagged, blind = flag_rate_of(texts), blind_of(model, settings.seed)
     saw_neither = None if control is None or not model.unseen else control_scores(control, model.samples, model.unseen)
     groups = texts.groups, texts.unseen_groups
@@ -217,7 +223,7 @@ def judge_benchmark(
         if saw_neither is None
         else saw_neither.flags(settings.score, ALPHA, groups, audited=(texts.values, texts.unseen))
     )
-    evidence = VerdictEvidence(settings.score, scored, *p_values, share, flagged, blind, measured)
+    evidence = VerdictEvidence(settings.score, scored, p_value, p_beyond, share, flagged, blind, measured)
     return DatasetJudgement(
         kind="dataset",
         model=model.name,
@@ -230,8 +236,8 @@ def judge_benchmark(
         unseen_groups=len(set(texts.unseen_groups)),
         unseen_source=unseen_source,
         methods=methods,
-        p_value=p_values[0],
-        p_beyond=p_values[1],
+        p_value=p_value,
+        p_beyond=p_beyond,
         share=share,
         flagged=flagged,
         blind=blind,

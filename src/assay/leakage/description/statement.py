@@ -49,6 +49,11 @@ def statement_of(audit: Audit) -> Statement:
     at_threshold = _at_threshold(summary.calibration) if summary.calibration else None
     if at_threshold:
         details.append(at_threshold)
+    if decision.verdict is Verdict.CONTAMINATED and not summary.doses and summary.ranking is None:
+        details.append(
+            "Training on other texts of the same projects can lead to this verdict although the benchmark itself was "
+            "not seen; the verdict of `assay dataset` allows for that."
+        )
     if leading_warning(audit):
         details.append("Read the warning above first: the texts themselves differ, model or no model.")
     if summary.scored < summary.total:

@@ -341,9 +341,9 @@ def _within_allowance(finding: str, p_beyond: float) -> Obstacle | None:
         return None
     return Obstacle(
         Undecided.NOT_MEASURED,
-        f"{finding} But text of projects that a model was trained on looks familiar although it was not seen itself, "
-        f"and this is no more than that explains (p = {four_digits(p_beyond)} after an allowance of {FAMILIARITY:g} "
-        "standard deviations). Unseen text of the same projects, with the same groups, would decide.",
+        f"{finding} But a model that was trained on other texts of the same projects would show such a difference, too "
+        f"(p = {four_digits(p_beyond)} after an allowance of {FAMILIARITY:g} standard deviations). Unseen text of the "
+        "same projects, with the same groups, would decide.",
         is_confound=True,
     )
 

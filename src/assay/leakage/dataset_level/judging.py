@@ -323,7 +323,7 @@ def verdict_on(
         unfit_score(evidence.score),
         None if estimate.has_interval else missing_interval(estimate.reason or "no interval"),
         comparability(evidence.blind, COMPARED, evidence.control, significant=significant),
-        _within_allowance(finding, evidence.p_beyond) if significant else _too_wide(evidence.share, benchmark, margin),
+        _within_allowance(evidence, benchmark) if significant else _too_wide(evidence.share, benchmark, margin),
     ]
     kept = [o for o in obstacles if o is not None and not (allow_confounded and o.is_confound)]
     return decide(finding, kept, significant=significant)
@@ -335,15 +335,16 @@ def is_covered(groups: Sequence[Hashable], unseen_groups: Sequence[Hashable]) ->
     return sum(group in with_unseen_text for group in groups) >= COVERED * len(groups)
 
 
-def _within_allowance(finding: str, p_beyond: float) -> Obstacle | None:
+def _within_allowance(evidence: VerdictEvidence, benchmark: str) -> Obstacle | None:
     """Return an obstacle where a benchmark shows no more than text of projects of which other texts were trained on."""
-    if not p_beyond > LEVEL:  # NaN where no allowance is made
+    if not evidence.p_beyond > LEVEL:  # NaN where no allowance is made
         return None
     return Obstacle(
         Undecided.NOT_MEASURED,
-        f"{finding} But a model that was trained on other texts of the same projects would show such a difference, too "
-        f"(p = {four_digits(p_beyond)} after an allowance of {FAMILIARITY:g} standard deviations). Unseen text of the "
-        "same projects, with the same groups, would decide.",
+        f"{benchmark} scores higher than the unseen text (p = {four_digits(evidence.p_value)}), but a model that was "
+        f"trained on other texts of the same projects would show such a difference, too (p = "
+        f"{four_digits(evidence.p_beyond)} after an allowance of {FAMILIARITY:g} standard deviations). Unseen text of "
+        "the same projects, with the same groups, would decide.",
         is_confound=True,
     )
 

@@ -113,7 +113,6 @@ def contaminated_share(
     *,
     allowance: float = 0.0,
     density: NullDensity = "storey",
-    level: float = SHARE_LEVEL,
     resamples: int = RESAMPLES,
     seed: int = SEED,
 ) -> ContaminatedShare:
@@ -126,7 +125,6 @@ def contaminated_share(
         unseen_groups: [m].
         allowance: how much higher texts may score that were not trained on, in units of the score.
         density: the estimate of the density of p-values at 1.
-        level: of the interval.
         resamples: behind the interval.
         seed: of the resamples.
 
@@ -142,7 +140,7 @@ def contaminated_share(
     kept_groups = [group for group, keep in zip([*groups, *unseen_groups], kept, strict=True) if keep]
     n, m = int(side.sum()), int((~side).sum())
     if not n or not m:
-        return ContaminatedShare(unknown(level), unknown(SHARE_LEVEL), n, m, density)
+        return ContaminatedShare(unknown(SHARE_LEVEL), unknown(SHARE_LEVEL), n, m, density)
     top = _top_share(pooled, side, kept_groups)
     draws = Resamples.of(kept_groups, side, resamples=resamples, seed=seed)
     lowered = np.where(side, pooled - allowance, pooled)
@@ -164,17 +162,17 @@ def contaminated_share(
     if support.fewest < GROUPS_FOR_INTERVAL or math.isnan(uncertainty.error):
         reason = f"too few groups for an interval: {counted(support.groups)}"
         return ContaminatedShare(
-            Estimate(inside, math.nan, math.nan, level, support.groups, reason), top, n, m, density
+            Estimate(inside, math.nan, math.nan, SHARE_LEVEL, support.groups, reason), top, n, m, density
         )
-    half = uncertainty.quantile(level) * uncertainty.error
+    half = uncertainty.quantile(SHARE_LEVEL) * uncertainty.error
     least = value - half
     if allowance:
-        both = (1 + level) / 2  # the better of two bounds
+        both = (1 + SHARE_LEVEL) / 2  # the better of two bounds
         beyond, exceeding_it = spread.uncertainty(1), _top_share(lowered, side, kept_groups, both)
         bounds = [float(spread.values[1]) - beyond.quantile(both) * beyond.error, (exceeding_it.low - TOP) / (1 - TOP)]
         least = min(least, max((bound for bound in bounds if not math.isnan(bound)), default=0.0))
     low, high = (min(1.0, max(0.0, end)) for end in (least, value + half))
-    return ContaminatedShare(Estimate(inside, low, high, level, support.groups), top, n, m, density)
+    return ContaminatedShare(Estimate(inside, low, high, SHARE_LEVEL, support.groups), top, n, m, density)
 
 
 def detectable_share(

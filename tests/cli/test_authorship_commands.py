@@ -302,13 +302,16 @@ def test_one_class_alone_measures_nothing_and_says_so(assay, tmp_path):
     assert "nan" not in ended.out
 
 
-@pytest.mark.parametrize("content", ["", "x", "x = 1\n" * 3, "é" * 100, "x" * 200_000])
+@pytest.mark.parametrize("content", ["", "# only\n# comments\n", "x", "x = 1\n" * 3, "é" * 100, "x" * 200_000])
 def test_any_text_gets_an_answer_or_a_reason(assay, table, tmp_path, content):
-    assay("authorship", "train", table, *COLUMNS, "--no-evaluate", "--evidence", "names,wording", "-o", "classifier")
+    options = ("--no-evaluate", "--evidence", "names,wording", "--generators")
+    assay("authorship", "train", table, *COLUMNS, *options, "-o", "classifier")
     (tmp_path / "a.py").write_text(content)
     ended = assay("detect", "a.py", "--classifier", "classifier", "--json")
     assert ended.code == 0, ended.err
-    assert len(json.loads(ended.out)["pieces"]) == 1
+    (piece,) = json.loads(ended.out)["pieces"]
+    assert (piece["unscorable"] == {"log-odds": "no code"}) == (piece["tokens"] == 0)
+    assert (piece["scores"]["log-odds"] is None) == (piece["most_like"] is None) == (piece["tokens"] == 0)
 
 
 def test_hidden_states_of_the_built_in_encoder_are_evidence(assay, table, tmp_path):

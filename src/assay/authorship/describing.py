@@ -7,7 +7,7 @@ from typing import Any
 from assay.authorship.auditing import ShortcutAudit
 from assay.authorship.classifier import Classifier
 from assay.authorship.declared import Signal
-from assay.authorship.detecting import NOMINAL, Detection, UnitResult
+from assay.authorship.detecting import NOMINAL, WITHOUT_CODE, Detection, UnitResult
 from assay.authorship.evaluating import LeftOut, Transfer
 from assay.authorship.open_set import UNKNOWN
 from assay.authorship.reference import CONFIDENCE, Reference
@@ -367,7 +367,7 @@ def _pieces(detection: Detection) -> Table:
             Missing(detection.scored.reasons[name][at] or "no score") if math.isnan(values[at]) else float(values[at])
             for name, values in detection.scored.scores.items()
         ]
-        nearest = (attribution.answers[at],) if attribution is not None else ()
+        nearest = () if attribution is None else (_nearest_name(result, attribution.answers[at]),)
         rows.append(Row((result.unit.place, result.tokens, *_answer(result), *nearest, *scores)))
     caption = ["Scores: higher = more like generated code."]
     if detection.reference is not None:
@@ -392,6 +392,10 @@ def _answer(result: UnitResult) -> tuple[Cell, ...]:
 
 
 def _own_reference(detection: Detection) -> tuple[str, ...]:
+def _nearest_name(result: UnitResult, answer: str) -> Cell:
+    return Missing(WITHOUT_CODE) if math.isnan(result.value) else answer
+
+
     """Return a note on the pieces that are in the reference themselves."""
     own = sum(row.in_reference for row in detection.results)
     if not own:
@@ -489,7 +493,7 @@ def _detection_data(detection: Detection) -> dict[str, Any]:
 
 def _nearest(detection: Detection, at: int) -> dict[str, Any] | None:
     attribution = detection.scored.attribution
-    if attribution is None:
+    if attribution is None or math.isnan(detection.results[at].value):
         return None
     return {
         "answer": attribution.answers[at],

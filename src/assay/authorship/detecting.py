@@ -27,6 +27,7 @@ if TYPE_CHECKING:  # needs torch
     from assay.authorship.fine_tuned import FineTunedClassifier
 
 NOMINAL = 0.05
+WITHOUT_CODE = "no code"
 TOO_LONG = f"longer than {LONGEST_TEXT:,} characters"
 LONGEST_LINES = 60
 """Mean tokens per line above which the layout is that of minified or generated text."""
@@ -79,26 +80,31 @@ def by_classifier(
         _line_evidence(unit, code, head) if isinstance(head, SparseHead) else ()
         for unit, code in zip(units, codes, strict=True)
     ]
-    return _by_prediction(classifier.digest, prediction, tuple(lines))
+    return _by_prediction(classifier.digest, codes, prediction, tuple(lines))
 
 
 def by_fine_tuned(units: Sequence[CodeUnit], codes: Sequence[Code], classifier: "FineTunedClassifier") -> Scored:
     """Return the log-odds of a fine-tuned sequence classifier for pieces of code."""
     texts = [unit.text for unit in units]
-    scored = _by_prediction(classifier.digest, classifier.predict(texts, codes), ((),) * len(units))
+    scored = _by_prediction(classifier.digest, codes, classifier.predict(texts, codes), ((),) * len(units))
     words = f"texts longer than {classifier.network.context:,} tokens of the classifier, which reads no further"
     return replace(scored, counts={(LOG_ODDS, words): int(classifier.truncates(texts, codes).sum())})
 
 
-def _by_prediction(digest: str, prediction: Prediction, lines: tuple[tuple[tuple[int, float], ...], ...]) -> Scored:
+def _by_prediction(
+    digest: str, codes: Sequence[Code], prediction: Prediction, lines: tuple[tuple[tuple[int, float], ...], ...]
+) -> Scored:
+    """Return log-odds as scores; a text without code has none."""
+    coded = np.array([bool(code.tokens) for code in codes], np.bool_)
+    margins = np.where(coded, prediction.margins, np.nan)
     return Scored(
         classifier_name(digest),
-        prediction.margins,
-        {LOG_ODDS: prediction.margins},
-        {LOG_ODDS: (None,) * len(lines)},
-        prediction.parts,
-        domain_notes(prediction.parts, prediction.outside),
-        prediction.outside,
+        margins,
+        {LOG_ODDS: margins},
+        {LOG_ODDS: tuple(None if code.tokens else WITHOUT_CODE for code in codes)},
+        {kind: np.where(coded, part, 0.0) for kind, part in prediction.parts.items()},
+        domain_notes({kind: part[coded] for kind, part in prediction.parts.items()}, prediction.outside[coded]),
+        prediction.outside & coded,
         lines,
         attribution=prediction.attribution,
     )

@@ -90,7 +90,7 @@ def test_from_labelled_code_and_older_code_to_an_answer(assay, table, repository
     page = (tmp_path / "report.html").read_text()
     assert "no proof of misconduct" in page
     headings = re.findall(r'<th scope="col"[^>]*>([^<]*)<', page)
-    assert headings[headings.index("tokens") :][:4] == ["tokens", "answer", "p-value", "at most"]
+    assert headings[headings.index("tokens") :][:4] == ["tokens", "answer", "p-value", "upper bound"]
     assert "The answer rests on" in page
     printed = assay("detect", repository / "new.py", "--classifier", "classifier", "--sarif", "-", "-q")
     assert json.loads(printed.out)["version"] == "2.1.0"

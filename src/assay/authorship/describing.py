@@ -123,7 +123,7 @@ def describe_transfer(transfer: Transfer) -> Report:
         Column("AUROC", "area", plot=(0, 1, 0.5)),
         *((Column("AUROC, formatted", "area"),) if formatted else ()),
         Column("AUROC, calibrated", "area"),
-        Column("false positives", "share", note=f"nominal {NOMINAL:.0%}"),
+        Column("false positives", "share", note=f"nominal {percent(NOMINAL)}"),
         Column("detected", "share", note="after calibration"),
         Column("abstained", "share"),
         Column("out of distribution"),
@@ -296,8 +296,8 @@ def _generators(classifier: Classifier) -> list[str]:
         "## Naming the generator",
         "",
         f"Classes: {', '.join(model.classes)}.{left_out}",
-        f"Right class on held-out tasks of these collections: {model.accuracy:.0%} of the texts.",
-        f"Guessing: {1 / len(model.classes):.0%}. Expect less elsewhere.",
+        f"Right class on held-out tasks of these collections: {percent(model.accuracy)} of the texts.",
+        f"Guessing: {percent(1 / len(model.classes))}. Expect less elsewhere.",
         f'A text that is unusual for its class gets the answer "{UNKNOWN}".',
     ]
 
@@ -326,7 +326,7 @@ def _facts(detection: Detection) -> tuple[Fact, ...]:
     if detection.reference is not None:
         realised = detection.realised
         shown = "not measured" if realised is None else percent(realised.rate.value)
-        facts.append(Fact("false-positive rate", shown, f"nominal {NOMINAL:.0%}, on the reference"))
+        facts.append(Fact("false-positive rate", shown, f"nominal {percent(NOMINAL)}, on the reference"))
         facts.append(Fact("no answer", str(sum(detection.abstentions.values())), f"of {len(detection.results)}"))
     return tuple(facts)
 
@@ -355,7 +355,7 @@ def _pieces(detection: Detection) -> Table:
     columns = [Column("code", "name"), Column("tokens", "count")]
     attribution = detection.scored.attribution
     if detection.reference is not None:
-        columns += [Column("answer"), Column("p-value", "p_value"), Column("at most", "share")]
+        columns += [Column("answer"), Column("p-value", "p_value"), Column("upper bound", "share")]
     if attribution is not None:
         columns.append(Column("most like"))
     columns += [Column(name, "number") for name in names]
@@ -372,8 +372,9 @@ def _pieces(detection: Detection) -> Table:
     caption = ["Scores: higher = more like generated code."]
     if detection.reference is not None:
         caption.append(
-            f"The answer rests on {names[0]}. At most: share of the human code that scores as high "
-            f"({percent(CONFIDENCE)} confidence); unusual: {percent(NOMINAL)} or less."
+            f"The answer rests on {names[0]}. The p-value estimates the share of your human code that scores as high; "
+            f"the share is below the upper bound with {percent(CONFIDENCE)} confidence. Unusual: an upper bound of "
+            f"{percent(NOMINAL)} or less."
         )
     if len(detection.results) > SHOWN:
         caption.append(f"The highest {SHOWN} of {len(detection.results):,}.")
@@ -391,11 +392,11 @@ def _answer(result: UnitResult) -> tuple[Cell, ...]:
     return ("unusual" if result.unusual else "usual", judgement.p_value, judgement.bound)
 
 
-def _own_reference(detection: Detection) -> tuple[str, ...]:
 def _nearest_name(result: UnitResult, answer: str) -> Cell:
     return Missing(WITHOUT_CODE) if math.isnan(result.value) else answer
 
 
+def _own_reference(detection: Detection) -> tuple[str, ...]:
     """Return a note on the pieces that are in the reference themselves."""
     own = sum(row.in_reference for row in detection.results)
     if not own:
@@ -412,7 +413,8 @@ def _shares(detection: Detection) -> Table:
         Column("expected at most", "share"),
     )
     rows = tuple(Row((folder, rate.samples, rate.rate, NOMINAL)) for folder, rate in detection.shares.items())
-    return Table("shares", "Share of unusual pieces", columns, rows)
+    caption = "Expected at most: the share of your own human code that is called unusual, too."
+    return Table("shares", "Share of unusual pieces", columns, rows, (caption,))
 
 
 def _abstentions(detection: Detection) -> Table:
@@ -449,7 +451,7 @@ def _samples(detection: Detection) -> SampleList:
             row.judgement.bound if row.judgement and row.judgement.bound is not None else float("nan")
             for row in detection.results
         ]
-        columns.append(SampleColumn("at most", bounds, "p_value", "share of human code that scores as high"))
+        columns.append(SampleColumn("upper bound", bounds, "p_value", "of the share of human code that scores as high"))
     return SampleList(samples, tuple(columns), summary=NO_PROOF)
 
 

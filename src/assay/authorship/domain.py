@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from assay.authorship.evidence import EvidenceMatrices, evidence_of
 from assay.authorship.heads import column_moments
 from assay.authorship.normalising import Code
+from assay.reports import percent
 from assay.types import BooleanArray, Float64Array
 
 OUTLINE = "structure"
@@ -42,7 +43,8 @@ def domain_notes(parts: Mapping[str, Float64Array], outside: BooleanArray) -> tu
         return (f"{len(outside)} texts are too few to tell whether the collection is like the training data",)
     notes = []
     if outside.mean() > LARGEST_SHARE:
-        notes.append(f"{outside.mean():.0%} of the texts lie outside the training data (at most {LARGEST_SHARE:.0%})")
+        share = percent(float(outside.mean()))
+        notes.append(f"{share} of the texts lie outside the training data (at most {percent(LARGEST_SHARE)})")
     if all(kind in parts for kind in AGREEING):
         first, second = (parts[kind] for kind in AGREEING)
         varied = first.std() > 0 and second.std() > 0

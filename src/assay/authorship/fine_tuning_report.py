@@ -7,7 +7,7 @@ import numpy as np
 
 from assay.authorship.describing import NO_PROOF
 from assay.authorship.fine_tuning import FineTunedRuns, fine_tuning_data
-from assay.reports import Cell, Column, Fact, Missing, Report, Row, Table, number_of
+from assay.reports import Cell, Column, Fact, Missing, Report, Row, Table, number_of, percent
 
 METRICS: tuple[Literal["macro_f1"], Literal["accuracy"]] = ("macro_f1", "accuracy")
 
@@ -112,5 +112,5 @@ def _confusion(result: FineTunedRuns) -> Table:
 def _refused(result: FineTunedRuns) -> str:
     trained = float(np.mean([run.refused for run in result.runs]))
     foreign = [run.refused_unknown for run in result.runs if run.refused_unknown is not None]
-    text = f"{trained:.1%} of test texts of the classes"
-    return text + (f", {np.mean(foreign):.1%} of texts of other generators" if foreign else "")
+    text = f"{percent(trained)} of test texts of the classes"
+    return text + (f", {percent(float(np.mean(foreign)))} of texts of other generators" if foreign else "")

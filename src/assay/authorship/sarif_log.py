@@ -7,6 +7,7 @@ from assay._version import __version__
 from assay.authorship.declared import Signal
 from assay.authorship.detecting import NOMINAL, Detection
 from assay.escaping import sarif_message
+from assay.reports import percent
 
 SCHEMA = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json"
 MOST_LOCATIONS = 10
@@ -24,7 +25,8 @@ def detection_sarif(detection: Detection) -> dict[str, Any]:
     for folder, rate in detection.shares.items():
         text = (
             f"{rate.flagged} of {rate.samples} pieces in {folder} are unusual for the human code of this origin "
-            f"(expected at most {NOMINAL:.0%}); {rate.unscorable} without an answer. This is no proof of misconduct."
+            f"(expected at most {percent(NOMINAL)}); {rate.unscorable} without an answer. "
+            "This is no proof of misconduct."
         )
         results.append(_result(1, text, {"share": rate.rate.value, "pieces": rate.samples}))
     driver = {"name": "assay", "version": __version__, "rules": _RULES}

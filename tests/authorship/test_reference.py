@@ -103,12 +103,16 @@ def test_other_files_are_refused_in_one_line(tmp_path, content):
         Reference.load(tmp_path / "past.json")
 
 
-def code(tokens, language="python"):
-    return Code((Token("x", Kind.NAME, 1, spaced=True),) * tokens, language)
+def code(tokens, language="python", per_line=10):
+    return Code(tuple(Token("x", Kind.NAME, at // per_line, spaced=True) for at in range(tokens)), language)
 
 
 def test_texts_of_no_length_class_are_not_scored():
     assert judged_rows([code(29), code(30), code(20_000), code(20_001)], None) == [1, 2]
+
+
+def test_minified_texts_are_not_scored():
+    assert judged_rows([code(200, per_line=60), code(200, per_line=200)], None) == [0]
 
 
 def test_each_language_and_length_class_has_its_own_limit():

@@ -2,9 +2,9 @@
 
 import pytest
 
-from assay.authorship import CodeUnit, added_units, by_scores, files_below, in_context, line_range, units_of
+from assay.authorship import CodeUnit, added_units, by_scores_in_context, files_below, line_range, units_of
 from assay.authorship.context import near_lines
-from assay.authorship.units import PatchedText, code_in_context
+from assay.authorship.units import LONGEST_TEXT, PatchedText, code_in_context
 from assay.errors import DataError
 from assay.models import open_model
 from assay.scores import requests
@@ -81,18 +81,45 @@ def test_an_added_line_inside_a_docstring_is_no_code(tmp_path):
     assert code.tokens[0].line + unit.first_line - 1 == 6
 
 
-def test_added_lines_are_scored_given_the_lines_before_them():
-    """The same line is likelier behind a copy of itself."""
-    line = "    total = values[0] * weights[0] + values[1]\n"
-    patch = f"--- a/m.py\n+++ b/m.py\n@@ -1,2 +1,3 @@\n def f(values, weights):\n {line}+{line}"
-    (unit,) = added_units(patch)
+LINE = "    total = values[0] * weights[0] + values[1]\n"
+
+
+@pytest.fixture(scope="module")
+def copied_line():
+    """A patch that adds a copy of the line before it."""
+    return added_units(f"--- a/m.py\n+++ b/m.py\n@@ -1,2 +1,3 @@\n def f(values, weights):\n {LINE}+{LINE}")[0]
+
+
+def test_added_lines_are_scored_given_the_lines_before_them(copied_line):
+    """The same line is likelier behind a copy of itself; a piece that is no patch is scored alone."""
     work = plan(requests("loss,entropy"), {"target": open_model("builtin:small")})
-    alone = by_scores([unit], work)
-    inside = in_context([unit], work, alone)
-    assert inside.values[0] > alone.values[0] + 0.5
-    assert inside.scores["entropy"][0] != alone.scores["entropy"][0]
-    plain = CodeUnit("m.py", line, "python")
-    assert in_context([plain], work, by_scores([plain], work)).values[0] == alone.values[0]
+    plain = CodeUnit("m.py", LINE, "python")
+    scored = by_scores_in_context([plain, copied_line], work)
+    assert scored.values[1] > scored.values[0] + 0.5
+    assert scored.scores["entropy"][0] != scored.scores["entropy"][1]
+    assert scored.values[0] == by_scores_in_context([plain], work).values[0]
+
+
+def test_added_lines_cost_one_pass_and_one_progress(copied_line):
+    texts, steps = [], []
+    model = open_model("builtin:small")
+    completed = model.completed
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(model, "completed", lambda batch: texts.extend(batch) or completed(batch))
+        by_scores_in_context(
+            [CodeUnit("m.py", LINE, "python"), copied_line],
+            plan(requests("loss,entropy"), {"target": model}),
+            lambda done, total: steps.append((done, total)),
+        )
+    assert texts == [LINE, copied_line.surroundings.text]
+    assert steps == [(1, 2), (2, 2)]
+
+
+def test_added_lines_that_are_too_long_are_not_run():
+    added = f"+{'x' * (LONGEST_TEXT + 1)}\n"
+    (unit,) = added_units(f"--- /dev/null\n+++ b/m.py\n@@ -0,0 +1,1 @@\n{added}")
+    scored = by_scores_in_context([unit], plan(requests("loss"), {"target": open_model("builtin:small")}))
+    assert scored.reasons["loss"] == ("longer than 200,000 characters",)
 
 
 def test_added_lines_of_a_patch():

@@ -30,14 +30,13 @@ from assay.authorship import (
     UnitKind,
     added_units,
     adds_lines,
-    by_scores,
+    by_scores_in_context,
     codes_of,
     detect,
     detector_name,
     files_below,
     fit_classifier,
     fit_generators,
-    in_context,
     in_patch,
     in_text,
     judged_rows,
@@ -54,6 +53,7 @@ from assay.files import check_target
 from assay.models import default_control
 from assay.provenance import (
     Filters,
+    PastPatch,
     SourceText,
     enclosing_repository,
     patches_before,
@@ -138,10 +138,10 @@ class DetectorChoice:
         if self.classifier is not None:
             return classifier_in(self.classifier, self.opener)
         surrogate, window = (self.model, None) if self.model is not None else (default_surrogate(), WINDOW)
-        plan = self.models.plan(requests(self.scores), surrogate, self.opener, window)
+        plan = self.models.plan(requests(self.scores), surrogate, self.opener, window=window)
         return OpenDetector(
             detector_name(plan),
-            lambda units, progress: in_context(units, plan, by_scores(units, plan, progress), progress),
+            lambda units, progress: by_scores_in_context(units, plan, progress),
         )
 
     def unused(self) -> Mapping[str, str]:
@@ -350,10 +350,21 @@ def _past_units(
 def _units_in(path: str, before: date | None, by: ReferenceUnit, most: int | None) -> Iterator[CodeUnit]:
     if by == "patch" and before is not None:
         for past in patches_before(Path(path), before, most=most and COMMITS_A_PIECE * most):
-            yield from added_units(past.patch, [past.file]) if adds_lines(past.patch) else ()
+            yield from past_units(past)
     elif by != "patch":
         for text in source_texts([path]) if before is None else texts_before(Path(path), before):
             yield from units_of(text.path, text.text, text.language, by)
+
+
+def past_units(past: PastPatch) -> list[CodeUnit]:
+    """Return the added lines of a commit by file, without files that a program wrote."""
+    units = added_units(past.patch, [past.file]) if adds_lines(past.patch) else ()
+    people = Filters()
+    return [
+        unit
+        for unit in units
+        if unit.surroundings and not (people.by_name(unit.path, None) or people.by_text(unit.surroundings.text))
+    ]
 
 
 def detect_code(

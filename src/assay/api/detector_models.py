@@ -114,7 +114,7 @@ class DetectorModels:
             check_follows_instructions(self.reviser)
 
     def plan(
-        self, requests: Sequence[ScoreRequest], surrogate: str, opener: Opener, max_length: int | None = None
+        self, requests: Sequence[ScoreRequest], surrogate: str, opener: Opener, *, window: int | None = None
     ) -> Plan:
         """Open the models that the scores need, each once, and say what will be run.
 
@@ -122,15 +122,13 @@ class DetectorModels:
             requests: the scores.
             surrogate: name of the model that they are computed with.
             opener: opens models.
-            max_length: most tokens that the surrogate reads at once, apart from the settings of the opener.
+            window: tokens that the surrogate reads at once, where the settings of the opener name no `max_length`.
 
         Raises:
             AssayError: a model cannot be opened, cannot give what a score needs, or is not named.
         """
-        own = (
-            opener if max_length is None else replace(opener, settings=replace(opener.settings, max_length=max_length))
-        )
-        target = own.scorer(surrogate)
+        settings = replace(opener.settings, max_length=opener.settings.max_length or window)
+        target = replace(opener, settings=settings).scorer(surrogate)
         models: dict[ModelRole, LogProbScorer] = {"target": target}
         roles = {view.role for request in requests for view in request.definition.views.values()}
         if "pair" in roles and self.observer is not None:

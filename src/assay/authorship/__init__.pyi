@@ -6,7 +6,7 @@ from .classifier import Classifier as Classifier
 from .classifier import Prediction as Prediction
 from .classifier import is_fine_tuned as is_fine_tuned
 from .comments import without_comments as without_comments
-from .context import in_context as in_context
+from .context import by_scores_in_context as by_scores_in_context
 from .declared import Commit as Commit
 from .declared import Signal as Signal
 from .declared import in_commits as in_commits

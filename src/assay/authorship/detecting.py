@@ -1,7 +1,7 @@
 """Who wrote these pieces of code: declared signals, a score, and its place among the user's own human code."""
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING
@@ -15,7 +15,7 @@ from assay.authorship.evidence import WORDING, Vectors
 from assay.authorship.heads import SparseHead
 from assay.authorship.normalising import Code
 from assay.authorship.open_set import Attribution
-from assay.authorship.reference import SHORTEST, Reference, ReferenceAnswer
+from assay.authorship.reference import Reference, ReferenceAnswer, has_long_lines
 from assay.authorship.units import LONGEST_TEXT, CodeUnit, code_in_context
 from assay.authorship.wording import ngram_matrix
 from assay.evaluation import FlagRate, flag_rate
@@ -29,9 +29,6 @@ if TYPE_CHECKING:  # needs torch
 NOMINAL = 0.05
 WITHOUT_CODE = "no code"
 TOO_LONG = f"longer than {LONGEST_TEXT:,} characters"
-LONGEST_LINES = 60
-"""Mean tokens per line above which the layout is that of minified or generated text."""
-
 SHOWN_LINES = 5
 CLASSIFIER, LOG_ODDS = "classifier", "log-odds"
 
@@ -115,7 +112,9 @@ def classifier_name(digest: str) -> str:
     return f"{CLASSIFIER} {digest}"
 
 
-def by_scores(units: Sequence[CodeUnit], plan: Plan, progress: Progress | None = None) -> Scored:
+def by_scores(
+    units: Sequence[CodeUnit], plan: Plan, progress: Progress | None = None, *, left_out: Collection[int] = ()
+) -> Scored:
     """Return the scores of a plan for pieces of code; all one-pass scores share one pass.
 
     A piece of more than `LONGEST_TEXT` characters is not run: it has no score and a reason.
@@ -124,11 +123,12 @@ def by_scores(units: Sequence[CodeUnit], plan: Plan, progress: Progress | None =
         units: pieces of code.
         plan: models and scores; the answer rests on the first score.
         progress: called after every batch.
+        left_out: rows of pieces that are not run.
 
     Raises:
         ModelError: a model cannot be run.
     """
-    rows = [row for row, unit in enumerate(units) if len(unit.text) <= LONGEST_TEXT]
+    rows = [row for row, unit in enumerate(units) if len(unit.text) <= LONGEST_TEXT and row not in left_out]
     samples = [Sample(str(row), units[row].text, units[row].language) for row in rows]
     table = score_samples(samples, plan, progress=progress)
     names = [request.name for request in plan.requests]
@@ -284,7 +284,7 @@ def judge_unit(
     """
     if code.language is None:
         return ReferenceAnswer(abstained="unknown language")
-    if len(code.tokens) >= SHORTEST and len(code.tokens) / max(1, len(code.lines)) > LONGEST_LINES:
+    if has_long_lines(code):
         return ReferenceAnswer(abstained="layout of minified or generated text")
     answer = reference.judge(value, code.language, len(code.tokens), digest=digest)
     if outside and not answer.abstained:

@@ -31,6 +31,9 @@ FORMAT = 2
 SHORTEST, LONGEST = 30, 20_000
 """Tokens of a text that is judged."""
 
+LONGEST_LINES = 60
+"""Mean tokens per line above which the layout is that of minified or generated text."""
+
 _BOUNDS = (SHORTEST, 200, 1000, LONGEST + 1)
 _CLASSES = ("30 to 199 tokens", "200 to 999 tokens", "1,000 tokens and more")
 
@@ -41,8 +44,13 @@ def length_class(tokens: int) -> str | None:
     return _CLASSES[at] if 0 <= at < len(_CLASSES) else None
 
 
+def has_long_lines(code: Code) -> bool:
+    """Return True for the layout of minified or generated text, which is not judged."""
+    return len(code.tokens) >= SHORTEST and len(code.tokens) / max(1, len(code.lines)) > LONGEST_LINES
+
+
 def judged_rows(codes: Sequence[Code], most: int | None, seed: int = 0) -> list[int]:
-    """Return the rows of texts that can be judged by their length, ascending.
+    """Return the rows of texts that can be judged by their length and layout, ascending.
 
     Args:
         codes: tokens of the texts.
@@ -51,7 +59,7 @@ def judged_rows(codes: Sequence[Code], most: int | None, seed: int = 0) -> list[
     """
     cells: dict[tuple[str, str], list[int]] = {}
     for row, code in enumerate(codes):
-        if (name := length_class(len(code.tokens))) is not None:
+        if (name := length_class(len(code.tokens))) is not None and not has_long_lines(code):
             cells.setdefault((str(code.language), name), []).append(row)
     generator = np.random.default_rng(seed)
     return sorted(row for _, rows in sorted(cells.items()) for row in generator.permutation(rows)[:most].tolist())

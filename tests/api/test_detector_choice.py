@@ -1,0 +1,24 @@
+"""The detector that the options name, and the code of people that it is calibrated on."""
+
+from datetime import date
+
+from assay.api import DetectorChoice, Opener
+from assay.api.authorship import WINDOW, past_units
+from assay.models import ModelSettings
+from assay.provenance import patches_before
+from support.dated_repository import DatedRepository
+
+
+def test_a_context_length_of_the_user_holds_for_the_default_surrogate():
+    def digest(length):
+        return DetectorChoice(scores="loss", opener=Opener(ModelSettings(max_length=length), cache=False)).open().name
+
+    assert digest(None) == digest(WINDOW) != digest(256)
+
+
+def test_older_patches_to_files_that_a_program_wrote_are_left_out(tmp_path):
+    history = DatedRepository(tmp_path / "project")
+    written = {"a.js": "let x = 1;\n", "a.min.js": "let x=1;\n", "b.js": "// @generated\nlet y = 2;\n"}
+    history.commit("2016-02-03", written)
+    (past,) = patches_before(history.path, date(2020, 1, 1))
+    assert [unit.path for unit in past_units(past)] == ["a.js"]

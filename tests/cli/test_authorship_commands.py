@@ -314,6 +314,17 @@ def test_any_text_gets_an_answer_or_a_reason(assay, table, tmp_path, content):
     assert (piece["scores"]["log-odds"] is None) == (piece["most_like"] is None) == (piece["tokens"] == 0)
 
 
+def test_a_piece_that_cannot_be_judged_is_not_counted_as_usual(assay, table, repository, tmp_path):
+    assay("authorship", "train", table, *COLUMNS, "--no-evaluate", "--evidence", "names", "-o", "classifier")
+    scorer = ("--classifier", "classifier")
+    assay("authorship", "calibrate", repository, "--before", "2021-01-01", *scorer, "-o", "past.json")
+    (tmp_path / "a.py").write_text("")
+    ended = assay("detect", "a.py", *scorer, "--reference", "past.json")
+    assert ended.code == 0, ended.err
+    assert "0 declared signals in 1 text; no piece has an answer" in ended.out
+    assert "0 tokens; texts of 30 to 20,000 are judged" in ended.out
+
+
 def test_hidden_states_of_the_built_in_encoder_are_evidence(assay, table, tmp_path):
     trained = assay(
         "authorship", "train", table, *COLUMNS, "--no-evaluate", "--evidence", "names", "--hidden",

@@ -37,11 +37,12 @@ def describe_detection(detection: Detection) -> Report:
             "verdict: there is no reference of human code (`assay authorship calibrate`)."
         )
     else:
-        statement = (
-            f"{number_of(len(detection.signals), 'declared signal')} in {count}; {len(unusual)} of "
-            f"{len(detection.judged)} with an answer are unusual for the human code of this origin (at most "
-            f"{percent(NOMINAL)} of it scores as high, with {percent(CONFIDENCE)} confidence)."
+        answers = (
+            f"{len(unusual)} of {len(detection.judged)} with an answer are unusual for the human code of this origin "
+            f"(at most {percent(NOMINAL)} of it scores as high, with {percent(CONFIDENCE)} confidence)."
         )
+        statement = f"{number_of(len(detection.signals), 'declared signal')} in {count}; "
+        statement += answers if detection.judged else "no piece has an answer (the reasons are below)."
     return Report(
         title="Who wrote this code?",
         kind="authorship",

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from assay.authorship.evidence import EvidenceMatrices, evidence_of
 from assay.authorship.heads import column_moments
 from assay.authorship.normalising import Code
-from assay.reports import percent
+from assay.reports import number_of, percent
 from assay.types import BooleanArray, Float64Array
 
 OUTLINE = "structure"
@@ -40,7 +40,8 @@ def domain_notes(parts: Mapping[str, Float64Array], outside: BooleanArray) -> tu
         outside: bool [n], texts unlike every training text.
     """
     if len(outside) < FEWEST_TEXTS:
-        return (f"{len(outside)} texts are too few to tell whether the collection is like the training data",)
+        few = number_of(len(outside), "text")
+        return (f"{few}, too few to tell whether the collection is like the training data",)
     notes = []
     if outside.mean() > LARGEST_SHARE:
         share = percent(float(outside.mean()))

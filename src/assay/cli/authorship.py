@@ -61,6 +61,8 @@ def calibrate_authorship_command(
 ) -> None:
     """Score code that no generator can have written, for `assay detect --reference`. The file holds no text.
 
+    `assay detect` needs the same options of the detector later. A score is no proof of misconduct.
+
     **Example**: `assay authorship calibrate . --before 2021-01-01 -o past.json`
     """
     if (before is None) != undated:
@@ -214,6 +216,8 @@ def audit_shortcuts_command(
     labelled: LabelledOptions,
 ) -> None:
     """Remove one superficial difference after the other from labelled code, and print the AUROC that remains.
+
+    If the AUROC falls when a difference is removed, classifiers of this data can use that difference as a shortcut.
 
     **Example**: `assay authorship audit task_a.parquet --text code --label generator`
     """

@@ -325,6 +325,22 @@ def test_a_piece_that_cannot_be_judged_is_not_counted_as_usual(assay, table, rep
     assert "0 tokens; texts of 30 to 20,000 are judged" in ended.out
 
 
+def test_every_row_of_a_table_is_a_piece(assay, table, tmp_path):
+    assay("authorship", "train", table, *COLUMNS, "--no-evaluate", "--evidence", "names", "-o", "classifier")
+    ended = assay("detect", table, "--text", "code", "--classifier", "classifier", "--json")
+    assert ended.code == 0, ended.err
+    pieces = json.loads(ended.out)["pieces"]
+    assert len(pieces) == len(table.read_text().splitlines())
+    assert {piece["language"] for piece in pieces} == {"python"}
+    assert [piece["path"].rpartition("#")[2] for piece in pieces[:2]] == [
+        json.loads(line)["id"] for line in table.read_text().splitlines()[:2]
+    ]
+    table.write_text('{"written": "x = 1"}\n')
+    refused = assay("detect", table, "--scores", "loss")
+    assert (refused.code, refused.err.count("\n")) == (2, 1)
+    assert "no text column" in refused.err
+
+
 def test_hidden_states_of_the_built_in_encoder_are_evidence(assay, table, tmp_path):
     trained = assay(
         "authorship", "train", table, *COLUMNS, "--no-evaluate", "--evidence", "names", "--hidden",

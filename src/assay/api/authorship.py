@@ -1,5 +1,6 @@
 """Who wrote code: detection, calibration on older code, training, evaluation and shortcut audits."""
 
+import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import date
@@ -66,6 +67,7 @@ from assay.scoring import Progress
 from assay.types import Sample
 
 STDIN = "-"
+_TABLE = re.compile(r"\.(?:parquet|jsonl|ndjson)(?:\.(?:gz|zst|bz2|xz))?$", re.IGNORECASE)
 COLLECTION = "collection"
 """Column that names the collection of a row; without it the file's name does."""
 
@@ -376,17 +378,19 @@ def detect_code(
     lines: str | None = None,
     patch: bool = False,
     language: str | None = None,
+    text: str | None = None,
 ) -> Detection:
-    """Return declared signals, scores and answers for files, folders, patches or standard input.
+    """Return declared signals, scores and answers for files, folders, tables, patches or standard input.
 
     Args:
-        paths: files, folders, or "-".
+        paths: files, folders, tables of texts (JSON lines or Parquet), or "-".
         choice: the detector.
         reference: file of `calibrate_authorship`; without it the scores are a description and no verdict.
         by: unit of code.
         lines: "FIRST-LAST" of one file.
         patch: the input is a unified diff; its added lines are judged.
         language: of texts whose name does not tell.
+        text: column of texts; every path is a table then.
 
     Raises:
         DataError: a path cannot be read, or holds no code.
@@ -394,7 +398,7 @@ def detect_code(
     past = Reference.load(reference) if reference else None
     choice.check(past)
     with progress_bar("reading"):
-        read = _read(paths, by=by, lines=lines, patch=patch, language=language)
+        read = _read(paths, by=by, lines=lines, patch=patch, language=language, text=text)
         codes = codes_of(read.units)
     with progress_bar("opening the detector"):
         detector = choice.open()
@@ -417,24 +421,26 @@ class _Input:
     unread: Sequence[str]
 
 
-def _read(paths: Sequence[Path], *, by: UnitKind, lines: str | None, patch: bool, language: str | None) -> _Input:
-    """Read files, folders, patches or standard input; see `detect_code`."""
+def _read(
+    paths: Sequence[Path], *, by: UnitKind, lines: str | None, patch: bool, language: str | None, text: str | None
+) -> _Input:
+    """Read files, folders, tables, patches or standard input; see `detect_code`."""
     units: list[CodeUnit] = []
     signals: list[Signal] = []
     unread: list[str] = []
     for path in paths:
-        texts = list(_texts(path, language))
-        signals += [signal for text in texts for signal in in_text(text.text, text.path)]
-        for text in texts:
+        texts = list(_texts(path, language, text))
+        signals += [signal for source in texts for signal in in_text(source.text, source.path)]
+        for source in texts:
             if patch:
-                units += added_units(text.text, [files_below(root) for root in _roots(path)])
-                declared_there = in_patch(text.text)
+                units += added_units(source.text, [files_below(root) for root in _roots(path)])
+                declared_there = in_patch(source.text)
                 signals += declared_there or []
                 unread += [WITHOUT_MESSAGE] if declared_there is None else []
             elif lines is not None:
-                units.append(line_range(text.path, text.text, text.language, lines))
+                units.append(line_range(source.path, source.text, source.language, lines))
             else:
-                units += units_of(text.path, text.text, text.language, by)
+                units += units_of(source.path, source.text, source.language, by)
         if str(path) != STDIN and not patch:
             declared, unread_part = declared_around(path)
             signals += declared
@@ -446,8 +452,12 @@ def _read(paths: Sequence[Path], *, by: UnitKind, lines: str | None, patch: bool
     return _Input(units, list(dict.fromkeys(signals)), unread)
 
 
-def _texts(path: Path, language: str | None) -> Iterator[SourceText]:
-    if path.is_dir():
+def _texts(path: Path, language: str | None, column: str | None) -> Iterator[SourceText]:
+    if column is not None or _TABLE.search(path.name):
+        selection = DataSelection(text=column, language=language, labels="as-is", repeated="number")
+        for sample in read_dataset(path, selection).samples:
+            yield SourceText(f"{path.as_posix()}#{sample.id}", sample.text, sample.language)
+    elif path.is_dir():
         # a file that says who generated it declares a signal, so it is not skipped
         for text in source_texts([str(path)], Filters(generated=True)):
             yield SourceText(f"{path.as_posix().rstrip('/')}/{text.path}", text.text, text.language)

@@ -18,7 +18,12 @@ from assay.files import write_json
 def detect_command(
     context: typer.Context,
     code: Annotated[
-        list[Path], typer.Argument(metavar="FILE|FOLDER|- …", help="Code; - is standard input.", show_default=False)
+        list[Path],
+        typer.Argument(
+            metavar="FILE|FOLDER|TABLE|- …",
+            help="Code; of a table of texts (JSON lines, Parquet) every row; - is standard input.",
+            show_default=False,
+        ),
     ],
     *,
     reference: Annotated[
@@ -39,6 +44,7 @@ def detect_command(
             autocompletion=complete_languages, help="Language of standard input and of files without a known suffix."
         ),
     ] = None,
+    text: Annotated[str | None, typer.Option(metavar="COLUMN", help="Column of texts of a table.")] = None,
     detector: AuthorshipDetectorOptions,
     page: Annotated[
         Path | None,
@@ -82,6 +88,7 @@ def detect_command(
         lines=lines,
         patch=patch,
         language=language and checked_language(language),
+        text=text,
     )
     if redact:
         detection = redacted_detection(detection)

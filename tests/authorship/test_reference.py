@@ -62,6 +62,31 @@ def test_fewer_texts_than_needed_abstain_with_a_reason():
     assert own.judge(1.0, "python", 100).abstained is None
 
 
+def test_small_neighbouring_classes_are_compared_together():
+    tokens = [100] * 100 + [500] * 39 + [2000] * 5 + [100] * 60 + [500] * 40 + [2000] * 6
+    languages = ["go"] * 144 + ["java"] * 106
+    own = Reference.of("d", [0.0] * 250, languages, tokens, [str(i) for i in range(250)])
+    compared = {(language, n): own.judge(1.0, language, n).compared for language in ("go", "java") for n in (99, 999)}
+    assert compared == {("go", 99): 144, ("go", 999): 144, ("java", 99): 60, ("java", 999): 46}
+
+
+def test_no_more_than_the_nominal_share_is_flagged_where_the_score_rises_with_the_length():
+    """One text in ten is long, and every long text scores higher than most short ones."""
+    generator = np.random.default_rng(0)
+
+    def drawn(count):
+        long = generator.random(count) < 0.1
+        return (generator.normal(size=count) + 2 * long).tolist(), np.where(long, 500, 100).tolist()
+
+    shares = []
+    for _ in range(60):
+        own = Reference.of("d", (past := drawn(150))[0], ["go"] * 150, past[1], [str(i) for i in range(150)])
+        later = [own.judge(value, "go", tokens).unusual() for value, tokens in zip(*drawn(500), strict=True)]
+        shares.append(np.mean(later))
+    assert np.mean(shares) <= 0.05
+    assert np.mean(np.array(shares) > 0.05) <= 1 - CONFIDENCE + 0.06
+
+
 def test_the_smallest_reference_can_flag_at_five_per_cent():
     assert reference(m=FEWEST).judge(100.0, "python", 100).unusual(0.05)
     with pytest.raises(DataError, match="expected at least 45"):

@@ -93,7 +93,7 @@ def describe_reference(reference: Reference, abstained: int, realised: FlagRate 
                 "Texts by language and length",
                 (Column("language", "name"), Column("length"), Column("texts", "count")),
                 rows,
-                ("A class of fewer than 45 texts takes all lengths of its language.",),
+                ("Neighbouring classes of fewer than 45 texts are compared together.",),
             ),
         ),
         notes=(

@@ -150,7 +150,7 @@ class Reference:
             {key: tuple(digest for *_, digest in entries) for key, entries in cells.items()},
             **about,
         )
-        if all(len(reference._pooled(language)) < FEWEST for language, _ in cells) or not cells:
+        if all(len(reference._joined(keys)) < FEWEST for keys in reference._neighbours.values()):
             raise DataError(
                 f"{sum(map(len, cells.values()))} texts of people that can be scored, expected at least {FEWEST} of a "
                 f"language (better {ADVISED}); texts of {SHORTEST} to {LONGEST:,} tokens count"
@@ -183,7 +183,7 @@ class Reference:
     def judge(self, score: float, language: str | None, tokens: int, *, digest: str = "") -> ReferenceAnswer:
         """Return where a score lies among those of human code of the same language and length class.
 
-        A class with fewer than `FEWEST` scores takes all lengths of the language.
+        Neighbouring classes with fewer than `FEWEST` scores are compared together.
 
         Args:
             score: of the text.
@@ -196,9 +196,7 @@ class Reference:
             return ReferenceAnswer(abstained=f"{tokens:,} tokens; texts of {SHORTEST} to {LONGEST:,} are judged")
         if np.isnan(score):
             return ReferenceAnswer(abstained="the text has no score")
-        scores = self._scores((str(language), name), digest)
-        if len(scores) < FEWEST:
-            scores = self._pooled(str(language), digest)
+        scores = self._joined(self._neighbours.get((str(language), name), ()), digest)
         if len(scores) < FEWEST:
             reason = f"{len(scores)} texts of people in {language or 'an unknown language'}, expected {FEWEST}"
             return ReferenceAnswer(compared=len(scores), abstained=reason)
@@ -215,14 +213,15 @@ class Reference:
         generator = np.random.default_rng(seed)
         p_values: list[float] = []
         groups: list[str] = []
-        for key, scores in self.cells.items():
-            names = np.array(self.groups[key], object)
+        for keys in dict.fromkeys(self._neighbours.values()):
+            key, scores = keys[0], np.concatenate([self._scores(key) for key in keys])
+            names = np.array([name for key in keys for name in self.groups.get(key, ())], object)
             distinct = np.array(sorted(set(names.tolist())), object)
             first = np.isin(names, generator.permutation(distinct)[: len(distinct) // 2])
             if min(first.sum(), (~first).sum()) < FEWEST:
                 continue
             for judging, tested in ((first, ~first), (~first, first)):
-                half = Reference(self.detector, {key: scores[judging]}, {key: ()})
+                half = Reference(self.detector, {key: np.sort(scores[judging])}, {key: ()})
                 tokens = _BOUNDS[_CLASSES.index(key[1])]
                 p_values += [float(not half.judge(float(s), key[0], tokens).unusual(alpha)) for s in scores[tested]]
                 groups += names[tested].tolist()
@@ -275,11 +274,30 @@ class Reference:
                 f"{path}: expected a file of `assay authorship calibrate` ({plain_reason(error)})"
             ) from error
 
-    def _pooled(self, language: str, digest: str = "") -> Float64Array:
-        parts = [self._scores(key, digest) for key in self.cells if key[0] == language]
-        return np.sort(np.concatenate(parts)) if parts else np.zeros(0)
+    @cached_property
+    def _neighbours(self) -> Mapping[tuple[str, str], tuple[tuple[str, str], ...]]:
+        """(language, length class) → the classes that are compared together, `FEWEST` texts where there are as many.
 
-    def _scores(self, key: tuple[str, str], digest: str) -> Float64Array:
+        They depend on the reference alone, and a text is compared in the same way whether it calibrates or is judged.
+        If only the pieces of a small class took all lengths, more than the nominal share of human code could be
+        flagged: a score may rise with the length.
+        """
+        joined: dict[tuple[str, str], tuple[tuple[str, str], ...]] = {}
+        for language in dict.fromkeys(language for language, _ in self.cells):
+            parts: list[list[tuple[str, str]]] = [[]]
+            for name in _CLASSES:
+                if sum(len(self._scores(key)) for key in parts[-1]) >= FEWEST:
+                    parts.append([])
+                parts[-1].append((language, name))
+            if len(parts) > 1 and sum(len(self._scores(key)) for key in parts[-1]) < FEWEST:
+                parts[-2:] = [[*parts[-2], *parts[-1]]]
+            joined |= {key: tuple(part) for part in parts for key in part}
+        return joined
+
+    def _joined(self, keys: Sequence[tuple[str, str]], digest: str = "") -> Float64Array:
+        return np.sort(np.concatenate([np.zeros(0), *(self._scores(key, digest) for key in keys)]))
+
+    def _scores(self, key: tuple[str, str], digest: str = "") -> Float64Array:
         """Return the scores of a cell without that of one text."""
         scores = self.cells.get(key, np.zeros(0))
         if digest not in self.texts:

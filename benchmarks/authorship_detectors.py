@@ -1,11 +1,13 @@
 """Zero-shot detectors of generated code on a fixed small sample of real data, under several surrogates.
 
-python benchmarks/authorship_detectors.py --data DIR --model MODEL … [--tasks N] [--out FILE]
+python benchmarks/authorship_detectors.py --data DIR --model MODEL … [--tasks N] [--one-pass]
+    [--out FILE]
 
 `--data` holds the public data sets that `authorship_collections.py` names; without them nothing is measured. The sample
 is the first N tasks of each collection that has tasks, by name, with people's solution and one generated solution each:
 the generator of task i is the i-th in turn. One-pass scores run under every model; scores of perturbed copies under
-built-in models only, whose copies they fill themselves.
+built-in models only, whose copies they fill themselves, and not with `--one-pass`. Models that the output file has
+already, and that are not named again, stay in it.
 """
 
 import argparse
@@ -49,14 +51,14 @@ def fixed_sample(data: Path, tasks: int) -> dict[str, list[Sample]]:
     return chosen
 
 
-def measured(name: str, samples: dict[str, list[Sample]]) -> dict[str, object]:
+def measured(name: str, samples: dict[str, list[Sample]], *, one_pass: bool = False) -> dict[str, object]:
     """Return the AUROC of every score under one model, by collection."""
     model = open_model(name)
     if not isinstance(model, TokenScorer):
         raise SystemExit(f"{name} gives no ranks and entropies")
     derivers: dict[DerivationKind, Deriver] = {}
     asked = METRICS
-    if name.startswith(BUILT_IN):
+    if name.startswith(BUILT_IN) and not one_pass:
         asked = f"{METRICS},{PERTURBED}"
         derivers["style"] = CopyStatistics(StylePerturbation(), model)
         derivers["spans"] = CopyStatistics(SpanPerturbation(CausalFiller(model)), model)
@@ -86,6 +88,7 @@ def main() -> int:
     parser.add_argument("--data", type=Path)
     parser.add_argument("--model", action="append", default=[])
     parser.add_argument("--tasks", type=int, default=30)
+    parser.add_argument("--one-pass", action="store_true", help="only scores of one pass")
     parser.add_argument("--out", type=Path, default=OUT)
     options = parser.parse_args()
     missing = [name for name in NEEDED if options.data is None or not (options.data / name).is_dir()]
@@ -93,10 +96,13 @@ def main() -> int:
         print(f"skipped: --data has no {', '.join(missing)}")
         return 0
     samples = fixed_sample(options.data, options.tasks)
-    figures: dict[str, object] = {"tasks": {name: len(rows) // 2 for name, rows in samples.items()}}
+    tasks = {name: len(rows) // 2 for name, rows in samples.items()}
+    figures: dict[str, object] = json.loads(options.out.read_text()) if options.out.exists() else {"tasks": tasks}
+    if figures["tasks"] != tasks:
+        parser.error(f"{options.out} was made with the tasks {figures['tasks']}, received {tasks}")
     for name in options.model or ["builtin:small"]:
         shown = Path(name).name if name.endswith(".gguf") else name
-        figures[shown] = measured(name, samples)
+        figures[shown] = measured(name, samples, one_pass=options.one_pass)
         options.out.parent.mkdir(parents=True, exist_ok=True)
         write_json(options.out, figures)
     return 0

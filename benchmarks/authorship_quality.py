@@ -4,15 +4,20 @@ python benchmarks/authorship_quality.py --data DIR [--dated DIR …] [--out FILE
 
 `--data` holds the public data sets that `authorship_collections.py` names; without them nothing is measured. `--dated`
 are folders with code that people wrote before 2020, one per origin: half of each calibrates (at most 200 files), the
-other half counts false positives.
+other half counts false positives. Origins that the output file has already, and that are not named again, stay in it.
+
+HumanEval and MBPP have solutions of the same three generators from one source. They are left out one by one, and in a
+second run together.
 """
 
 import argparse
 import json
 import sys
 import time
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from authorship_collections import NEEDED, collections
@@ -49,18 +54,20 @@ def main() -> int:
         print(f"skipped: --data has no {', '.join(missing)}")
         return 0
     labelled = collections(options.data)
-    figures: dict[str, object] = {"per_class": options.per_class, "texts": len(labelled)}
-    started = time.perf_counter()
-    transfer = leave_out(labelled, FitSettings(per_class=options.per_class))
-    parts = [part_data(part) for part in transfer.parts]
-    seconds = time.perf_counter() - started
-    figures["left out by collection"] = {"mean_auroc": transfer.mean_auroc, "seconds": seconds, "parts": parts}
-    print(f"mean AUROC {transfer.mean_auroc:.3f} ({seconds:.0f} s)")
-    for part in parts:
-        print("  ", json.dumps(part), flush=True)
-    write_json(options.out, figures)
+    figures: dict[str, Any] = json.loads(options.out.read_text()) if options.out.exists() else {}
+    if figures.setdefault("per_class", options.per_class) != options.per_class:
+        parser.error(f"{options.out} was made with --per-class {figures['per_class']}")
+    figures["texts"] = len(labelled)
+    for title, data in (
+        ("left out by collection", labelled),
+        ("HumanEval and MBPP together", replace(labelled, collections=tuple(map(_source, labelled.collections)))),
+    ):
+        figures[title] = left_out(data, options.per_class)
+        write_json(options.out, figures)
     if options.dated:
-        figures["dated"] = dated(labelled, options.dated, options.per_class)
+        rows = {row["name"]: row for row in figures.get("dated", [])}
+        rows |= {row["name"]: row for row in dated(labelled, options.dated, options.per_class)}
+        figures["dated"] = list(rows.values())
         write_json(options.out, figures)
     if options.audit:
         audit = audit_shortcuts(labelled, per_class=options.per_class)
@@ -70,7 +77,20 @@ def main() -> int:
     return 0
 
 
-def dated(labelled: LabelledCode, folders: list[Path], per_class: int) -> list[dict[str, object]]:
+def left_out(labelled: LabelledCode, per_class: int) -> dict[str, Any]:
+    """Return the quality on each collection in turn."""
+    started = time.perf_counter()
+    transfer = leave_out(labelled, FitSettings(per_class=per_class))
+    parts = [part_data(part) for part in transfer.parts]
+    seconds = time.perf_counter() - started
+    means = {"mean_auroc": transfer.mean_auroc, "mean_calibrated_auroc": transfer.mean_calibrated_auroc}
+    print(json.dumps(means), f"({seconds:.0f} s)")
+    for part in parts:
+        print("  ", json.dumps(part), flush=True)
+    return {**means, "seconds": seconds, "parts": parts}
+
+
+def dated(labelled: LabelledCode, folders: list[Path], per_class: int) -> list[dict[str, Any]]:
     """Return the rates on human code of each origin, by a classifier that was fitted on all collections."""
     classifier = fit_classifier(labelled, FitSettings(per_class=per_class))
     rows = []
@@ -86,6 +106,10 @@ def dated(labelled: LabelledCode, folders: list[Path], per_class: int) -> list[d
             rows.append(result)
             print("  ", json.dumps(result), flush=True)
     return rows
+
+
+def _source(collection: str) -> str:
+    return "humaneval and mbpp" if collection in {"humaneval", "mbpp"} else collection
 
 
 def _name(collection: str, _: Sample) -> str:

@@ -63,7 +63,6 @@ from assay.provenance import (
     texts_before,
 )
 from assay.scores import requests
-from assay.scoring import Progress
 from assay.types import Sample
 
 STDIN = "-"
@@ -307,8 +306,8 @@ def calibrate_authorship(
     if by == "patch" and before is None:
         raise DataError("patches come from a history: expected --before YYYY-MM-DD with --by patch")
     choice.check()
-    with progress_bar("reading") as report:
-        units = _past_units(paths, before, by, most, report)
+    with progress_bar("reading"):
+        units = _past_units(paths, before, by, most)
         codes = codes_of(units)
     chosen = judged_rows(codes, most)
     judged, judged_codes = [units[row] for row in chosen], [codes[row] for row in chosen]
@@ -335,15 +334,11 @@ def calibrate_authorship(
     return reference, len(units) - len(reference)
 
 
-def _past_units(
-    paths: Sequence[str], before: date | None, by: ReferenceUnit, most: int | None, report: Progress | None
-) -> list[CodeUnit]:
+def _past_units(paths: Sequence[str], before: date | None, by: ReferenceUnit, most: int | None) -> list[CodeUnit]:
     """Return the distinct pieces of older code in a known language."""
     units: dict[str, CodeUnit] = {}
-    for done, path in enumerate(paths):
+    for path in paths:
         units |= {unit.text: unit for unit in _units_in(path, before, by, most) if unit.language}
-        if report:
-            report(done + 1, len(paths))
     if not units:
         raise DataError(f"{', '.join(paths)}: no source file in a known language")
     return list(units.values())

@@ -1,38 +1,43 @@
 """Authorship: human patches of before 2020 that `assay detect --patch` flags, after calibration on still older code.
 
-python benchmarks/authorship_patches.py --repository DIR … [--commits N] [--most N] [--declared DIR …] [--out FILE]
+python benchmarks/authorship_patches.py --repository DIR … [--commits N] [--most N] [--unit patch …] [--declared DIR …]
+    [--out FILE]
 
 Each repository is calibrated on itself before 2017, three times: on the added lines of older commits, on functions,
 and on whole files (`--by patch`, `function` and `file`). Then the added lines of N commits from 2017 to 2019, drawn at
 random, are judged given the file around them. People wrote all of them, so every flag is a false positive; the nominal
 rate is 5 %. `--most` bounds the pieces of a language and length class in a reference.
 
-Repositories that the output file has already, and that are not named again, stay in it.
+What the output file has already is not measured again, so a stopped run continues. Beside the output file, a table of
+the same name (`.csv`) has every piece.
 
 `--declared` are repositories with commits of today: the share of commits since 2024 that declare a generator, by kind
 of signal. These are facts about commit messages, no judgements of style.
 """
 
 import argparse
+import csv
 import json
 import sys
 import tempfile
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from datetime import date
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+from scipy.special import stdtrit
 
 from assay.api import DetectorChoice, calibrate_authorship
-from assay.authorship import CodeUnit, Commit, Detection, Reference, ReferenceUnit, added_units, codes_of, in_commits
+from assay.api.authorship import past_units
+from assay.authorship import CodeUnit, Commit, Reference, ReferenceUnit, codes_of, in_commits
 from assay.authorship.detecting import NOMINAL, detect
-from assay.authorship.reference import SHORTEST
-from assay.authorship.units import adds_lines
+from assay.authorship.reference import FEWEST, SHORTEST, length_class
 from assay.errors import DataError
 from assay.evaluation import flag_rate
-from assay.files import write_json
+from assay.files import write_json, write_text
 from assay.provenance import git_output, patches_before
 
 EARLY, LATE = date(2017, 1, 1), date(2020, 1, 1)
@@ -41,57 +46,96 @@ UNITS: tuple[ReferenceUnit, ...] = ("patch", "function", "file")
 OUT = Path(__file__).parent / "results" / "authorship" / "patches.json"
 
 
+@dataclass(frozen=True, slots=True)
+class Piece:
+    """The added lines of a commit in one file.
+
+    Attributes:
+        repository: its name.
+        commit: the first digits of its digest.
+        language: of the file.
+        tokens: of the added lines.
+        bounds: unit of a reference → bound on the share of it that scores as high; a unit without an answer is missing.
+    """
+
+    repository: str
+    commit: str
+    language: str
+    tokens: int
+    bounds: Mapping[ReferenceUnit, float] = field(default_factory=dict)
+
+
 def main() -> int:
     """Measure, print, and write the figures."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--repository", type=Path, action="append", default=[])
     parser.add_argument("--declared", type=Path, action="append", default=[])
-    parser.add_argument("--commits", type=int, default=150)
-    parser.add_argument("--most", type=int, default=200)
+    parser.add_argument("--commits", type=int, default=100)
+    parser.add_argument("--most", type=int, default=100)
+    parser.add_argument("--unit", choices=UNITS, action="append", help="of the references; default: all three")
     parser.add_argument("--out", type=Path, default=OUT)
     options = parser.parse_args()
-    figures: dict[str, Any] = {"patches": {}, "declared": {}}
-    figures |= json.loads(options.out.read_text()) if options.out.exists() else {}
-    figures |= {"commits": options.commits, "most": options.most}
+    settings = {"commits": options.commits, "most": options.most}
+    figures: dict[str, Any] = json.loads(options.out.read_text()) if options.out.exists() else {}
+    if options.repository and figures.setdefault("settings", settings) != settings:
+        parser.error(f"{options.out} was made with {figures['settings']}, received {settings}")
     for repository in options.declared:
-        figures["declared"][_name(repository)] = row = declared(repository)
-        print(_name(repository), json.dumps(row), flush=True)
-    for repository in options.repository:
-        figures["patches"][_name(repository)] = rows = measured(repository, options.commits, options.most)
-        print(_name(repository), json.dumps(rows), flush=True)
-        figures["all"] = {unit: summed(figures["patches"], unit) for unit in UNITS}
+        figures.setdefault("declared", {})[repository.name] = row = declared(repository)
+        print(repository.name, json.dumps(row), flush=True)
         write_json(options.out, figures)
+    table = options.out.with_suffix(".csv")
+    pieces = read(table)
+    for unit in options.unit or UNITS:
+        for repository in options.repository:
+            references = figures.setdefault("references", {}).setdefault(repository.name, {})
+            if unit in references:
+                continue
+            older = [piece for piece in pieces if piece.repository == repository.name]
+            own, references[unit] = measured(repository, options.commits, options.most, unit, older)
+            pieces = [piece for piece in pieces if piece.repository != repository.name] + own
+            write(table, pieces)
+            write_json(options.out, figures)
+            print(repository.name, unit, references[unit].get("texts"), flush=True)
+    figures["rates"] = rates(pieces, figures.get("references", {}))
     write_json(options.out, figures)
-    print(json.dumps(figures.get("all")))
+    print(json.dumps({name: figures["rates"][name] for name in ("all", "mean over repositories")}))
     return 0
 
 
-def measured(repository: Path, commits: int, most: int) -> dict[str, dict[str, Any]]:
-    """Return the rates of one repository by the unit of its reference."""
+def measured(
+    repository: Path, commits: int, most: int, unit: ReferenceUnit, older: Sequence[Piece]
+) -> tuple[list[Piece], dict[str, Any]]:
+    """Return the pieces of a repository with their bounds for another unit, and a description of the reference.
+
+    Args:
+        repository: its root.
+        commits: that the pieces are drawn from.
+        most: pieces of a language and length class in the reference.
+        unit: of the reference.
+        older: the pieces with their bounds for other units; empty where there are none yet.
+    """
     units, owners = later_units(repository, commits)
     codes = codes_of(units)
-    scored = DetectorChoice().open().score(units, None)
-    rows: dict[str, dict[str, Any]] = {"pieces": {"units": len(units), "commits": len(set(owners))}}
-    for unit in UNITS:
-        try:
-            detection = detect(units, codes, scored, (), reference_of(repository, unit, most))
-        except DataError as error:
-            rows[unit] = {"none": str(error)}
-            continue
-        answers = _answers(detection, owners)
-        languages = sorted({language for *_, language in answers})
-        rows[unit] = {
-            **_rate([(p_value, owner) for p_value, owner, _ in answers]),
-            "reference": len(detection.reference or ()),
-            "realised in the reference": detection.realised.rate.value if detection.realised else None,
-            "abstained": dict(detection.abstentions),
-            "languages": {
-                name: _rate([(p_value, owner) for p_value, owner, language in answers if language == name])
-                for name in languages
-            },
-        }
-        print(_name(repository), unit, json.dumps(rows[unit]), flush=True)
-    return rows
+    pieces = older or [
+        Piece(repository.name, owner[:12], str(unit.language), len(code.tokens))
+        for unit, owner, code in zip(units, owners, codes, strict=True)
+    ]
+    try:
+        reference = reference_of(repository, unit, most)
+    except DataError as error:
+        return list(pieces), {"none": str(error)}
+    detection = detect(units, codes, DetectorChoice().open().score(units, None), (), reference)
+    bounds = [row.judgement.bound if row.judgement else None for row in detection.results]
+    judged = [
+        piece if bound is None else replace(piece, bounds={**piece.bounds, unit: bound})
+        for piece, bound in zip(pieces, bounds, strict=True)
+    ]
+    return judged, {
+        "texts": len(reference),
+        "cells": {", ".join(key): len(scores) for key, scores in reference.cells.items()},
+        "realised": detection.realised.rate.value if detection.realised else None,
+        "abstained": dict(detection.abstentions),
+    }
 
 
 def reference_of(repository: Path, unit: ReferenceUnit, most: int) -> Reference:
@@ -104,10 +148,10 @@ def reference_of(repository: Path, unit: ReferenceUnit, most: int) -> Reference:
 
 
 def later_units(repository: Path, commits: int) -> tuple[list[CodeUnit], list[str]]:
-    """Return the added lines of later commits by file, those that are long enough, and their commits."""
+    """Return the added lines of later commits by file that people wrote and that are long enough, and the commits."""
     units, owners = list[CodeUnit](), list[str]()
     for past in patches_before(repository, LATE, after=EARLY, most=commits):
-        own = [unit for unit in added_units(past.patch, [past.file]) if unit.language] if adds_lines(past.patch) else []
+        own = [unit for unit in past_units(past) if unit.language]
         long = [unit for unit, code in zip(own, codes_of(own), strict=True) if len(code.tokens) >= SHORTEST]
         units += long
         owners += [past.commit] * len(long)
@@ -124,36 +168,70 @@ def declared(repository: Path) -> dict[str, Any]:
     return {"commits": len(commits), "declaring": sum(kinds.values()), "kinds": dict(kinds)}
 
 
-def summed(repositories: Mapping[str, Mapping[str, Any]], unit: ReferenceUnit) -> dict[str, Any]:
-    """Return the flagged and judged pieces of all repositories."""
-    rows = [rates[unit] for rates in repositories.values() if rates[unit].get("judged")]
-    flagged, judged = sum(row["flagged"] for row in rows), sum(row["judged"] for row in rows)
-    return {"flagged": flagged, "judged": judged, "share": flagged / judged if judged else None}
+def rates(pieces: Sequence[Piece], references: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:
+    """Return the flagged shares of all pieces and of parts of them, for each unit of a reference."""
+
+    def own_class(piece: Piece) -> str:
+        cells = references[piece.repository].get("patch", {}).get("cells", {})
+        own = cells.get(f"{piece.language}, {length_class(piece.tokens)}", 0)
+        return f"{FEWEST} or more" if own >= FEWEST else f"fewer than {FEWEST}"
+
+    parts: dict[str, Callable[[Piece], str]] = {
+        "repository": lambda piece: piece.repository,
+        "language": lambda piece: piece.language,
+        "length": lambda piece: str(length_class(piece.tokens)),
+        "older patches of its language and length": own_class,
+    }
+    by_part = {
+        part: {name: _rates([piece for piece in pieces if of(piece) == name]) for name in sorted(set(map(of, pieces)))}
+        for part, of in parts.items()
+    }
+    over = {unit: _mean([row[unit] for row in by_part["repository"].values()]) for unit in UNITS}
+    return {"all": _rates(pieces), "mean over repositories": over} | by_part
 
 
-def _answers(detection: Detection, owners: Sequence[str]) -> list[tuple[float, str, str]]:
-    """Return bound, commit and language of each piece with an answer."""
-    return [
-        (float(row.judgement.bound), owner, str(row.unit.language))
-        for row, owner in zip(detection.results, owners, strict=True)
-        if row.judgement is not None and row.judgement.bound is not None
-    ]
+def _mean(rows: Sequence[Mapping[str, Any]]) -> dict[str, float]:
+    """Return the mean of the shares of repositories with Student's interval of 95 %."""
+    shares = np.array([row["flagged"] / row["judged"] for row in rows if row["judged"]])
+    if len(shares) < 2:
+        return {}
+    error = float(shares.std(ddof=1) / np.sqrt(len(shares)) * stdtrit(len(shares) - 1, 0.975))
+    mean = float(shares.mean())
+    return {"repositories": len(shares), "share": mean, "low": max(0.0, mean - error), "high": mean + error}
 
 
-def _rate(answers: Sequence[tuple[float, str]]) -> dict[str, Any]:
-    """Return the share of bounds of at most 5 %, with an interval over commits."""
-    if not answers:
-        return {"flagged": 0, "judged": 0}
-    bounds, groups = zip(*answers, strict=True)
-    rate = flag_rate(np.array(bounds), NOMINAL, groups=list(groups))
-    values = {"flagged": rate.flagged, "judged": rate.samples, "share": rate.rate.value}
-    if np.isnan(rate.rate.low):  # too few commits for an interval
-        return values
-    return {**values, "low": rate.rate.low, "high": rate.rate.high}
+def _rates(pieces: Sequence[Piece]) -> dict[str, Any]:
+    """Return the pieces and their commits, and for each unit of a reference the share of bounds of at most 5 %."""
+    row: dict[str, Any] = {"pieces": len(pieces), "commits": len({piece.commit for piece in pieces})}
+    for unit in UNITS:
+        judged = [(piece.bounds[unit], piece.commit) for piece in pieces if unit in piece.bounds]
+        bounds, groups = zip(*judged, strict=True) if judged else ((), ())
+        rate = flag_rate(np.array(bounds), NOMINAL, groups=groups)
+        row[unit] = {"flagged": rate.flagged, "judged": rate.samples}
+        if not np.isnan(rate.rate.low):  # too few groups for an interval
+            row[unit] |= {"share": rate.rate.value, "low": rate.rate.low, "high": rate.rate.high}
+    return row
 
 
-def _name(repository: Path) -> str:
-    return repository.name
+def read(table: Path) -> list[Piece]:
+    """Return the pieces of a table; none where there is no table."""
+    if not table.exists():
+        return []
+    pieces = []
+    with table.open(newline="") as lines:
+        for name, commit, language, tokens, *bounds in list(csv.reader(lines))[1:]:
+            judged = {unit: float(bound) for unit, bound in zip(UNITS, bounds, strict=True) if bound}
+            pieces.append(Piece(name, commit, language, int(tokens), judged))
+    return pieces
+
+
+def write(table: Path, pieces: Sequence[Piece]) -> None:
+    """Write pieces as a table."""
+    rows = [["repository", "commit", "language", "tokens", *UNITS]]
+    for piece in pieces:
+        bounds = [f"{piece.bounds[unit]:.5f}" if unit in piece.bounds else "" for unit in UNITS]
+        rows.append([piece.repository, piece.commit, piece.language, str(piece.tokens), *bounds])
+    write_text(table, "".join(",".join(row) + "\n" for row in rows))
 
 
 if __name__ == "__main__":

@@ -41,7 +41,8 @@ def detect_command(
     language: Annotated[
         str | None,
         typer.Option(
-            autocompletion=complete_languages, help="Language of standard input and of files without a known suffix."
+            autocompletion=complete_languages,
+            help="Language of standard input, of files without a known suffix, and of all rows of a table.",
         ),
     ] = None,
     text: Annotated[str | None, typer.Option(metavar="COLUMN", help="Column of texts of a table.")] = None,

@@ -4,6 +4,7 @@ import pytest
 
 from assay.authorship import CodeUnit, added_units, by_scores_in_context, files_below, line_range, units_of
 from assay.authorship.context import near_lines
+from assay.authorship.detecting import by_scores
 from assay.authorship.units import LONGEST_TEXT, PatchedText, code_in_context
 from assay.errors import DataError
 from assay.models import open_model
@@ -98,6 +99,15 @@ def test_added_lines_are_scored_given_the_lines_before_them(copied_line):
     assert scored.values[1] > scored.values[0] + 0.5
     assert scored.scores["entropy"][0] != scored.scores["entropy"][1]
     assert scored.values[0] == by_scores_in_context([plain], work).values[0]
+
+
+def test_each_line_has_its_own_value_and_brackets_have_none(copied_line):
+    work = plan(requests("loss"), {"target": open_model("builtin:small")})
+    file = CodeUnit("m.py", f"x = [\n]\n{LINE}{LINE}", "python", first_line=10)
+    lines, of_patch = by_scores_in_context([file, copied_line], work).lines
+    assert [line for line, _ in lines] == [13, 12]  # the copy is likelier than the line that it copies
+    assert [line for line, _ in of_patch] == [3]
+    assert by_scores([copied_line], work).lines[0][0][0] == 3  # judged alone it keeps its place in the file
 
 
 def test_added_lines_cost_one_pass_and_one_progress(copied_line):

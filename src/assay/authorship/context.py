@@ -9,6 +9,7 @@ from itertools import product
 import numpy as np
 
 from assay.authorship.detecting import Scored, by_scores
+from assay.authorship.line_scores import LineKeeper
 from assay.authorship.units import LONGEST_TEXT, CodeUnit, PatchedText
 from assay.errors import Unscorable
 from assay.scores import SampleInputs, View
@@ -50,6 +51,8 @@ def by_scores_in_context(units: Sequence[CodeUnit], plan: Plan, progress: Progre
         inside = np.zeros(len(statistics), np.bool_)
         for start, stop in around[position].spans:
             inside |= (statistics.offsets[:, 0] >= start) & (statistics.offsets[:, 0] < stop)
+        if keeper.request in requests:
+            keeper(position, statistics)
         own = restricted(statistics, inside)
         inputs = SampleInputs(unit.text, {View(): own}, plan.frequencies)
         for request in requests:
@@ -64,17 +67,20 @@ def by_scores_in_context(units: Sequence[CodeUnit], plan: Plan, progress: Progre
     read, counts = set[int](), Counter(alone.counts)
     around = [near_lines(own) for row in rows if (own := units[row].surroundings)]
     samples = [Sample(str(row), own.text, units[row].language) for row, own in zip(rows, around, strict=True)]
+    keeper = LineKeeper(plan.requests[0], around, plan.frequencies)
     whole = replace(plan, requests=tuple(requests), views=(View(),))
     table = score_samples(samples, whole, progress=_shifted(progress, len(units) - len(left_out), 0), observe=keep)
     for request, position in product(requests, sorted({*range(len(rows))} - read)):
         values[request.name][rows[position]] = math.nan
         reasons[request.name][rows[position]] = table.reasons[request.name][position]
+    of_patch = {rows[position]: lines for position, lines in keeper.lines.items()}
     return replace(
         alone,
         values=values[plan.requests[0].name],
         scores=values,
         reasons={name: tuple(column) for name, column in reasons.items()},
         counts=counts,
+        lines=tuple(of_patch.get(row, of_piece) for row, of_piece in enumerate(alone.lines)),
     )
 
 

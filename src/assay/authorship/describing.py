@@ -9,6 +9,7 @@ from assay.authorship.classifier import Classifier
 from assay.authorship.declared import Signal
 from assay.authorship.detecting import NOMINAL, WITHOUT_CODE, Detection, UnitResult
 from assay.authorship.evaluating import LeftOut, Transfer
+from assay.authorship.line_scores import whole
 from assay.authorship.open_set import UNKNOWN
 from assay.authorship.reference import CONFIDENCE, Reference
 from assay.evaluation import FlagRate, Ranking
@@ -430,13 +431,18 @@ def _lines(unusual: list[UnitResult]) -> Table:
         for line, value in row.lines
     )
     columns = (Column("line", "name"), Column("evidence", "number"), Column("code"))
-    return Table("lines", "Lines that count most", columns, rows, ("Wording only; the sum of a line's n-grams.",))
+    caption = (
+        "By a classifier: its wording alone, the sum of a line's n-grams. By a score: its value on the tokens of the "
+        "line, read after the lines before them."
+    )
+    return Table("lines", "Lines that count most", columns, rows, (caption, "A single line is weak evidence."))
 
 
 def _line(row: UnitResult, line: int) -> str:
-    lines = row.unit.text.splitlines()
-    at = line - row.unit.first_line
-    return lines[at].strip() if 0 <= at < len(lines) else ""
+    text = row.unit.surroundings or whole(row.unit)
+    places = {of_file: span for span, (_, of_file) in zip(text.spans, text.lines, strict=True)}
+    start, stop = places.get(line, (0, 0))
+    return text.text[start:stop].strip()
 
 
 def _samples(detection: Detection) -> SampleList:

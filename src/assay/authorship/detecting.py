@@ -13,6 +13,7 @@ from assay.authorship.declared import Signal
 from assay.authorship.domain import domain_notes
 from assay.authorship.evidence import WORDING, Vectors
 from assay.authorship.heads import SparseHead
+from assay.authorship.line_scores import SHOWN_LINES, LineKeeper, whole
 from assay.authorship.normalising import Code
 from assay.authorship.open_set import Attribution
 from assay.authorship.reference import Reference, ReferenceAnswer, has_long_lines
@@ -20,7 +21,7 @@ from assay.authorship.units import LONGEST_TEXT, CodeUnit, code_in_context
 from assay.authorship.wording import ngram_matrix
 from assay.evaluation import FlagRate, flag_rate
 from assay.models import combined
-from assay.scoring import Plan, Progress, score_samples
+from assay.scoring import Plan, Progress, has_parts, score_samples
 from assay.types import BooleanArray, Float64Array, Sample
 
 if TYPE_CHECKING:  # needs torch
@@ -29,7 +30,6 @@ if TYPE_CHECKING:  # needs torch
 NOMINAL = 0.05
 WITHOUT_CODE = "no code"
 TOO_LONG = f"longer than {LONGEST_TEXT:,} characters"
-SHOWN_LINES = 5
 CLASSIFIER, LOG_ODDS = "classifier", "log-odds"
 
 
@@ -130,7 +130,9 @@ def by_scores(
     """
     rows = [row for row, unit in enumerate(units) if len(unit.text) <= LONGEST_TEXT and row not in left_out]
     samples = [Sample(str(row), units[row].text, units[row].language) for row in rows]
-    table = score_samples(samples, plan, progress=progress)
+    keeper = LineKeeper(plan.requests[0], [whole(units[row]) for row in rows], plan.frequencies)
+    table = score_samples(samples, plan, progress=progress, observe=keeper if has_parts(keeper.request) else None)
+    lines = {rows[position]: of_piece for position, of_piece in keeper.lines.items()}
     names = [request.name for request in plan.requests]
     values = {name: np.full(len(units), np.nan) for name in names}
     reasons: dict[str, list[str | None]] = {name: [TOO_LONG] * len(units) for name in names}
@@ -146,7 +148,7 @@ def by_scores(
         {},
         (),
         np.zeros(len(units), np.bool_),
-        ((),) * len(units),
+        tuple(lines.get(row, ()) for row in range(len(units))),
         table.counts,
     )
 

@@ -81,6 +81,7 @@ class Undecided(StrEnum):
     TOO_FEW = "n too small"
     UNFIT_SCORE = "score carries no verdict"
     NOT_MEASURED = "not measured"
+    FAMILIAR_PROJECTS = "familiar projects"
 
 
 @dataclass(frozen=True, slots=True)

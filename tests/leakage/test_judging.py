@@ -149,7 +149,7 @@ def separating() -> BlindBaseline:
     [
         (evidence(), Verdict.NO_EVIDENCE, None),
         (evidence(p_value=0.001, value=0.5, upper=0.6), Verdict.CONTAMINATED, None),
-        (evidence(p_value=0.001, p_beyond=0.2), Verdict.CANNOT_TELL, Undecided.NOT_MEASURED),
+        (evidence(p_value=0.001, p_beyond=0.2), Verdict.CANNOT_TELL, Undecided.FAMILIAR_PROJECTS),
         (evidence(p_value=0.001, p_beyond=math.nan), Verdict.CONTAMINATED, None),
         (evidence(upper=2 * MARGIN), Verdict.CANNOT_TELL, Undecided.TOO_FEW),
         (evidence(share=None), Verdict.CANNOT_TELL, Undecided.NO_UNSEEN_TEXT),
@@ -222,13 +222,28 @@ def test_a_folder_without_a_whole_judgement_is_refused(seen, tmp_path):
 def test_the_report_states_verdict_bound_methods_and_conditions(seen):
     report = describe_judgement(seen)
     assert report.statement.startswith("Verdict: contaminated.")
-    assert "seen 4 times or more" in " ".join(report.details)
+    assert "seen 4 times or more" not in " ".join(report.details)  # a bound beside an estimate confuses
     assert "0.5 standard deviations higher" in " ".join(report.details)
     assert any(row.cells[0] == "the same test with an allowance" for row in report.tables[1].rows)
     assert [table.name for table in report.tables] == ["methods", "conditions"]
     page, text = render_html(report), render_markdown(report)
     assert all(result.name in text for result in seen.methods)
     assert "permutation_test" in page
+
+
+def test_what_was_set_aside_is_said_in_report_and_statement():
+    model = MeasuredModel(TableModel.trained([*OTHER, *(s.text for s in BENCHMARK)], order=6, smoothing=0.5), BENCHMARK)
+    model.unseen = UNSEEN
+    loss = replace(SETTINGS, score="loss")
+    strict = judge_benchmark(model, loss, benchmark="words")
+    assert (strict.decision.reason, strict.set_aside) == (Undecided.UNFIT_SCORE, None)
+    decided = judge_benchmark(model, replace(loss, allow_confounded=True), benchmark="words")
+    assert decided.decision.verdict is Verdict.CONTAMINATED
+    assert decided.set_aside == strict.decision.explanation
+    details = " ".join(describe_judgement(decided).details)
+    assert "Conditions were set aside (--allow-confounded)" in details
+    assert "The verdict and the lower end of the share allow for that" not in details
+    assert strict.decision.explanation in describe_statement([(decided, {})]).statement
 
 
 def test_a_closed_gate_is_a_note(clean):

@@ -65,7 +65,10 @@ def dataset_command(
     allow_confounded: Annotated[
         bool,
         typer.Option(
-            "--allow-confounded", help="Decide although the texts that are compared may differ.", rich_help_panel=SCORES
+            "--allow-confounded",
+            help="Decide although the result may have another cause than training: the texts differ, or their projects "
+            "are familiar. The report says so.",
+            rich_help_panel=SCORES,
         ),
     ] = False,
     seed: Annotated[int, typer.Option(min=0, help="Seed of every random draw.", rich_help_panel=SCORES)] = 0,

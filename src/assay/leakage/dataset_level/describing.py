@@ -4,6 +4,7 @@ import math
 from collections.abc import Mapping
 from types import MappingProxyType
 
+from assay.evaluation import Estimate
 from assay.leakage.dataset_level.results import (
     BOUND_AT,
     FAMILIARITY,
@@ -13,6 +14,7 @@ from assay.leakage.dataset_level.results import (
     MethodResult,
 )
 from assay.leakage.detectors.permutation_test import NAME as PERMUTATION_TEST
+from assay.leakage.results import BEYOND, NO_MORE
 from assay.reports import (
     Column,
     Fact,
@@ -34,7 +36,7 @@ from assay.types import Verdict
 
 FAMILIAR_FORM = (
     "Where a part of a benchmark was trained on, its other part looks more familiar too, because the model learns the "
-    "form of the benchmark. The share is therefore too high rather than too low, and says nothing of single texts."
+    "form of the benchmark. So texts may be counted that were not seen; texts that were seen once are mostly missed."
 )
 ALLOWANCE = (
     "The verdict and the lower end of the share allow for that: texts that were not trained on may score "
@@ -42,8 +44,8 @@ ALLOWANCE = (
 )
 
 RULES = (
-    "An authors' rule is not a verdict: on benchmarks of known truth that no model had seen, single rules said "
-    "“contaminated” for up to half of them."
+    "An authors' rule is not a verdict: on clean benchmarks of known truth, single rules said “contaminated” for a "
+    "tenth to two thirds of them."
 )
 COMPARES = "Scores of one method compare between benchmarks only at equal numbers of samples and for one model."
 
@@ -78,8 +80,16 @@ def details(judgement: DatasetJudgement) -> tuple[str, ...]:
     if bound is not None:
         sentences.append(f"{bound_sentence(bound)} Both are measured by {judgement.score}.")
     if judgement.decision.verdict is Verdict.CONTAMINATED:
-        sentences += [FAMILIAR_FORM] if math.isnan(judgement.p_beyond) else [FAMILIAR_FORM, ALLOWANCE]
+        allowed = not math.isnan(judgement.p_beyond) and judgement.set_aside is None
+        sentences += [FAMILIAR_FORM, ALLOWANCE] if allowed else [FAMILIAR_FORM]
+    if judgement.set_aside is not None:
+        sentences.insert(0, set_aside_sentence(judgement.set_aside))
     return (*sentences, *power_sentences(judgement.preview))
+
+
+def set_aside_sentence(explanation: str) -> str:
+    """Return what was set aside on request."""
+    return f"Conditions were set aside (--allow-confounded). With them the verdict is “cannot tell”: {explanation}"
 
 
 def bound_sentence(bound: float) -> str:
@@ -93,19 +103,21 @@ def power_sentences(expected: JudgingPreview) -> tuple[str, ...]:
     """Return the smallest shares that the run can reveal, in words."""
     if not expected.detectable:
         return ()
-    impossible = f"not even {percent(1)}"
     shown = ", ".join(
-        f"{percent(share) if share <= 1 else impossible} if seen {'once' if times == 1 else f'{times} times'}"
+        f"{percent(share) if share <= 1 else 'none'} if seen {'once' if times == 1 else f'{times} times'}"
         for times, share in expected.detectable.items()
     )
-    return (f"Smallest share that this run reveals with 80 % power: {shown} (effect sizes of `builtin:small`).",)
+    assumed = "This assumes that the model remembers as well as `builtin:small`."
+    return (f"Smallest share that this run reveals with 80 % power: {shown}. {assumed}",)
 
 
 def cost_sentence(cost: JudgingCost) -> str:
     """Return the cost of a run in words."""
     hours = cost.hours
-    length = number_of(round(hours, 1), "hour") if hours >= 1 else number_of(max(1, round(60 * hours)), "minute")
-    return f"{round(cost.texts):,} forward passes of one text each (a training step counts 3), about {length}."
+    minutes = round(60 * hours)
+    length = number_of(minutes, "minute") if minutes else "less than a minute"
+    length = f"about {number_of(round(hours, 1), 'hour')}" if hours >= 1 else f"about {length}" if minutes else length
+    return f"{round(cost.texts):,} forward passes of one text each (a training step counts 3), {length}."
 
 
 def judgement_facts(judgement: DatasetJudgement) -> tuple[Fact, ...]:
@@ -129,12 +141,12 @@ def judgement_facts(judgement: DatasetJudgement) -> tuple[Fact, ...]:
                 f"{percent_interval(rate)}; chance {percent(judgement.flagged.chance)}",
             )
         )
-    agreeing = [result.score.called for result in judgement.methods if result.score.called is not None]
-    if agreeing:
+    calling, with_rule = calls_of(judgement)
+    if with_rule:
         entries.append(
             Fact(
-                "Methods that call it contaminated",
-                f"{sum(agreeing)} of {len(agreeing)}",
+                "Other methods that call it contaminated",
+                f"{calling} of {with_rule}",
                 "by their authors' own rules, which are often wrong; they do not decide",
             )
         )
@@ -191,11 +203,13 @@ def condition_tables(judgement: DatasetJudgement) -> tuple[Table, ...]:
     if judgement.control is not None:
         flags = judgement.control.flagged
         value = f"{percent(flags.rate.value)} flagged, {percent_interval(flags.rate)}; chance {percent(flags.chance)}"
-        flat = "flat" if judgement.control.is_flat else "not flat" if flags.rate.has_interval else "not known"
-        rows.append(Row((f"control {judgement.control.model}", value, flat)))
         excess = judgement.control.excess
-        if excess is not None and excess.has_interval:
-            rows.append(Row(("excess over the control", points_with_interval(excess), "of the share flagged at 5 %")))
+        decides = excess is not None and excess.has_interval
+        uneven = "not flat; the excess decides" if decides else "not flat"
+        flat = "flat" if judgement.control.is_flat else uneven if flags.rate.has_interval else "not known"
+        rows.append(Row((f"control {judgement.control.model}", value, flat)))
+        if excess is not None and decides:
+            rows.append(Row(("flagged beyond the control", points_with_interval(excess), excess_in_words(excess))))
     if not math.isnan(judgement.p_value):
         rows.append(
             Row(("permutation test by group", f"p = {four_digits(judgement.p_value)}", _test_in_words(judgement)))
@@ -213,9 +227,32 @@ def condition_tables(judgement: DatasetJudgement) -> tuple[Table, ...]:
     return (Table("conditions", "What the verdict rests on", columns, tuple(rows)),)
 
 
+def excess_in_words(excess: Estimate) -> str:
+    """Return what an excess over a control that is not flat allows."""
+    if excess.low > BEYOND:
+        return f"clearly above {100 * BEYOND:g}: allows “contaminated”"
+    if excess.high < NO_MORE:
+        return f"clearly below {100 * NO_MORE:g}: allows “no evidence”"
+    return f"neither clearly above {100 * BEYOND:g} nor clearly below {100 * NO_MORE:g}"
+
+
+def calls_of(judgement: DatasetJudgement) -> tuple[int, int]:
+    """Return how many methods call the benchmark contaminated, and how many have a rule.
+
+    The permutation test is not counted: the verdict rests on it.
+    """
+    calls = [m.score.called for m in judgement.methods if m.score.called is not None and not is_permutation_test(m)]
+    return sum(calls), len(calls)
+
+
+def is_permutation_test(result: MethodResult) -> bool:
+    """Return True for the permutation test, with any parameters."""
+    return result.name.partition(":")[0] == PERMUTATION_TEST
+
+
 def _test_in_words(judgement: DatasetJudgement) -> str:
     """Return the score of the test behind the verdict, and how it relates to the method of that name."""
-    methods = [result for result in judgement.methods if result.name.partition(":")[0] == PERMUTATION_TEST]
+    methods = [result for result in judgement.methods if is_permutation_test(result)]
     if not methods:
         return judgement.score
     same = any(result.score.p_value == judgement.p_value for result in methods)

@@ -74,7 +74,7 @@ class JudgingSettings:
         score: that carries the verdict; declared before any value is looked at.
         requests: the methods that stand beside it.
         seed: of every random draw.
-        allow_confounded: decide although the texts that are compared may differ.
+        allow_confounded: decide although the result may have another cause than training.
     """
 
     score: str
@@ -224,6 +224,8 @@ def judge_benchmark(
         else saw_neither.flags(settings.score, ALPHA, groups, audited=(texts.values, texts.unseen))
     )
     evidence = VerdictEvidence(settings.score, scored, p_value, p_beyond, share, flagged, blind, measured)
+    strict = verdict_on(evidence, benchmark, model.name)
+    decision = verdict_on(evidence, benchmark, model.name, allow_confounded=settings.allow_confounded)
     return DatasetJudgement(
         kind="dataset",
         model=model.name,
@@ -244,7 +246,8 @@ def judge_benchmark(
         control=measured,
         gate=gate_of(model, settings),
         preview=expected,
-        decision=verdict_on(evidence, benchmark, model.name, allow_confounded=settings.allow_confounded),
+        decision=decision,
+        set_aside=None if decision == strict else strict.explanation,
         notes=(
             *notes,
             *((saw_neither.note,) if saw_neither and saw_neither.note else ()),
@@ -305,7 +308,7 @@ def verdict_on(
         evidence: what was measured.
         benchmark: its name.
         model: name of the audited model.
-        allow_confounded: decide although the texts that are compared may differ.
+        allow_confounded: decide although the result may have another cause than training.
         margin: largest upper bound on the share seen `BOUND_AT` times with which "no evidence" is the verdict.
     """
     if not evidence.scored:
@@ -318,7 +321,7 @@ def verdict_on(
     estimate = evidence.share.estimate
     chance = f"had nothing leaked, scores this high would come up {in_cases(evidence.p_value)}"
     value = f"{percent(estimate.value)} ({percent(estimate.level)} interval {percent(estimate.low)} to "
-    finding = f"{value}{percent(estimate.high)}) of {benchmark} looks trained on to {model}; {chance}."
+    finding = f"Under {model}, {value}{percent(estimate.high)}) of {benchmark} looks trained on; {chance}."
     obstacles = [
         unfit_score(evidence.score),
         None if estimate.has_interval else missing_interval(estimate.reason or "no interval"),
@@ -340,11 +343,11 @@ def _within_allowance(evidence: VerdictEvidence, benchmark: str) -> Obstacle | N
     if not evidence.p_beyond > LEVEL:  # NaN where no allowance is made
         return None
     return Obstacle(
-        Undecided.NOT_MEASURED,
+        Undecided.FAMILIAR_PROJECTS,
         f"{benchmark} scores higher than the unseen text (p = {four_digits(evidence.p_value)}), but a model that was "
-        f"trained on other texts of the same projects would show such a difference, too (p = "
+        "trained on other texts of the same projects would show such a difference, too (p = "
         f"{four_digits(evidence.p_beyond)} after an allowance of {FAMILIARITY:g} standard deviations). Unseen text of "
-        "the same projects, with the same groups, would decide.",
+        "the same projects, with the same groups, needs no allowance.",
         is_confound=True,
     )
 

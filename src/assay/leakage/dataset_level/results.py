@@ -131,6 +131,7 @@ class DatasetJudgement(TabularResult):
         preview: what was known before the run.
         decision: the verdict.
         notes: one sentence each.
+        set_aside: why the verdict would be "cannot tell" without `--allow-confounded`; None where it would not.
         p_beyond: of the permutation test after the allowance for familiar projects is taken off the scores of the
             benchmark; NaN where none is made, and in runs of earlier versions.
     """
@@ -155,6 +156,7 @@ class DatasetJudgement(TabularResult):
     preview: JudgingPreview
     decision: Decision
     notes: tuple[str, ...] = ()
+    set_aside: str | None = None
     p_beyond: float = math.nan
 
     @property
@@ -165,9 +167,10 @@ class DatasetJudgement(TabularResult):
     def upper_bound(self, times: int = BOUND_AT) -> float | None:
         """Return the upper 95 % bound on the share of texts that were seen so often or more.
 
-        None without a verdict, or without an interval.
+        None where the verdict is not "no evidence", or without an interval.
         """
-        if self.share is None or self.reported_share is None or not self.share.top.has_interval:
+        no_evidence = self.decision.verdict is Verdict.NO_EVIDENCE
+        if self.share is None or not no_evidence or not self.share.top.has_interval:
             return None
         return self.share.upper_at(TIMES_SEEN[times].top)
 

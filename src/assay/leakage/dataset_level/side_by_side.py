@@ -3,6 +3,7 @@
 from collections.abc import Callable, Mapping
 
 from assay.errors import DataError
+from assay.leakage.dataset_level.describing import calls_of
 from assay.leakage.dataset_level.results import DatasetJudgement
 from assay.reports import Cell, Column, ColumnKind, Missing, Report, Row, Table, encode
 
@@ -30,12 +31,16 @@ def describe_judgements(judgements: Mapping[str, DatasetJudgement]) -> Report:
         tables=(
             grid(places, "verdict", "Verdict", "text", verdict_cell),
             grid(places, "share", "Share that looks trained on", "share", share_cell),
-            grid(places, "flagged", "Samples that stand out one by one", "share", flagged_cell),
-            grid(places, "agreement", "Methods that call it contaminated, by their own rules", "text", agreement_cell),
+            grid(places, "flagged", "Samples flagged at 5 %", "share", flagged_cell),
+            grid(
+                places,
+                "agreement",
+                "Other methods that call it contaminated, by their own rules",
+                "text",
+                agreement_cell,
+            ),
         ),
-        notes=(
-            "Chance flags 5 %. A share is too high rather than too low where a part of a benchmark was trained on.",
-        ),
+        notes=("Chance flags 5 %. A share may count texts that were not seen, where others of the benchmark were.",),
         data=[{"run": run, **encode(judgement)} for run, judgement in places.values()],
         kind="comparison",
     )
@@ -79,5 +84,5 @@ def flagged_cell(judgement: DatasetJudgement) -> Cell:
 
 def agreement_cell(judgement: DatasetJudgement) -> Cell:
     """Return how many of the methods that have a rule call the benchmark contaminated."""
-    called = [result.score.called for result in judgement.methods if result.score.called is not None]
-    return f"{sum(called)} of {len(called)}" if called else Missing("no method with a rule was run")
+    calling, with_rule = calls_of(judgement)
+    return f"{calling} of {with_rule}" if with_rule else Missing("no method with a rule was run")

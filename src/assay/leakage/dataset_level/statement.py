@@ -5,6 +5,7 @@ One entry per run, as Markdown, LaTeX or JSON. The fields of the JSON form are p
 """
 
 import json
+import math
 from collections.abc import Mapping, Sequence
 from importlib.resources import files
 from typing import Any
@@ -12,15 +13,26 @@ from typing import Any
 from assay import __version__
 from assay.errors import DataError
 from assay.evaluation import Estimate
-from assay.leakage.dataset_level.describing import bound_sentence
+from assay.leakage.dataset_level.describing import bound_sentence, set_aside_sentence
 from assay.leakage.dataset_level.results import BOUND_AT, DatasetJudgement
-from assay.reports import Cell, Column, Missing, Report, Row, Table, encode, percent
+from assay.reports import (
+    Cell,
+    Column,
+    Missing,
+    Report,
+    Row,
+    Table,
+    area_with_interval,
+    encode,
+    percent,
+    points_with_interval,
+)
 from assay.types import Verdict
 
 SCHEMA_FILE = "contamination-statement.schema.json"
 FORMAT = "assay contamination statement 1"
 SENTENCES: Mapping[Verdict, str] = {
-    Verdict.CONTAMINATED: "{benchmark} was probably in the training data of {model}, or texts of its very form were.",
+    Verdict.CONTAMINATED: "{benchmark}, or a part of it, was probably in the training data of {model}.",
     Verdict.NO_EVIDENCE: "We found no evidence that {benchmark} was in the training data of {model}.",
     Verdict.CANNOT_TELL: "We cannot tell whether {benchmark} was in the training data of {model} ({reason}).",
 }
@@ -60,8 +72,10 @@ def entry(judgement: DatasetJudgement, manifest: Mapping[str, Any]) -> dict[str,
         "reason": decision.reason.value if decision.reason else None,
         "explanation": decision.explanation,
         "sentence": sentence(judgement),
+        "set_aside": judgement.set_aside,
         "score": judgement.score,
         "p_value": judgement.p_value,
+        "p_value_with_allowance": judgement.p_beyond,
         "share": None if share is None else interval_of(share),
         "upper_bound": None if bound is None else {"value": bound, "level": 0.95, "times_seen": BOUND_AT},
         "unseen": {"texts": judgement.unseen, "groups": judgement.unseen_groups, "source": judgement.unseen_source},
@@ -96,9 +110,12 @@ def sentence(judgement: DatasetJudgement) -> str:
     if decision.verdict is Verdict.CONTAMINATED and share is not None:
         text += (
             f" {percent(share.value)} of its texts look trained on ({percent(share.level)} interval "
-            f"{percent(share.low)} to {percent(share.high)}; this share is too high rather than too low)."
+            f"{percent(share.low)} to {percent(share.high)}); texts of the same form may be counted although they were "
+            "not seen, and texts that were seen once are mostly missed."
         )
-    return text
+    if decision.verdict is Verdict.CANNOT_TELL:
+        text += f" {decision.explanation}"
+    return text if judgement.set_aside is None else f"{text} {set_aside_sentence(judgement.set_aside)}"
 
 
 def describe_statement(runs: Sequence[tuple[DatasetJudgement, Mapping[str, Any]]]) -> Report:
@@ -121,15 +138,53 @@ def describe_statement(runs: Sequence[tuple[DatasetJudgement, Mapping[str, Any]]
     )
     scores = ", ".join(dict.fromkeys(judgement.score for judgement in judgements))
     caption = (
-        f"By {scores}, against text that the models have not seen; a verdict needs a flat negative control or texts "
-        f"that differ in nothing but training. Made with assay {__version__}."
+        f"By {scores}, against text that the models have not seen. The share is that of texts that look trained on. "
+        f"Made with assay {__version__}."
     )
     return Report(
         title="Contamination statement",
         statement=" ".join(sentence(judgement) for judgement in judgements),
-        tables=(Table("contamination", "Contamination", columns, rows, (caption,)),),
+        tables=(Table("contamination", "Contamination", columns, rows, (caption,)), measurements(runs)),
         data=data,
         kind="contamination statement",
+    )
+
+
+def measurements(runs: Sequence[tuple[DatasetJudgement, Mapping[str, Any]]]) -> Table:
+    """Return the table of what each verdict rests on."""
+    columns = (
+        Column("model", "name"),
+        Column("benchmark", "name"),
+        Column("p-value", "p_value"),
+        Column("with an allowance", "p_value"),
+        Column("texts alone (AUROC)", "text"),
+        Column("flagged beyond the control", "text"),
+        Column("unseen text", "text"),
+        Column("date", "text"),
+    )
+    caption = (
+        "p-values: permutation test by group, one-sided; the second after an allowance for projects that the model "
+        "knows from other texts. Texts alone: a baseline that never sees the model; .5 is chance. The control "
+        "is a model that saw neither set."
+    )
+    return Table(
+        "measured", "How it was measured", columns, tuple(Row(measured_cells(*run)) for run in runs), (caption,)
+    )
+
+
+def measured_cells(judgement: DatasetJudgement, manifest: Mapping[str, Any]) -> tuple[Cell, ...]:
+    """Return the row of one run; a figure that it does not have says why."""
+    blind, control = judgement.blind, judgement.control
+    excess = control.excess if control is not None else None
+    return (
+        judgement.model,
+        judgement.benchmark,
+        Missing("no test was made") if math.isnan(judgement.p_value) else judgement.p_value,
+        Missing("none was made") if math.isnan(judgement.p_beyond) else judgement.p_beyond,
+        area_with_interval(blind.ranking.auroc) if blind and blind.ranking else Missing("not measured"),
+        points_with_interval(excess) if excess is not None and excess.has_interval else Missing("not measured"),
+        judgement.unseen_source or Missing("none"),
+        str(manifest["began"])[:10] if manifest.get("began") else Missing("not recorded"),
     )
 
 
@@ -142,7 +197,7 @@ def statement_cells(judgement: DatasetJudgement) -> list[Cell]:
         judgement.benchmark,
         verdict,
         judgement.reported_share or Missing("no verdict"),
-        Missing("no verdict or no interval") if bound is None else bound,
+        Missing("only with “no evidence”") if bound is None else bound,
         judgement.samples,
         judgement.unseen,
     ]

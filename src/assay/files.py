@@ -6,7 +6,7 @@ That holds whenever the writer is killed.
 import json
 import os
 import shutil
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from contextlib import contextmanager, suppress
 from errno import ENOSPC
 from pathlib import Path
@@ -76,8 +76,7 @@ def atomic_folder(path: Path) -> Iterator[Path]:
         DataError: the folder exists already, or cannot be written.
     """
     unfinished = path.with_name(f".{path.name}{UNFINISHED}")
-    if path.exists():
-        raise DataError(f"{path} exists already; expected a folder that is not there yet")
+    check_new_folder(path)
     try:
         shutil.rmtree(unfinished, ignore_errors=True)
         unfinished.mkdir(parents=True)
@@ -132,6 +131,39 @@ def check_target(*paths: Path | None) -> None:
             raise DataError(f"{path} is not a plain file, expected the path of a file")
         if not path.parent.is_dir():
             raise DataError(f"{path}: the folder {path.parent} does not exist, expected one that does")
+
+
+def check_target_folder(folder: Path, marks: Collection[str] = (), maker: str = "") -> None:
+    """Check, before the work whose result it takes, that a folder can be made or written at this path.
+
+    Args:
+        folder: that is written.
+        marks: patterns of names, one of which every folder of this kind holds; none for any folder.
+        maker: the command that writes such folders.
+
+    Raises:
+        DataError: a file or a broken link is in its place, it cannot be written, or it holds other files; hidden files
+            do not count.
+    """
+    nearest = next(place for place in (folder, *folder.absolute().parents) if os.path.lexists(place))
+    if not (nearest.is_dir() and os.access(nearest, os.W_OK)):
+        reason = "a link to a missing place" if not nearest.exists() else "not a folder that can be written"
+        raise DataError(f"cannot write the folder {folder}: {nearest} is {reason}")
+    if not marks or nearest is not folder or any(any(folder.glob(mark)) for mark in marks):
+        return
+    if any(not entry.name.startswith(".") for entry in folder.iterdir()):
+        raise DataError(f"{folder} holds other files; expected a new or empty folder, or one that `{maker}` wrote")
+
+
+def check_new_folder(folder: Path) -> None:
+    """Check, before the work whose result it takes, that a folder can be made at this path.
+
+    Raises:
+        DataError: it exists, a broken link is in its place, or the folder around it cannot be written.
+    """
+    if folder.exists():
+        raise DataError(f"{folder} exists already; expected a folder that is not there yet")
+    check_target_folder(folder)
 
 
 def cannot_write(path: Path, error: OSError) -> str:

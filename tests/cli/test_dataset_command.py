@@ -119,6 +119,13 @@ def test_bad_input_is_one_line_and_exit_code_2(assay, golden, tmp_path, rows, ar
         assert not (tmp_path / "assay-runs").exists()
 
 
+def test_a_benchmark_of_one_sample_is_refused_before_a_text_is_scored(assay, golden, tmp_path, unseen):
+    path = write(tmp_path / "single.jsonl", [{"text": "x = 1"}])
+    done = assay("dataset", golden / "model", path, "--unseen", unseen)
+    assert (done.code, done.err.count("\n")) == (2, 1), done.err
+    assert "1 sample; a verdict on a data set needs at least 2" in done.err
+
+
 def test_a_folder_that_is_no_judgement_is_named(assay, tmp_path):
     done = assay("statement", tmp_path)
     assert done.code == 2

@@ -207,3 +207,25 @@ def test_a_folder_of_another_user_is_refused_in_one_line(assay, tmp_path, monkey
     done = assay(*command)
     assert (done.code, done.err.count("\n")) == (2, 1), done.err
     assert "Permission denied" in done.err
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        "audit builtin:small texts.jsonl -o",
+        "dataset builtin:small texts.jsonl -o",
+        "demo -o",
+        "index build . --index",
+        "testbed plant -o",
+        "testbed run kds/table-1 -o",
+        "authorship build texts.jsonl --generator builtin:small -o",
+        "authorship fine-tune builtin:small texts.jsonl -o",
+        "authorship train texts.jsonl -o",
+    ],
+)
+def test_a_broken_link_in_the_place_of_a_folder_is_refused(assay, tmp_path, texts, command):
+    (tmp_path / "link").symlink_to("nowhere")
+    for place in ("link", "link/inside"):
+        done = assay(*command.split(), place)
+        assert (done.code, done.err.count("\n")) == (2, 1), done.err
+        assert "link is a link to a missing place" in done.err

@@ -19,6 +19,7 @@ from assay.cli.configuration import read_configuration
 from assay.cli.options import WRITTEN
 from assay.cli.terminal import OUTPUT_SETTINGS, OutputSettings
 from assay.errors import DataError
+from assay.studies.unseen.describing import STILL_APART
 
 
 @pytest.fixture(autouse=True)
@@ -60,6 +61,16 @@ def test_every_command_has_the_common_options():
     for leaf in leaves(command_line()):
         assert {"-q", "-v", "--no-progress"} <= names_of(leaf), leaf.name
         assert {"--json", "--format"} <= names_of(leaf) or leaf.name == "serve", leaf.name
+
+
+def test_the_advice_on_unseen_text_names_options_of_the_commands_before_them():
+    sentences = [re.split(r"`assay ([a-z]+)`", sentence) for sentence in re.split(r"\. ", STILL_APART)]
+    named = [(re.findall(r"--[a-z]+", "".join(words[::2])), words[1::2]) for words in sentences]
+    pairs = {(option, command) for options, names in named for option in options for command in names}
+    assert {command for _, command in pairs} == {"audit", "dataset"}
+    for option, command in pairs:
+        assert option in names_of(leaf_of((command,))), (option, command)
+    assert {option for option, _ in pairs} == set(re.findall(r"--[a-z]+", STILL_APART))
 
 
 def test_the_result_has_the_same_options_everywhere():

@@ -10,7 +10,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from assay.experiments import Experiment, Finding, ValueTable
+from assay.experiments import Experiment, Finding, ValueTable, check_folder_of_experiments
 from assay.experiments.finding import ValueRow
 from assay.testbed.configuration import EvaluationSettings, PlantSettings, as_json, scale
 from assay.testbed.detectors import chosen
@@ -179,6 +179,23 @@ def test_a_folder_of_another_run_is_refused(assay, smoke, tmp_path):
     out, configuration, _ = smoke
     (tmp_path / "other.json").write_text(as_json(replace(configuration, seed=9)))
     refused(assay("testbed", "run", "other.json", "--out", out), "another configuration")
+
+
+@pytest.mark.parametrize(
+    "command", [("plant",), ("run", "c.json"), ("run", "c.json", "--seed", "0,1"), ("run", "kds/table-1")]
+)
+def test_a_folder_with_files_of_others_is_refused(assay, tmp_path, command):
+    (tmp_path / "c.json").write_text(as_json(scale("smoke")[0]))
+    (tmp_path / "mine" / ".hidden").mkdir(parents=True)
+    (tmp_path / "mine" / "notes.txt").write_text("")
+    refused(assay("testbed", *command, "-o", "mine"), "mine holds other files", "assay testbed")
+    assert len(list((tmp_path / "mine").iterdir())) == 2
+
+
+@pytest.mark.parametrize("name", ["runs/smoke", "pools/seed-0", "continuations.sqlite", "hst/retrieval", ".DS_Store"])
+def test_a_folder_of_experiments_is_continued(tmp_path, name):
+    (tmp_path / name).mkdir(parents=True)
+    check_folder_of_experiments(tmp_path)
 
 
 @pytest.mark.parametrize(

@@ -50,7 +50,7 @@ from assay.authorship import (
 )
 from assay.datasets import DataSelection, read_dataset
 from assay.errors import DataError
-from assay.files import check_target
+from assay.files import check_new_folder, check_target
 from assay.models import default_control
 from assay.provenance import (
     Filters,
@@ -223,8 +223,7 @@ def train_classifier(
     Raises:
         DataError: the folder exists, or too few texts are of one class.
     """
-    if out.exists():
-        raise DataError(f"{out} exists already; expected a folder that is not there yet")
+    check_new_folder(out)
     settings = fit_settings(evidence, hidden, per_class, seed)
     vectors = vectors_named(hidden) if hidden else None
     transfer = leave_out(labelled, settings, vectors=vectors) if evaluate else None

@@ -34,6 +34,7 @@ from assay.scoring import plan
 from assay.types import LogProbScorer
 
 TUNING = "fine-tuning"
+FEWEST_SAMPLES = 2
 LARGEST_RATE = 1e6
 """Learning rate above which weights are no longer finite after a few steps, whatever the model."""
 
@@ -97,6 +98,8 @@ def judge_dataset(
         folder.refuse_finished()
     table = None if frequencies is None else FrequencyTable.load(frequencies)
     dataset = dataset_of(benchmark)
+    if len(dataset.samples) < FEWEST_SAMPLES:
+        raise DataError(f"{dataset.name}: 1 sample; a verdict on a data set needs at least {FEWEST_SAMPLES}")
     fresh, overlap = _unseen(unseen, dataset)
     identity = {
         "model": model,

@@ -24,7 +24,7 @@ from assay.authorship.domain import Domain, outline_of
 from assay.authorship.labelled import HUMAN, LabelledCode
 from assay.authorship.open_set import CALIBRATION, UNKNOWN, OpenSet
 from assay.errors import DataError
-from assay.files import atomic_folder, parse_json, write_json, write_text
+from assay.files import atomic_folder, check_new_folder, parse_json, write_json, write_text
 from assay.training import (
     ClassifierSettings,
     SequenceClassifier,
@@ -192,8 +192,8 @@ def fine_tune(
         ModelError: the model cannot be loaded.
     """
     protocol = protocol or Protocol()
-    if out is not None and out.exists():
-        raise DataError(f"{out} exists already; expected a folder that is not there yet")
+    if out is not None:
+        check_new_folder(out)
     texts = _prepared(labelled, protocol)
     store = _RunStore.of(out, texts, model, protocol)
 

@@ -10,7 +10,7 @@ import typer
 
 from assay.cli.completing import complete_languages, complete_models, complete_scores
 from assay.errors import DataError
-from assay.files import check_target
+from assay.files import check_target, check_target_folder
 
 if TYPE_CHECKING:  # these import numpy and more; --help does not wait for them
     from assay.api import Opener, ScoreSelection
@@ -368,9 +368,27 @@ def further_file(description: str, panel: str = OUTPUT, *, printable: bool = Fal
     )
 
 
+def writable_folder(context: typer.Context, path: Path | None) -> Path | None:
+    """Check the path of a folder that a command will write.
+
+    Raises:
+        DataError: see `check_target_folder`.
+    """
+    if path is not None and not context.resilient_parsing:
+        check_target_folder(path)
+    return path
+
+
 def output_folder(description: str) -> Any:  # noqa: ANN401
     """Return the option of the folder that holds the result of a command."""
-    return typer.Option(*OUTPUT_NAMES, metavar="DIR", help=description, rich_help_panel=OUTPUT, show_default=False)
+    return typer.Option(
+        *OUTPUT_NAMES,
+        metavar="DIR",
+        help=description,
+        rich_help_panel=OUTPUT,
+        callback=writable_folder,
+        show_default=False,
+    )
 
 
 At = Annotated[

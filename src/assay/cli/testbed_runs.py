@@ -256,7 +256,7 @@ def run_command(
     **Example**: `assay testbed run srdetection/table-1 --scale small --seed 0,1,2 --out runs/small`
     """
     from assay.errors import DataError
-    from assay.experiments import Bench
+    from assay.experiments import Bench, check_folder_of_experiments
     from assay.testbed import is_file
 
     seeds = None if seed is None else numbers(seed, "--seed")
@@ -267,6 +267,7 @@ def run_command(
     else:
         experiments = chosen_experiments(experiment)
         folder = out or Path("runs") / Path(scale).stem
+        check_folder_of_experiments(folder)
         paths = benchmarks_at(data or [])
         bench = Bench.of_scale(scale, folder, seeds or (0,), paths, watchers(), models=model or ())
         run_experiments(experiment, experiments, bench)
@@ -303,11 +304,13 @@ def list_command() -> None:
 
 def run_configuration(path: Path, out: Path | None, seeds: tuple[int, ...] | None) -> None:
     """Run a configuration file for each seed, and show the results."""
-    from assay.testbed import read_configuration, run
+    from assay.files import check_target_folder
+    from assay.testbed import CONFIGURATION, FOLDER, read_configuration, run
 
     configuration = read_configuration(path)
     seeds = seeds or (configuration.seed,)
     folder = out or Path("runs") / configuration.name
+    check_target_folder(folder, (CONFIGURATION, FOLDER, "seed-*"), "assay testbed run")
     for seed in seeds:
         place = folder if len(seeds) == 1 else folder / f"seed-{seed}"
         show_evaluation(place, run(place, replace(configuration, seed=seed), watchers()))

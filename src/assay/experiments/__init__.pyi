@@ -1,6 +1,7 @@
 from .bench import Bench as Bench
 from .catalogue import FORMER_NAMES as FORMER_NAMES
 from .catalogue import all_experiments as all_experiments
+from .catalogue import check_folder_of_experiments as check_folder_of_experiments
 from .catalogue import experiment_named as experiment_named
 from .catalogue import experiments_named as experiments_named
 from .declaration import Experiment as Experiment

@@ -27,6 +27,8 @@ from assay.testbed import (
 from assay.training import TRAIN, checkpoint_folder
 
 RUNS = "runs"
+STORES = (RUNS, "pools", "kds-trials", "bug-averages", "*.sqlite")
+"""Names in the folder of experiments, beside those of the papers: what experiments keep to continue from."""
 LONGEST_NAME = 40
 """Characters of a model's name in the name of a folder."""
 SOURCE = ("source", "source_digest", "filtered_by")

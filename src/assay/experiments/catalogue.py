@@ -9,11 +9,14 @@ import re
 from collections.abc import Iterator, Mapping
 from functools import cache
 from importlib import import_module
+from pathlib import Path
 from types import MappingProxyType
 
 import assay.experiments
 from assay.errors import DataError
+from assay.experiments.bench import STORES
 from assay.experiments.declaration import Experiment
+from assay.files import check_target_folder
 
 FORMER_NAMES: Mapping[str, str] = MappingProxyType(
     {
@@ -59,6 +62,16 @@ def experiments_named(name: str) -> tuple[Experiment, ...]:
     """
     of_paper = tuple(each for each in all_experiments().values() if each.paper == name)
     return of_paper or (experiment_named(name),)
+
+
+def check_folder_of_experiments(folder: Path) -> None:
+    """Check that a folder is new, empty, or one of experiments.
+
+    Raises:
+        DataError: it holds other files, or cannot be written.
+    """
+    papers = {experiment.paper for experiment in all_experiments().values()}
+    check_target_folder(folder, (*STORES, *papers), "assay testbed run")
 
 
 def _declared() -> Iterator[Experiment]:

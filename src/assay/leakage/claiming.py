@@ -1,12 +1,11 @@
 """The folder of a run: a finished run is never overwritten by accident, an unfinished one is continued."""
 
-import os
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from assay.errors import AssayError, DataError
-from assay.files import parse_json, write_json
+from assay.files import check_target_folder, parse_json, write_json
 from assay.leakage.run_folder import MANIFEST
 from assay.reports import encode, listed
 
@@ -36,9 +35,7 @@ class RunFolder:
         Raises:
             DataError: it cannot, it holds a finished run, which is not to be replaced, or files that are no run's.
         """
-        nearest = next(place for place in (self.path, *self.path.absolute().parents) if place.exists())
-        if not (nearest.is_dir() and os.access(nearest, os.W_OK)):
-            raise DataError(f"cannot write the run folder {self.path}: {nearest} is not a folder that can be written")
+        check_target_folder(self.path)
         if not self._numbered and _is_foreign(self.path):
             raise DataError(
                 f"{self.path} holds files that are no run's; expected a new or empty folder, or one of a run"

@@ -17,7 +17,7 @@ from typing import Any
 from filelock import FileLock, Timeout
 
 from assay.errors import AssayError, CorpusIndexError, plain_reason
-from assay.files import parse_json, sync_folder
+from assay.files import check_target_folder, parse_json, sync_folder
 from assay.provenance.catalogue import Catalogue
 from assay.provenance.catalogue_damage import reset_state
 from assay.retrieval import Postings, Profile, VectorIndex, durable_writer, published
@@ -57,7 +57,9 @@ def make_folder(folder: Path, profile: Profile, encoder: Encoder | None) -> None
 
     Raises:
         CorpusIndexError: the folder is not empty, or cannot be written.
+        DataError: a file or a broken link is in its place.
     """
+    check_target_folder(folder)
     try:
         folder.mkdir(parents=True, exist_ok=True)
         if any(folder.iterdir()):

@@ -21,7 +21,7 @@ from typing import Any
 
 from assay import __version__
 from assay.errors import AssayError, DataError, MissingExtra
-from assay.files import parse_json, write_json, write_text
+from assay.files import check_target_folder, parse_json, write_json, write_text
 from assay.models import Checkpoint, ModelSettings, combined, files_digest, load_checkpoint
 from assay.scoring import Progress
 from assay.testbed.configuration import Configuration, as_json, read_configuration
@@ -239,13 +239,14 @@ def keep_configuration(out: Path, configuration: Configuration) -> None:
     """Write the configuration, or make sure that the run in the folder is one of this configuration.
 
     Raises:
-        DataError: it is not.
+        DataError: it is not, or the folder cannot be written.
     """
     path = out / CONFIGURATION
     if path.exists():
         if read_configuration(path) != configuration:
             raise DataError(f"{out} holds a run of another configuration; expected the same one, or another folder")
         return
+    check_target_folder(out, (FOLDER,), "assay testbed plant")
     out.mkdir(parents=True, exist_ok=True)
     write_text(path, as_json(configuration))
     note(

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from assay.authorship import HUMAN
 from assay.errors import DataError
-from assay.files import parse_json, write_json, write_text
+from assay.files import check_target_folder, parse_json, write_json, write_text
 from assay.studies.rewrites.building import DATA_SETS, DataSetName, RewriteSets
 from assay.studies.rewrites.collecting import Collected
 from assay.studies.rewrites.rules import RemovalRule
@@ -52,17 +52,9 @@ def check_folder_of_set(folder: Path) -> None:
     """Check that a folder is new, empty, or one that a build wrote.
 
     Raises:
-        DataError: it holds other files.
+        DataError: it holds other files, or cannot be written.
     """
-    if not folder.exists():
-        return
-    if not folder.is_dir():
-        raise DataError(f"{folder}: a file, expected a folder")
-    names = {path.name for path in folder.iterdir()}
-    if names and not names & {MANIFEST, STORE}:
-        raise DataError(
-            f"{folder}: holds other files, expected a new folder, or one that `assay authorship build` wrote"
-        )
+    check_target_folder(folder, (MANIFEST, STORE), "assay authorship build")
 
 
 def check_settings_of_set(folder: Path, settings: Mapping[str, object]) -> None:

@@ -5,8 +5,9 @@ from assay.reports import Column, Missing, Report, Row, Table, area_with_interva
 from assay.studies.unseen.building import UnseenSet, tells_apart
 
 STILL_APART = (
-    "The texts alone still tell benchmark and unseen text apart, so an audit may give no verdict. Further repositories "
-    "of the same kind help; or compare within the benchmark: --variants 10, --reference BASE."
+    "The texts alone still tell benchmark and unseen text apart, so the verdict of `assay audit` or `assay dataset` "
+    "will rest on the negative control (--control MODEL). Further repositories of the same kind help. `assay audit` "
+    "can compare within the benchmark, too: --variants 10, --reference BASE."
 )
 NOTHING_MATCHED = "Too few of the texts resemble the benchmark, so none was left out to match it."
 

@@ -2,9 +2,11 @@
 
 import json
 from dataclasses import replace
+from functools import reduce
 
 import numpy as np
 import pytest
+from safetensors.numpy import load_file, save_file
 
 from assay.authorship import (
     Classifier,
@@ -88,6 +90,57 @@ def test_other_folders_are_refused(tmp_path, content):
         (tmp_path / "classifier.json").write_text(content)
     with pytest.raises(DataError, match="expected a classifier"):
         Classifier.load(tmp_path)
+
+
+def _forge(folder, changes):
+    """Change numbers of a stored classifier: path in the description, or name of an array → its new value."""
+    content, arrays = json.loads((folder / "classifier.json").read_text()), load_file(folder / "classifier.safetensors")
+    for name, change in changes.items():
+        if name in arrays:
+            arrays[name] = np.ascontiguousarray(change(arrays[name]))
+        else:
+            *outer, last = name.split(".")
+            reduce(dict.__getitem__, outer, content)[last] = change
+    (folder / "classifier.json").write_text(json.dumps(content))
+    save_file(arrays, folder / "classifier.safetensors")
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"bias": "x"},
+        {"bias": float("nan")},
+        {"bias": 10**400},
+        {"heads": []},
+        {"heads.names": None},
+        {"heads.names.spread": 0},
+        {"heads": {}},
+        {"record": []},
+        {"record.hidden": "openai:a@http://127.0.0.1:1"},
+        {"format": [9] * 9999},
+        {"names/weights": lambda array: array * np.nan},
+        {"names/weights": lambda array: array[:-1]},
+        {"names/means": lambda array: array[None]},
+        {"names/weights": lambda array: array[:, None]},
+        {"names/scales": lambda array: array * 0},
+        {"names/bias": lambda array: array[:0]},
+        {"wording/weights": lambda array: array * 0 + 1e30},
+        {"domain/centres": lambda array: array[:, 1:]},
+        {"domain/radius": lambda array: array[:0]},
+        {"structure/left": lambda array: array * 0},
+        {"structure/right": lambda array: array + len(array)},
+        {"structure/columns": lambda array: np.where(np.arange(len(array)) == 5, 10**6, array)},
+        {"structure/roots": lambda array: -array - 1},
+    ],
+    ids=lambda changes: next(iter(changes)),
+)
+def test_a_forged_classifier_is_refused_in_one_line(classifier, tmp_path, changes):
+    classifier.save(tmp_path / "c", "card")
+    _forge(tmp_path / "c", changes)
+    with pytest.raises(DataError, match="expected a classifier") as ended:
+        Classifier.load(tmp_path / "c")
+    assert "\n" not in str(ended.value)
+    assert len(str(ended.value)) < 500
 
 
 def test_trees_give_the_same_margins_as_the_library():
@@ -188,6 +241,8 @@ def test_generators_are_told_apart_and_unknown_ones_refused():
     truth = marked.generators
     assert np.mean([a == b for a, b in zip(result.answers, truth, strict=True)]) > 0.85
     assert model.accuracy > 0.85
+    with pytest.raises(ValueError, match="3 generators with arrays of"):
+        GeneratorModel.restored(model.content(), model.arrays() | {"biases": model.biases[1:]})
     restored = GeneratorModel.restored(json.loads(json.dumps(model.content())), model.arrays())
     assert restored.attribute(marked.codes[:9]).answers == result.answers[:9]
     foreign = [code_of("SELECT a FROM b WHERE c ORDER BY d; " * 5, "python") for _ in range(5)]

@@ -1,5 +1,7 @@
 """A reference flags at most the nominal share of code of its own kind, and abstains where it is too small."""
 
+import json
+
 import numpy as np
 import pytest
 from scipy.stats import beta
@@ -126,6 +128,31 @@ def test_other_files_are_refused_in_one_line(tmp_path, content):
     (tmp_path / "past.json").write_text(content)
     with pytest.raises(DataError):
         Reference.load(tmp_path / "past.json")
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"scores": [10**400]},
+        {"scores": [2.0, 1.0], "groups": ["a", "b"], "digests": ["", ""]},
+        {"scores": [float("nan"), 1.0], "groups": ["a", "b"], "digests": ["", ""]},
+        {"scores": [[1.0]]},
+        {"groups": []},
+        {"digests": ["", ""]},
+        {"length": "long"},
+    ],
+    ids=lambda changes: next(iter(changes)),
+)
+def test_a_forged_reference_is_refused_in_one_line(tmp_path, changes):
+    cell = {"language": "python", "length": "30 to 199 tokens", "scores": [1.0], "groups": ["a"], "digests": [""]}
+    about = {"format": 2, "detector": "d", "left_out": [], "source": "", "before": None}
+    path = tmp_path / "past.json"
+    path.write_text(json.dumps({**about, "cells": [cell]}))
+    assert len(Reference.load(path)) == 1
+    path.write_text(json.dumps({**about, "cells": [cell | changes]}))
+    with pytest.raises(DataError, match="expected a file of") as ended:
+        Reference.load(path)
+    assert len(str(ended.value)) < 300
 
 
 def code(tokens, language="python", per_line=10):

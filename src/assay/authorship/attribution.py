@@ -75,15 +75,20 @@ class GeneratorModel:
         Raises:
             KeyError: a field is missing.
             TypeError: a field is of another type, or an array is missing.
-            ValueError: a field cannot be read.
+            ValueError: a field cannot be read, or the fields do not fit together.
         """
-        calibration = OpenSet.restored(content["calibration"])
-        return cls(
+        result = cls(
             **arrays,
-            calibration=calibration,
+            calibration=OpenSet.restored(content["calibration"]),
             left_out=tuple(content["left_out"]),
             accuracy=float(content["accuracy"]),
         )
+        shapes = [array.shape for array in (result.weights, result.biases, result.centres, result.scales)]
+        classes, features = len(result.classes), result.centres.size
+        expected = [(classes, result.weights.shape[-1]), (classes,), (features,), (features,)]
+        if shapes != expected or not (result.scales > 0).all():
+            raise ValueError(f"{classes} generators with arrays of {', '.join(map(str, shapes))}")
+        return result
 
     def _logits(self, matrix: sparse.csr_matrix) -> Float64Array:
         return np.asarray(matrix @ self.weights.T, np.float64) + self.biases

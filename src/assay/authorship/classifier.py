@@ -8,14 +8,14 @@ from typing import Any, Self
 
 import numpy as np
 from safetensors import SafetensorError
-from safetensors.numpy import load_file, save_file
+from safetensors.numpy import save_file
 from scipy.special import expit
 
 from assay.authorship.attribution import GeneratorModel
 from assay.authorship.domain import Domain
 from assay.authorship.evidence import HEADS, HIDDEN, EvidenceMatrices, Vectors, evidence_of
-from assay.authorship.heads import EvidenceHead, restore
-from assay.authorship.normalising import Code
+from assay.authorship.heads import LARGEST, EvidenceHead, read_arrays, restore
+from assay.authorship.normalising import Code, code_of
 from assay.authorship.open_set import CALIBRATION, Attribution
 from assay.errors import DataError, ModelError, plain_reason
 from assay.files import atomic_folder, parse_json, write_json, write_text
@@ -42,6 +42,15 @@ class WeightedHead:
     centre: float
     spread: float
     weight: float
+
+    def __post_init__(self) -> None:
+        """Check the spread.
+
+        Raises:
+            ValueError: it is not above 0.
+        """
+        if self.spread <= 0:
+            raise ValueError(f"spread {self.spread}, expected a number above 0")
 
     def part(self, features: Any) -> Float64Array:  # noqa: ANN401  dense or sparse
         """Return the weighted standardised margins, float64 [n]."""
@@ -113,10 +122,16 @@ class Classifier:
 
         Raises:
             ModelError: `vectors` is not the model that the classifier was fitted with.
+            DataError: the weights for its hidden states are of another number.
         """
         if HIDDEN in self.heads and vectors is not None and vectors.digest != self.record.get("hidden_digest"):
             raise ModelError(f"{vectors.name}: another model than {self.hidden_model}, which the classifier needs")
-        prediction = self.judge(evidence_of(codes, self.kinds, vectors))
+        evidence = evidence_of(codes, self.kinds, vectors)
+        if HIDDEN in self.heads:
+            own, shown = self.heads[HIDDEN].head.arrays()["weights"].shape, evidence.matrices[HIDDEN].shape[1]
+            if own != (shown,):
+                raise DataError(f"the classifier has weights {own} for hidden states, expected {shown} of them")
+        prediction = self.judge(evidence)
         return replace(prediction, attribution=self.generators.attribute(codes)) if self.generators else prediction
 
     def judge(self, evidence: EvidenceMatrices) -> Prediction:
@@ -163,22 +178,43 @@ class Classifier:
             )
         try:
             content = parse_json((folder / DESCRIPTION).read_text("utf-8"))
-            arrays = load_file(folder / ARRAYS)
+            arrays = read_arrays(folder / ARRAYS)
             if content["format"] != FORMAT:
-                raise DataError(f"{folder}: format {content['format']}, expected {FORMAT}; train it again")
+                raise ValueError(f"format {content['format']!r:.40}, expected {FORMAT}; train it again")  # noqa: TRY301  one line for all
             heads = {
-                kind: WeightedHead(restore(HEADS[kind], _below(arrays, kind)), **entry)
+                kind: WeightedHead(
+                    restore(HEADS[kind], _below(arrays, kind)),
+                    *(_number(entry, name) for name in ("centre", "spread", "weight")),
+                )
                 for kind, entry in content["heads"].items()
             }
             generators = None
             if content.get("generators"):
                 generators = GeneratorModel.restored(content["generators"], _below(arrays, "generators"))
-            return cls(heads, content["bias"], Domain(**_below(arrays, "domain")), content["record"], generators)
-        except (OSError, ValueError, KeyError, TypeError, SafetensorError) as error:
+            domain = Domain.restored(_below(arrays, "domain"))
+            classifier = cls(heads, _number(content, "bias"), domain, content["record"], generators)
+            classifier.try_out()
+        except (OSError, ValueError, LookupError, TypeError, AttributeError, ArithmeticError, SafetensorError) as error:
             raise DataError(
                 f"{folder}: expected a classifier of `assay authorship train` or `assay authorship fine-tune` "
                 f"({plain_reason(error)})"
             ) from error
+        return classifier
+
+    def try_out(self) -> None:
+        """Judge a text, except by hidden states, whose model is not open yet.
+
+        Raises:
+            ValueError: the parts do not fit together.
+        """
+        if not self.heads or (HIDDEN in self.heads) != isinstance(self.hidden_model, str):
+            raise ValueError("neither evidence nor the model of its hidden states, or only the model")
+        codes = [code_of("def f(a):\n    return a\n", "python")]
+        evidence = evidence_of(codes, [kind for kind in self.kinds if kind != HIDDEN])
+        for kind, matrix in evidence.matrices.items():
+            self.heads[kind].part(matrix)
+        if self.generators:
+            self.generators.attribute(codes)
 
 
 def is_fine_tuned(folder: Path) -> bool:
@@ -189,6 +225,13 @@ def is_fine_tuned(folder: Path) -> bool:
 def standardised(margins: Float64Array, centre: float, spread: float) -> Float64Array:
     """Return margins relative to those of the training texts, within ± `CLIP`."""
     return np.clip((margins - centre) / spread, -CLIP, CLIP)
+
+
+def _number(content: Mapping[str, Any], name: str) -> float:
+    value = content[name]
+    if not isinstance(value, int | float) or not abs(value) < LARGEST:
+        raise ValueError(f"{name} {value!r:.40}, expected a finite number")
+    return float(value)
 
 
 def _below(arrays: Mapping[str, Any], prefix: str) -> dict[str, Any]:

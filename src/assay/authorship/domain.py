@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from assay.authorship.evidence import EvidenceMatrices, evidence_of
 from assay.authorship.heads import column_moments
-from assay.authorship.normalising import Code
+from assay.authorship.normalising import Code, code_of
 from assay.reports import number_of, percent
 from assay.types import BooleanArray, Float64Array
 
@@ -89,6 +89,22 @@ class Domain:
             _distances(table[codes == name], centre, scales) for name, centre in zip(names, centres, strict=True)
         ]
         return cls(centres, scales, np.array([np.quantile(values, QUANTILE) for values in distances]))
+
+    @classmethod
+    def restored(cls, arrays: Mapping[str, NDArray[Any]]) -> "Domain":
+        """Return the outline of `arrays`, tried on a text.
+
+        Raises:
+            TypeError: an array is missing.
+            ValueError: the arrays do not fit together, or not the evidence.
+        """
+        domain = cls(**arrays)
+        environments, *columns = domain.centres.shape
+        shapes = [len(columns), domain.scales.shape, domain.radius.shape]
+        if shapes != [1, (*columns,), (environments,)] or not (domain.scales > 0).all():
+            raise ValueError("an outline whose arrays do not fit together")
+        domain.outside(outline_of([code_of("x = 1\n", None)]))
+        return domain
 
     def outside(self, evidence: EvidenceMatrices) -> BooleanArray:
         """Return True for each text that lies outside every environment, bool [n]."""

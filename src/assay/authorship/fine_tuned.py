@@ -6,12 +6,12 @@ from pathlib import Path
 from typing import Self
 
 from safetensors import SafetensorError
-from safetensors.numpy import load_file
 
 from assay.authorship.classifier import Prediction
 from assay.authorship.comments import without_comments
 from assay.authorship.domain import Domain, outline_of
 from assay.authorship.fine_tuning import DOMAIN, MODEL, RESULT
+from assay.authorship.heads import read_arrays
 from assay.authorship.labelled import HUMAN
 from assay.authorship.normalising import Code
 from assay.authorship.open_set import CALIBRATION, OpenSet
@@ -79,8 +79,10 @@ class FineTunedClassifier:
             calibration = OpenSet.restored(content)
             settings = parse_json((folder / RESULT).read_text("utf-8"))
             context, comments = int(settings["context"]), bool(settings["comments"])
-            domain = Domain(**load_file(folder / DOMAIN))
-        except (OSError, ValueError, KeyError, TypeError, SafetensorError) as error:
+            if context < 1:
+                raise ValueError(f"context {context}, expected 1 or more")  # noqa: TRY301  one line for all
+            domain = Domain.restored(read_arrays(folder / DOMAIN))
+        except (OSError, ValueError, LookupError, TypeError, ArithmeticError, SafetensorError) as error:
             raise DataError(
                 f"{folder}: expected a folder of `assay authorship fine-tune` ({plain_reason(error)})"
             ) from error

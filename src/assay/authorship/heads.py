@@ -5,10 +5,12 @@ A head is a few arrays, so that it can be stored without pickles.
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
+from safetensors.numpy import load_file
 from scipy import sparse
 from sklearn.ensemble import HistGradientBoostingClassifier
 from sklearn.linear_model import LogisticRegression
@@ -24,6 +26,10 @@ SMALLEST = 1e-12
 TREES = 150
 LEAVES = 12
 SMALLEST_LEAF = 40
+
+
+LARGEST = 1e18
+"""Bound on the numbers in a stored classifier: beyond it sums overflow, and no fitted number comes near."""
 
 
 class EvidenceHead(Protocol):
@@ -53,6 +59,16 @@ class LinearHead:
     scales: Float64Array
     weights: Float64Array
     bias: Float64Array
+
+    def __post_init__(self) -> None:
+        """Check that the arrays fit together.
+
+        Raises:
+            ValueError: they do not, or a scale is not above 0.
+        """
+        _check_shapes(self.bias, self.means, self.scales, self.weights)
+        if not (self.scales > 0).all():
+            raise ValueError("scales that are not above 0")
 
     @classmethod
     def fit(cls, table: Float64Array, machine: BooleanArray, weights: Float64Array, *, c: float = 0.01) -> "LinearHead":
@@ -89,6 +105,14 @@ class SparseHead:
 
     weights: NDArray[np.float32]
     bias: Float64Array
+
+    def __post_init__(self) -> None:
+        """Check that the arrays fit together.
+
+        Raises:
+            ValueError: they do not.
+        """
+        _check_shapes(self.bias, self.weights)
 
     @classmethod
     def fit(cls, matrix: sparse.csr_matrix, machine: BooleanArray, weights: Float64Array) -> "SparseHead":
@@ -130,6 +154,25 @@ class TreeHead:
     values: Float64Array
     baseline: Float64Array
 
+    def __post_init__(self) -> None:
+        """Check that every path ends.
+
+        Raises:
+            ValueError: an array is of another length, or a child is not a row behind its parent.
+        """
+        nodes = {name: array for name, array in self.arrays().items() if name not in ("roots", "baseline")}
+        _check_shapes(self.baseline, *nodes.values())
+        _check_shapes(self.baseline, self.roots)
+        own = np.arange(len(self.left))
+        leaf = self.left == own
+        children = np.where(leaf, own + 1, np.minimum(self.left, self.right))
+        if (
+            not (leaf == (self.right == own)).all()
+            or not (children > own).all()
+            or not all(((rows >= 0) & (rows < len(own))).all() for rows in (self.roots, self.left, self.right))
+        ):
+            raise ValueError("trees whose nodes do not fit together")
+
     @classmethod
     def fit(cls, table: Float64Array, machine: BooleanArray, weights: Float64Array, *, seed: int = 0) -> "TreeHead":
         """Fit on weighted texts; see `LinearHead.fit`."""
@@ -163,7 +206,13 @@ class TreeHead:
         )
 
     def margins(self, features: Float64Array) -> Float64Array:
-        """Return the log-odds, float64 [n]."""
+        """Return the log-odds, float64 [n].
+
+        Raises:
+            ValueError: a node compares a feature that the table does not have.
+        """
+        if self.columns.max() >= features.shape[1]:
+            raise ValueError(f"trees of {self.columns.max() + 1} features, expected at most {features.shape[1]}")
         total = np.full(len(features), self.baseline[0])
         rows = np.arange(len(features))
         for root in self.roots.tolist():
@@ -189,8 +238,29 @@ KINDS: Mapping[str, type[LinearHead] | type[SparseHead] | type[TreeHead]] = {
 
 
 def restore(kind: str, arrays: Mapping[str, NDArray[Any]]) -> EvidenceHead:
-    """Return the head of these arrays."""
+    """Return the head of these arrays.
+
+    Raises:
+        TypeError: an array is missing or is none of this kind.
+        ValueError: the arrays do not fit together.
+    """
     return KINDS[kind](**arrays)
+
+
+def read_arrays(path: Path) -> Arrays:
+    """Return the arrays of a safetensors file.
+
+    Raises:
+        OSError: the file cannot be read.
+        SafetensorError: it is not a safetensors file.
+        ValueError: an array has a value that no fitted classifier has; thresholds of trees may be infinite.
+    """
+    arrays: Arrays = load_file(path)
+    for name, array in arrays.items():
+        bounded = array[array != np.inf] if name.endswith("thresholds") else array
+        if not (np.abs(bounded.astype(np.float64)) < LARGEST).all():
+            raise ValueError(f"{name} has a value that is no finite number below {LARGEST:g}")
+    return arrays
 
 
 def column_moments(table: Float64Array, weights: Float64Array) -> tuple[Float64Array, Float64Array]:
@@ -200,6 +270,11 @@ def column_moments(table: Float64Array, weights: Float64Array) -> tuple[Float64A
     means = (weights[:, None] * np.where(valid, table, 0.0)).sum(0) / totals
     squares = (weights[:, None] * np.where(valid, (table - means) ** 2, 0.0)).sum(0) / totals
     return means, np.where(squares > SMALLEST, np.sqrt(squares), 1.0)
+
+
+def _check_shapes(single: NDArray[Any], *columns: NDArray[Any]) -> None:
+    if single.shape != (1,) or any(array.shape != (columns[0].size,) for array in columns):
+        raise ValueError(f"arrays of {', '.join(str(array.shape) for array in columns)} that do not fit together")
 
 
 def _standardised(table: Float64Array, means: Float64Array, scales: Float64Array) -> Float64Array:

@@ -17,6 +17,8 @@ from assay.types import Float64Array, Int64Array
 
 UNKNOWN = "unknown generator"
 ALPHA = 0.05
+TEMPERATURES = (1e-3, 1e3)
+"""Bounds of a stored temperature; those that are fitted lie far inside."""
 CALIBRATION = "calibration.json"
 """Name of the file of a fine-tuned folder that holds its calibration."""
 
@@ -104,12 +106,16 @@ class OpenSet:
         Raises:
             KeyError: a field is missing.
             TypeError: a field is of another type.
-            ValueError: the temperature is not positive, or the fields do not fit each other.
+            ValueError: the temperature is far from any that is fitted, or the fields do not fit each other.
         """
         classes, temperature = tuple(content["classes"]), float(content["temperature"])
         conformity = tuple(np.array(values, np.float64) for values in content["conformity"])
-        if len(conformity) != len(classes) or not 0 < temperature < np.inf:
+        if len(conformity) != len(classes) or not TEMPERATURES[0] < temperature < TEMPERATURES[1]:
             raise ValueError(f"{len(classes)} classes, {len(conformity)} of them calibrated, temperature {temperature}")
+        if not all(isinstance(name, str) for name in classes) or len(set(classes)) < len(classes):
+            raise ValueError("classes that are not different names")
+        if not all(values.ndim == 1 and ((values >= 0) & (values <= 1)).all() for values in conformity):
+            raise ValueError("conformity that is not a list of probabilities for each class")
         return cls(classes, temperature, conformity)
 
 

@@ -257,10 +257,10 @@ class Reference:
         try:
             content = parse_json(path.read_text("utf-8"))
             if content["format"] != FORMAT:
-                raise DataError(f"{path}: format {content['format']}, expected {FORMAT}; calibrate again")
-            cells = {(cell["language"], cell["length"]): cell for cell in content["cells"]}
-            return cls(
-                content["detector"],
+                raise ValueError(f"format {content['format']!r:.40}, expected {FORMAT}; calibrate again")  # noqa: TRY301  one line for all
+            cells = {(str(cell["language"]), cell["length"]): cell for cell in content["cells"]}
+            reference = cls(
+                str(content["detector"]),
                 {key: np.array(cell["scores"], np.float64) for key, cell in cells.items()},
                 {key: tuple(cell["groups"]) for key, cell in cells.items()},
                 {key: tuple(cell["digests"]) for key, cell in cells.items()},
@@ -269,10 +269,15 @@ class Reference:
                 content["before"],
                 content.get("unit"),
             )
-        except (OSError, ValueError, KeyError, TypeError) as error:
+            for key, scores in reference.cells.items():
+                counts = {scores.size, len(reference.groups[key]), len(reference.digests[key])}
+                if scores.ndim != 1 or len(counts) > 1 or key[1] not in _CLASSES or not (np.diff(scores) >= 0).all():
+                    raise ValueError(f"scores of {key[0]:.40} that are not those of texts in ascending order")  # noqa: TRY301
+        except (OSError, ValueError, KeyError, TypeError, AttributeError, ArithmeticError) as error:
             raise DataError(
                 f"{path}: expected a file of `assay authorship calibrate` ({plain_reason(error)})"
             ) from error
+        return reference
 
     @cached_property
     def _neighbours(self) -> Mapping[tuple[str, str], tuple[tuple[str, str], ...]]:

@@ -159,12 +159,12 @@ def load_sequence_classifier(
             label2id={name: place for place, name in enumerate(classes)},
             dtype=torch.float32,
         )
+        context = min(settings.context or 2**30, _positions(model), int(tokenizer.model_max_length))
     if seed is None and (loading["missing_keys"] or loading["mismatched_keys"]):
         raise ModelError(f"{name}: no trained head for {len(classes)} classes; expected a fine-tuned model")
     if tokenizer.pad_token_id is None:
         tokenizer.pad_token = tokenizer.eos_token or tokenizer.convert_ids_to_tokens(0)
     model.config.pad_token_id = tokenizer.pad_token_id  # the head of a causal model reads the last token before it
-    context = min(settings.context or 2**30, _positions(model), int(tokenizer.model_max_length))
     return SequenceClassifier(model.to(device).eval(), tokenizer, tuple(classes), context)
 
 

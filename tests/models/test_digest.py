@@ -1,3 +1,4 @@
+import hashlib
 import json
 import shutil
 
@@ -86,14 +87,37 @@ def test_a_slow_tokenizer_has_a_digest_too(monkeypatch):
     assert tokenizer_digest(tokenizer) != before
 
 
+def link_to(blob, link):
+    for path in (blob, link):
+        path.parent.mkdir(parents=True, exist_ok=True)
+    blob.write_bytes(b"anything")
+    link.symlink_to(blob)
+    return link.parent
+
+
 def test_a_file_in_the_hubs_cache_is_known_by_the_digest_that_names_it(tmp_path):
     """Links to files that are named by their SHA-256 are not read: they may have gigabytes."""
     name = "a" * 64
-    (tmp_path / "blobs").mkdir()
-    (tmp_path / "blobs" / name).write_bytes(b"anything")
-    (tmp_path / "snapshot").mkdir()
-    (tmp_path / "snapshot" / "model.safetensors").symlink_to(tmp_path / "blobs" / name)
-    assert files_digest([tmp_path / "snapshot"]) == combined([["model.safetensors", name]])
+    for at, inner in enumerate(("snapshots/0123", "snapshots/0123/deep")):
+        folder = link_to(tmp_path / f"{at}" / "blobs" / name, tmp_path / f"{at}" / inner / "model.safetensors")
+        assert files_digest([folder]) == combined([["model.safetensors", name]])
+
+
+@pytest.mark.parametrize("blob", ["elsewhere/blobs", "model/snapshots", "model"])
+def test_a_link_that_is_not_of_the_hubs_cache_is_read(tmp_path, blob):
+    folder = link_to(tmp_path / blob / ("a" * 64), tmp_path / "model" / "snapshots" / "0123" / "model.safetensors")
+    content = hashlib.sha256(b"anything").hexdigest()
+    assert files_digest([folder]) == combined([["model.safetensors", content]])
+
+
+def test_the_index_of_the_parts_is_part_of_the_model(tmp_path):
+    tiny("llama").save_pretrained(tmp_path, max_shard_size="20KB")
+    index = tmp_path / "model.safetensors.index.json"
+    before, content = files_digest([tmp_path]), json.loads(index.read_text())
+    first, *_, last = content["weight_map"]
+    content["weight_map"][first] = content["weight_map"][last]
+    index.write_text(json.dumps(content))
+    assert files_digest([tmp_path]) != before
 
 
 def test_of_two_formats_the_one_that_is_loaded_counts(tmp_path):

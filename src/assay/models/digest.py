@@ -56,15 +56,20 @@ def _files(folder: Path) -> list[tuple[str, Path]]:
     configs += sorted(folder.glob("*.py"))
     for pattern in ("*.safetensors", "*.bin"):
         if weights := sorted(folder.glob(pattern)):
-            configs += weights
+            configs += [*weights, *sorted(folder.glob(f"{pattern}.index.json"))]  # which file holds which tensor
             break
     return [(file.name, file) for file in configs]
 
 
 def file_digest(file: Path) -> str:
-    """Return the SHA-256 of a file's content."""
-    target = file.resolve().name
-    if file.is_symlink() and _CONTENT_NAME.fullmatch(target):
-        return target  # the hub's cache names large files by their SHA-256: no need to read them
+    """Return the SHA-256 of a file's content.
+
+    In the hub's cache, `snapshots/COMMIT/FILE` is a link to `blobs/SHA-256` for large files, which are not read again.
+    """
+    target = file.resolve()
+    snapshots = target.parent.with_name("snapshots")
+    cached = target.parent.name == "blobs" and snapshots in file.parent.resolve().parents
+    if file.is_symlink() and cached and _CONTENT_NAME.fullmatch(target.name):
+        return target.name
     with file.open("rb") as stream:
         return hashlib.file_digest(stream, "sha256").hexdigest()

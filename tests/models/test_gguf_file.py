@@ -5,9 +5,9 @@ import json
 from importlib.util import find_spec
 from pathlib import Path
 
+import gguf
 import numpy as np
 import pytest
-from gguf import GGUFWriter
 from tiny_models import TEXTS, byte_tokenizer, tiny
 
 import assay
@@ -76,6 +76,15 @@ def test_a_quantised_file_gives_nearly_the_statistics_of_the_model(tmp_path):
         assert read_gguf(path).quantization == kind
         off[kind] = np.abs(np.concatenate(columns(open_model(str(path))), axis=1)[0] - expected).max()
     assert 0 < off["Q8_0"] < 0.05 < off["Q4_0"]
+
+
+def test_the_head_of_a_file_is_parsed_once(file, monkeypatch):
+    """Changes of the file are seen when it is opened again."""
+    calls = []
+    monkeypatch.setattr("gguf.GGUFReader", lambda path, read=gguf.GGUFReader: calls.append(path) or read(path))
+    for opened in (open_model, open_tokenizer, open_model):
+        opened(str(file))
+    assert len(calls) == 3
 
 
 def test_the_tokenizer_alone_is_read_from_the_file(file):
@@ -190,7 +199,7 @@ def test_another_format_is_refused(tmp_path):
 
 
 def _stub(path, architecture="llama", **keys):
-    writer = GGUFWriter(path, architecture)
+    writer = gguf.GGUFWriter(path, architecture)
     for key, value in keys.items():
         getattr(writer, f"add_{key}")(value)
     writer.add_tensor("token_embd.weight", np.zeros((4, 32), np.float32))
@@ -203,7 +212,7 @@ def _stub(path, architecture="llama", **keys):
 
 def test_a_part_of_a_split_model_is_refused(tmp_path):
     path = tmp_path / "model-00001-of-00003.gguf"
-    writer = GGUFWriter(path, "llama")
+    writer = gguf.GGUFWriter(path, "llama")
     writer.add_uint16("split.count", 3)
     writer.add_tensor("token_embd.weight", np.zeros((4, 32), np.float32))
     writer.write_header_to_file()
@@ -216,7 +225,7 @@ def test_a_part_of_a_split_model_is_refused(tmp_path):
 @pytest.mark.parametrize("name", ["split.count", "general.file_type"])
 def test_a_field_of_another_type_is_refused(tmp_path, name):
     path = tmp_path / "m.gguf"
-    writer = GGUFWriter(path, "llama")
+    writer = gguf.GGUFWriter(path, "llama")
     writer.add_string(name, "two")
     writer.add_tensor("output.weight", np.zeros((2, 2), np.float32))
     for write in (writer.write_header_to_file, writer.write_kv_data_to_file, writer.write_tensors_to_file):

@@ -1,9 +1,12 @@
 """GGUF files: weights, configuration and tokenizer in one file, as llama.cpp, Ollama and LM Studio keep models."""
 
 from collections import Counter
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cache, cached_property
 from pathlib import Path
+from threading import RLock
 
 from assay.errors import ModelError, require
 from assay.models.digest import file_digest
@@ -19,6 +22,8 @@ NAMES = (
     "tokenizer.ggml.model",
     "tokenizer.ggml.pre",
 )
+_READING = RLock()
+"""Held while the reader of the package `gguf` is replaced, which all threads share."""
 ROPE_TENSORS = ("rope_freqs", "rope_factors")
 """Tensors that scale rotary positions, frequency by frequency; they are no weights."""
 
@@ -103,6 +108,37 @@ def locate_gguf(name: str, revision: str | None = None) -> Path:
     except (OSError, ValueError) as error:
         lines = [line.strip() for line in str(error).splitlines() if line.strip()]
         raise ModelError(f"no file {name!r}: {lines[0] if lines else type(error).__name__}") from error
+
+
+@contextmanager
+def parsed_once(name: str) -> Iterator[None]:
+    """Let the package `gguf` parse the head of a file once, however often it is opened in this block.
+
+    transformers opens a file for the configuration, for the tokenizer and for the weights, and takes no parsed file.
+    Most of the head is the vocabulary: parsing it takes longer than reading the weights of a small model. It also makes
+    the same map of the names of tensors once for each module of the network.
+
+    Args:
+        name: of a model; nothing is done where it does not mean a GGUF file.
+
+    Raises:
+        MissingExtra: the package `gguf` is not installed.
+    """
+    if not is_gguf(name):
+        yield
+        return
+    require("gguf", purpose=f"model {name!r}")
+    import gguf  # noqa: PLC0415  an optional dependency
+
+    with _READING:
+        reader, name_map = gguf.GGUFReader, gguf.get_tensor_name_map
+        parsed = cache(reader)
+        once = {"GGUFReader": lambda path: parsed(Path(path).resolve()), "get_tensor_name_map": cache(name_map)}
+        vars(gguf).update(once)
+        try:
+            yield
+        finally:
+            vars(gguf).update(GGUFReader=reader, get_tensor_name_map=name_map)
 
 
 def read_gguf(path: Path) -> GgufFile:

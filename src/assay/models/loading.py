@@ -26,7 +26,7 @@ from transformers.utils.hub import cached_file
 from assay.errors import MissingExtra, ModelError, plain_reason, require
 from assay.files import parse_json
 from assay.models.folders import VOCABULARIES, check_folder, check_vocabulary, has_none
-from assay.models.gguf_file import GgufFile, is_gguf, locate_gguf, read_gguf
+from assay.models.gguf_file import GgufFile, is_gguf, locate_gguf, parsed_once, read_gguf
 from assay.models.gguf_splits import set_splits, splits_note
 from assay.models.names import located
 from assay.models.settings import ModelSettings
@@ -82,14 +82,14 @@ def load_checkpoint(name: str, settings: ModelSettings = ModelSettings()) -> Che
     base, adapter = located(name), settings.adapter
     if adapter is None and (Path(base) / "adapter_config.json").is_file():
         base, adapter = _base_of_adapter(Path(base)), base
-    gguf = _open_gguf(base, settings, device) if is_gguf(base) else None
-    if gguf is None:
-        check_folder(base)
-        if adapter is None or has_none(Path(adapter), VOCABULARIES):
-            check_vocabulary(base)
-    source = base if gguf is None else str(gguf.path.parent)
-    common = source_arguments(source, gguf, settings)
-    with quiet(), one_line(name):
+    with quiet(), one_line(name), parsed_once(base):
+        gguf = _open_gguf(base, settings, device) if is_gguf(base) else None
+        if gguf is None:
+            check_folder(base)
+            if adapter is None or has_none(Path(adapter), VOCABULARIES):
+                check_vocabulary(base)
+        source = base if gguf is None else str(gguf.path.parent)
+        common = source_arguments(source, gguf, settings)
         config = AutoConfig.from_pretrained(source, **common)
         _check_layers(name, config)
         if gguf is not None:

@@ -10,7 +10,7 @@ from transformers import AutoTokenizer, PreTrainedTokenizerBase
 from assay.models.digest import tokenizer_digest
 from assay.models.encoding import TextEncoder
 from assay.models.folders import check_place, check_vocabulary
-from assay.models.gguf_file import is_gguf, locate_gguf, read_gguf
+from assay.models.gguf_file import is_gguf, locate_gguf, parsed_once, read_gguf
 from assay.models.gguf_splits import set_splits
 from assay.models.loading import one_line, quiet, source_arguments
 from assay.models.names import located
@@ -53,14 +53,14 @@ def open_tokenizer(name: str, *, revision: str | None = None, trust_remote_code:
         ModelError: no such model, or no tokenizer in it.
     """
     source, gguf = located(name), None
-    if is_gguf(source):
-        gguf = read_gguf(locate_gguf(source, revision))
-        source = str(gguf.path.parent)
-    else:
-        check_place(source)
-        check_vocabulary(source)
     settings = ModelSettings(revision=revision, trust_remote_code=trust_remote_code)
-    with quiet(), one_line(name):
+    with quiet(), one_line(name), parsed_once(source):
+        if is_gguf(source):
+            gguf = read_gguf(locate_gguf(source, revision))
+            source = str(gguf.path.parent)
+        else:
+            check_place(source)
+            check_vocabulary(source)
         loaded: PreTrainedTokenizerBase = AutoTokenizer.from_pretrained(
             source, **source_arguments(source, gguf, settings)
         )

@@ -115,7 +115,7 @@ class Opener:
             requests: the scores that will be computed.
             names_from: for the deterministic engine, a word list, or a model that proposes names in place; None for
                 the default.
-            rename: likewise, "all" names in each rewriting or "one".
+            rename: for the deterministic engine, "all" names in each rewriting or "one".
 
         Raises:
             DataError: there is no such kind of change, or names are to come from a second engine.

@@ -35,10 +35,16 @@ class PlantOptions:
 
     @classmethod
     def of(cls, doses: Sequence[int] | None, rate: float | None, seed: int) -> "PlantOptions":
-        """Return checked options.
+        """Return the options that `--plant` and `--plant-rate` give.
+
+        Args:
+            doses: in any order; None plants nothing.
+            rate: learning rate, above 0 and at most 1; None for the default.
+            seed: which texts are planted, and the order of the training.
 
         Raises:
-            DataError: the doses are no rising whole numbers, or the rate is not above 0.
+            DataError: the doses are not different whole numbers from 1, the rate is not above 0 and at most 1, or there is a
+                rate without doses.
         """
         if doses is None:
             if rate is not None:

@@ -103,7 +103,7 @@ def check_doses(doses: Sequence[int]) -> tuple[int, ...]:
     """Return the doses in rising order.
 
     Raises:
-        DataError: there is none, one is below 1 or stands there twice, or they are too many or too large.
+        DataError: there are none or too many, or a dose is below 1, too large, or given twice.
     """
     ordered = tuple(sorted(doses))
     if not ordered or ordered[0] < 1 or len(set(ordered)) < len(ordered):

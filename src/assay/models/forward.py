@@ -93,9 +93,9 @@ class Forward:
         """Statistics as `statistics`, and hidden states of one layer, from the same pass.
 
         Args:
-            ids: as in `statistics`; the next two as well.
-            positions: likewise.
-            targets: likewise.
+            ids: as in `statistics`.
+            positions: as in `statistics`.
+            targets: as in `statistics`.
             layer: index into transformers' list of hidden states: 0 is the embedding, -1 the last layer.
             ends: int64 [batch], the place in each row whose hidden state is returned.
 

@@ -262,9 +262,9 @@ def score(
     """Make a pure function a score; its parameter types declare what it needs.
 
     Args:
-        title: see `Detector`, as for the next two arguments.
-        formula: likewise.
-        reference: likewise.
+        title: see `Detector`.
+        formula: see `Detector`.
+        reference: see `Detector`.
         counts: see `ScoreDefinition`.
         cut: `ScoreDefinition.cutting`.
         options: further fields of `Detector`: positive, flags, rule, names_in, presets, aliases.

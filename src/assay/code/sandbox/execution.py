@@ -77,7 +77,7 @@ class Execution:
         out_of_memory: its processes used more than `Limits.memory`, and were killed. If systemd enforces the limit, the
             kernel kills a process instead, and only `signal` reports it.
         stdout: at most `Limits.output` bytes of it, decoded as UTF-8 with replacement characters.
-        stderr: likewise.
+        stderr: the same of its standard error.
         output_truncated: there was more output than is kept.
         seconds: of wall time, including the start of the sandbox.
     """

@@ -21,11 +21,11 @@ class PoolSettings:
     """Size of the pools of one seed, and their plants.
 
     Attributes:
-        members: texts that are trained on; the other roles likewise.
-        siblings: see the head of this file.
-        clean: likewise.
-        unseen: likewise.
-        shifted: likewise.
+        members: number of texts that are trained on.
+        siblings: number of texts of the same projects, not trained on.
+        clean: number of texts of other projects.
+        unseen: number of texts of further projects, which calibrate.
+        shifted: number of texts of the standard library, which are of other years.
         per_project: most texts of a project, in each role; of siblings three times as many.
         characters: shortest and longest text.
         plants: how the base model is trained on the members.

@@ -43,8 +43,8 @@ class PlantOptions:
             seed: which texts are planted, and the order of the training.
 
         Raises:
-            DataError: the doses are not different whole numbers from 1, the rate is not above 0 and at most 1, or there is a
-                rate without doses.
+            DataError: the doses are not different whole numbers from 1, the rate is out of range, or there is a rate
+                without doses.
         """
         if doses is None:
             if rate is not None:

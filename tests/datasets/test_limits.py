@@ -7,6 +7,8 @@ import sys
 from itertools import count
 from pathlib import Path
 
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 from assay.api import ScoreSelection
@@ -36,6 +38,21 @@ def test_a_bomb_is_refused_long_before_the_limit_of_bytes(tmp_path, monkeypatch)
         for read, _ in enumerate(rows):  # noqa: B007  the number of rows before the error
             pass
     assert read < 250_000
+
+
+@pytest.mark.parametrize("form", ["dictionary", "parquet", "arrow"])
+def test_a_small_table_with_a_value_that_is_repeated_is_refused(tmp_path, monkeypatch, form):
+    monkeypatch.setattr(stream, "RATIO_FROM", 1_000_000)
+    column = pa.array(["a" * 10_000] * 5_000)
+    table = pa.table({"text": column.dictionary_encode() if form == "dictionary" else column})
+    path = tmp_path / "bomb.data"
+    if form == "arrow":
+        with pa.ipc.new_file(path, table.schema, options=pa.ipc.IpcWriteOptions(compression="zstd")) as file:
+            file.write_table(table)
+    else:
+        pq.write_table(table, path, compression="zstd")
+    with pytest.raises(DataError, match="unpacks to more than 200 times its size"):
+        next(iter(file_rows(path, print)))
 
 
 def test_more_samples_than_memory_holds_are_refused(monkeypatch):

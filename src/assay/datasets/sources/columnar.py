@@ -2,18 +2,20 @@
 
 import io
 from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
 
 from assay.datasets.sources.json_text import SourceRow
-from assay.datasets.sources.stream import file_error, opened
+from assay.datasets.sources.stream import check_ratio, file_error, opened
 from assay.errors import DataError
 from assay.files import parse_json
 
 PARQUET, ARROW_FILE, ARROW_STREAM = b"PAR1", b"ARROW1", b"\xff\xff\xff\xff"
-_BATCH = 1024  # rows turned into Python objects at a time
+_BATCH, _FEWEST = 1024, 32  # rows turned into Python objects at a time: most, and fewest where a row group is large
+_LARGEST_BATCH = 2**32  # bytes of a batch whose rows are each as long as a whole row group
 
 STATE, SPLITS = "state.json", "dataset_dict.json"
 
@@ -22,11 +24,9 @@ def parquet_rows(path: Path) -> Iterator[SourceRow]:
     """Rows of a Parquet file.
 
     Raises:
-        DataError: the file is truncated or broken.
+        DataError: the file is truncated or broken, or holds implausibly much for its size.
     """
-    from pyarrow.parquet import ParquetFile  # noqa: PLC0415  slow to import, and few files are Parquet
-
-    return _rows(path, "Parquet", lambda source: ParquetFile(source).iter_batches(batch_size=_BATCH))
+    return _rows(path, "Parquet", partial(_parquet_batches, path))
 
 
 def arrow_rows(path: Path) -> Iterator[SourceRow]:
@@ -68,6 +68,16 @@ def _contents(path: Path, key: str) -> list[Any]:
             raise DataError(f"{path}: broken, expected the JSON that save_to_disk writes, with {key!r}") from fault
 
 
+def _parquet_batches(path: Path, source: Any) -> Iterator[Any]:  # noqa: ANN401  pyarrow publishes no types
+    """Yield batches of rows; a value that is stored once may be repeated millions of times."""
+    from pyarrow.parquet import ParquetFile  # noqa: PLC0415  slow to import, and few files are Parquet
+
+    file = ParquetFile(source)
+    groups = [file.metadata.row_group(place).total_byte_size for place in range(file.num_row_groups)]
+    check_ratio(path, sum(groups), path.stat().st_size)
+    yield from file.iter_batches(batch_size=max(_FEWEST, min(_BATCH, _LARGEST_BATCH // max([1, *groups]))))
+
+
 def _arrow_batches(source: Any) -> Iterator[Any]:  # noqa: ANN401  pyarrow publishes no types
     head = source.read(len(ARROW_FILE))
     source.seek(0)
@@ -78,14 +88,23 @@ def _arrow_batches(source: Any) -> Iterator[Any]:  # noqa: ANN401  pyarrow publi
         yield from pa.ipc.open_stream(source)
 
 
+def _decoded_bytes(column: Any) -> int:  # noqa: ANN401  as above
+    """Return the size of a column whose repeated values are stored once."""
+    return int((column.dictionary_decode() if pa.types.is_dictionary(column.type) else column).nbytes)
+
+
 def _rows(path: Path, form: str, batches: Callable[[Any], Iterator[Any]]) -> Iterator[SourceRow]:
     with opened(path) as stream:
         # both formats are read from both ends, so what was packed with gzip is unpacked into memory first
         source = io.BytesIO(stream.read()) if not isinstance(stream.raw, io.FileIO) else stream
         try:
+            size, unpacked = path.stat().st_size, 0
             for batch in batches(source):
                 for start in range(0, batch.num_rows, _BATCH):
-                    yield from batch.slice(start, _BATCH).to_pylist()
+                    part = batch.slice(start, _BATCH)
+                    unpacked += sum(map(_decoded_bytes, part.columns))
+                    check_ratio(path, unpacked, size)
+                    yield from part.to_pylist()
         except (pa.ArrowException, OSError) as fault:
             if isinstance(fault, PermissionError):
                 raise file_error(path, fault) from fault

@@ -1,10 +1,12 @@
 """Files and folders appear whole or not at all."""
 
+import errno
 import json
 import os
 from pathlib import Path
 
 import pytest
+from safetensors import SafetensorError
 
 from assay.errors import DataError
 from assay.files import (
@@ -64,6 +66,16 @@ def test_a_folder_appears_when_it_is_whole(tmp_path):
         (folder / "b").touch()
         assert not path.exists()
     assert names(path) == ["b"]
+
+
+@pytest.mark.parametrize(
+    "error",
+    [OSError(errno.ENOSPC, "No space left on device"), SafetensorError("I/O error: No space left (os error 28)")],
+    ids=lambda error: type(error).__name__,
+)
+def test_a_full_disk_is_one_line_whoever_writes(tmp_path, error):
+    with pytest.raises(DataError, match="run: cannot be written: the disk is full"), atomic_folder(tmp_path / "run"):
+        raise error
 
 
 def test_an_existing_folder_is_refused(tmp_path):

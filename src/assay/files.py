@@ -12,7 +12,9 @@ from errno import ENOSPC
 from pathlib import Path
 from typing import IO, Any
 
-from assay.errors import DataError
+from safetensors import SafetensorError
+
+from assay.errors import DataError, plain_reason
 
 UNFINISHED = ".unfinished"
 
@@ -82,7 +84,7 @@ def atomic_folder(path: Path) -> Iterator[Path]:
         unfinished.mkdir(parents=True)
         yield unfinished
         unfinished.rename(path)
-    except OSError as error:
+    except (OSError, SafetensorError) as error:
         raise DataError(cannot_write(path, error)) from error
 
 
@@ -166,9 +168,10 @@ def check_new_folder(folder: Path) -> None:
     check_target_folder(folder)
 
 
-def cannot_write(path: Path, error: OSError) -> str:
-    """Return the line for a file that cannot be written."""
-    reason = "the disk is full" if error.errno == ENOSPC else error.strerror or str(error)
+def cannot_write(path: Path, error: OSError | SafetensorError) -> str:
+    """Return the line for a file that cannot be written; safetensors has the error of the system in its text alone."""
+    full = getattr(error, "errno", None) == ENOSPC or f"(os error {ENOSPC})" in str(error)
+    reason = "the disk is full" if full else plain_reason(error)
     return f"{path}: cannot be written: {reason}"
 
 

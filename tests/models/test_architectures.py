@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 import torch
-from naive import columns_of, naive_columns
+from naive import columns_of, naive_columns, near_ties
 from tiny_models import CONTEXT, FAMILIES, TEXTS, byte_tokenizer, tiny
 
 from assay.models import open_model
@@ -32,11 +32,16 @@ def folder(family, tmp_path_factory):
     return folder
 
 
-def reference(model, texts):
+def reference(model, texts, **options):
     """METHODS §0 from the model's own logits, one text and one window at a time."""
     for encoded in model.encoder.encode(texts):
         yield naive_columns(
-            model.checkpoint.model, encoded.ids, context=model.context, stride=model.stride, first=encoded.first
+            model.checkpoint.model,
+            encoded.ids,
+            context=model.context,
+            stride=model.stride,
+            first=encoded.first,
+            **options,
         )
 
 
@@ -46,11 +51,14 @@ def test_statistics_are_their_definitions_on_the_models_own_logits(folder, dtype
     model = open_model(str(folder), dtype=dtype, stride=STRIDE, batch_tokens=1)
     assert model.context == CONTEXT
     assert model.forward.chunked, "the fast way to the logits disagrees with the model"
-    for statistics, expected in zip(model.token_statistics(TEXTS), reference(model, TEXTS), strict=True):
+    ties = reference(model, TEXTS, column=near_ties, width=1)
+    for statistics, expected, near in zip(model.token_statistics(TEXTS), reference(model, TEXTS), ties, strict=True):
         found = columns_of(statistics)
         assert found.shape == expected.shape
-        np.testing.assert_allclose(found, expected, **EXACT)
-        assert (found[1] == expected[1]).all(), "ranks are exact"
+        np.testing.assert_allclose(found[[0, 2, 3, 4, 5]], expected[[0, 2, 3, 4, 5]], **EXACT)
+        # on some processors two passes in float32 round logits that all but tie to another order
+        allowed = near[0] if dtype == "float32" else 0
+        assert (np.abs(found[1] - expected[1]) <= allowed).all(), "ranks are exact but for ties"
 
 
 def test_a_batch_of_one_equals_a_batch_of_thirty_two(folder):

@@ -225,15 +225,50 @@ def test_a_package_that_is_installed_too_counts_once(tmp_path, monkeypatch):
     assert [sample.group for sample in functions] == ["lakes", "rivers"]
 
 
-def test_another_model_needs_packages_that_are_newer(tmp_path):
-    with pytest.raises(DataError, match="packages newer than it"):
+def test_functions_of_a_folder_are_of_the_language_of_most_packages(tmp_path, monkeypatch):
+    monkeypatch.setattr("assay.testbed.sources.training_texts", lambda _: [])
+    for name, noun in {"ponds": "pond", "bays": "bay", "reefs": "coral"}.items():
+        body = "".join(f"function {noun}{i}(depth) {{ return depth.{noun}{i} * {i + 3}; }}\n\n" for i in range(8))
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "index.js").write_text(f"// {'water ' * 40}\n{body}", "utf-8")
+    packages(tmp_path)
+    functions = TextSource("builtin:control", tmp_path).functions()
+    assert {(sample.group, sample.language) for sample in functions} == {
+        (name, "javascript") for name in ("ponds", "bays", "reefs")
+    }
+    with pytest.raises(DataError, match=r"functions of javascript; builtin:small reads Python"):
+        TextSource("builtin:small", tmp_path).functions()
+
+
+def test_shifted_texts_of_a_folder_take_the_place_of_the_standard_library(tmp_path, monkeypatch):
+    texts = {
+        name: tuple(
+            Sample(f"{name}{i}", f"def {name}(x):\n    return x + {i}\n" * 7, "python", group=f"{name}{i % 9}")
+            for i in range(90)
+        )
+        for name in ("new", "old")
+    }
+    monkeypatch.setattr(planted_pools, "functions_in_folder", lambda folder: texts[folder.name])
+    settings = PoolSettings(members=8, siblings=4, clean=8, unseen=6, shifted=20, per_project=4)
+    samples = split(settings, TextSource("model.gguf", tmp_path / "new", tmp_path / "old"), 0)
+    by_role = {role: [s for s in samples if s.label == role] for role in ("member", "clean", "unseen", "shifted")}
+    assert len(by_role["shifted"]) == 20
+    assert {str(sample.group)[:3] for sample in by_role["shifted"]} == {"old"}
+    assert {str(s.group)[:3] for role in ("member", "clean", "unseen") for s in by_role[role]} == {"new"}
+
+
+def test_another_model_needs_packages_that_it_was_not_trained_on(tmp_path):
+    with pytest.raises(DataError, match="packages that the model was not trained on"):
         pool_settings_of(Bench(tmp_path, (), (0,), scale="small", models=("model.gguf",)))
     with pytest.raises(DataError, match="expected one model"):
         pool_settings_of(Bench(tmp_path, (), (0,), scale="small", models=("a.gguf", "b.gguf")))
-    with pytest.raises(DataError, match="expected sources=DIR"):
+    with pytest.raises(DataError, match="expected sources=DIR or shifted=DIR"):
         pool_settings_of(Bench(tmp_path, (), (0,), {"humaneval": tmp_path}, scale="small"))
     bench = Bench(tmp_path, (), (0,), {"sources": tmp_path}, scale="small", models=("model.gguf",))
-    assert pool_settings_of(bench) == OTHER_SCALES["small"]
+    assert pool_settings_of(bench) == replace(OTHER_SCALES["small"], tuned=0)
+    both = {"sources": tmp_path, "shifted": tmp_path}
+    assert pool_settings_of(replace(bench, data=both)).shifted == OTHER_SCALES["small"].members
+    assert pool_settings_of(replace(bench, data=both, models=("builtin:control",))).sizes["clean"] == 500
 
 
 def test_a_folder_of_packages_makes_larger_pools(tmp_path):

@@ -44,6 +44,7 @@ from .wording import decimal as decimal
 from .wording import four_digits as four_digits
 from .wording import in_cases as in_cases
 from .wording import listed as listed
+from .wording import named_p_value as named_p_value
 from .wording import number_of as number_of
 from .wording import percent as percent
 from .wording import percent_interval as percent_interval

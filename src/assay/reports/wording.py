@@ -67,6 +67,12 @@ def short_p_value(p: float) -> str:
     return "< .001" if p < RARE else f"{p:.{3 if p < RARE * 10 else 2}f}".removeprefix("0")
 
 
+def named_p_value(p: float) -> str:
+    """Return `p = .41` or `p < .001`."""
+    short = short_p_value(p)
+    return f"p {short}" if short.startswith("<") else f"p = {short}"
+
+
 def three_decimals(value: float) -> str:
     """Return an AUROC or a correlation without the leading zero: `.842`, `-.310`, `1.000`."""
     if math.isnan(value):

@@ -36,7 +36,7 @@ _LEFT_OUT = frozenset(
 
 @dataclass(frozen=True, slots=True)
 class LibraryFunction:
-    """One function or method of the standard library.
+    """One function or method of the standard library, or of a file of a package.
 
     `text` is its dedented source, decorators included, with LF line ends and one newline at the end.
     `path` is relative to the library's root with forward slashes; `line` is 1-based.
@@ -86,10 +86,13 @@ def library_functions(root: Path, paths: list[str]) -> Iterator[LibraryFunction]
                 yield from functions_of(file.read(), path)
 
 
-def functions_of(source: str, path: str) -> Iterator[LibraryFunction]:
-    """Yield functions and methods of a module's source; a nested function is part of the text of the outer function."""
-    for definition in functions_in(source, "python"):
-        if _is_valid(definition.text):
+def functions_of(source: str, path: str, language: str = "python") -> Iterator[LibraryFunction]:
+    """Yield functions and methods of a file; a nested function is part of the text of the outer function.
+
+    A Python function of which the dedented text is not valid code is left out.
+    """
+    for definition in functions_in(source, language):
+        if language != "python" or _is_valid(definition.text):
             yield LibraryFunction(path=path, name=definition.name, line=definition.first_line, text=definition.text)
 
 

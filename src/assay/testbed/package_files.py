@@ -41,13 +41,14 @@ _LONGEST_LINE = 1000  # characters
 
 @dataclass(frozen=True, slots=True)
 class PackageFile:
-    """One Python source file of an installed distribution; `path` is relative to where distributions are installed."""
+    """One source file of a distribution; `path` is relative to where distributions are installed."""
 
     package: str
     version: str
     licence: str
     path: str
     text: str
+    language: str = "python"
 
     @property
     def digest(self) -> str:

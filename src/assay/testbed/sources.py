@@ -1,6 +1,7 @@
 """Texts that can be planted (clean functions of this machine, a benchmark, a file), and general text to mix in."""
 
 import hashlib
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from dataclasses import replace
@@ -12,6 +13,7 @@ from pathlib import Path, PurePosixPath
 from assay.datasets import DataSelection, Dataset, read_dataset
 from assay.errors import DataError
 from assay.evaluation import ShingleIndex
+from assay.languages import languages_with
 from assay.models import default_control
 from assay.provenance import dated_files, project_named
 from assay.testbed.configuration import FRESH, NEVER_SEEN, TRAINING_FILES, GeneralTextSettings, PlantSettings
@@ -82,11 +84,13 @@ def fresh_functions(near_duplicate: float) -> Dataset:
 
 
 def folder_functions(folder: Path, near_duplicate: float) -> Dataset:
-    """Return Python functions of packages in a folder that no built-in model was trained on.
+    """Return functions of packages in a folder that no built-in model was trained on.
 
-    Each archive (wheel, source distribution) or folder in it is a package. Left out are packages that the training
-    manifest of `builtin:small` names, near-duplicates of its training files as far as those are installed unchanged,
-    texts that the sketch of `builtin:control` finds in its training files, and near-duplicates of one another.
+    Each archive (wheel, source distribution, npm archive) or folder in it is a package. The functions are of one
+    language: that of most packages, where the language of a package is that of most of its files. Left out are packages
+    that the training manifest of `builtin:small` names, near-duplicates of its training files as far as those are
+    installed unchanged, texts that the sketch of `builtin:control` finds in its training files, and near-duplicates of
+    one another.
 
     Args:
         folder: with packages, not installed.
@@ -96,14 +100,20 @@ def folder_functions(folder: Path, near_duplicate: float) -> Dataset:
         DataError: there is no such folder, a package cannot be read, or no function is left.
     """
     if not folder.is_dir():
-        raise DataError(f"{folder}: expected a folder of wheels, source distributions or source folders")
+        raise DataError(f"{folder}: expected a folder of wheels, source distributions, npm archives or source folders")
     manifest = read_manifest(shipped_manifest())
     packages = {canonical_name(project_named(str(path))): path for path in sorted(folder.iterdir())}
     for package in packages.keys() & _trained_packages(manifest):
         del packages[package]
-    functions = [
-        sample for package, path in packages.items() for sample in _functions_in(_files(path), package).values()
-    ]
+    languages: Counter[str] = Counter()
+    by_language: defaultdict[str, list[Sample]] = defaultdict(list)
+    for package, path in packages.items():
+        files = _files(path)
+        languages.update(language for language, _ in Counter(file.language for file in files).most_common(1))
+        for language in dict.fromkeys(file.language for file in files):
+            own = (file for file in files if file.language == language)
+            by_language[language] += _functions_in(own, package).values()
+    functions = [sample for language, _ in languages.most_common(1) for sample in by_language[language]]
     texts = [sample.text for sample in functions]
     index = ShingleIndex(texts)
     seen = (sample.text for sample in known_dose_functions().samples)
@@ -114,9 +124,10 @@ def folder_functions(folder: Path, near_duplicate: float) -> Dataset:
     kept = index.first_of_each_kind(near_duplicate) & ~copied
     clean = [sample for sample, keep in zip(functions, kept, strict=True) if keep]
     if not clean:
-        raise DataError(f"{folder}: no Python function of a package that the built-in models were not trained on")
+        raise DataError(f"{folder}: no function of a package that the built-in models were not trained on")
     note = (
-        f"{len(clean)} functions of {len({s.group for s in clean})} packages; {len(functions) - len(clean)} left out."
+        f"{len(clean)} functions ({clean[0].language}) of {len({s.group for s in clean})} packages; "
+        f"{len(functions) - len(clean)} left out."
     )
     return Dataset.of("functions of packages", clean, source=str(folder), notes=[note])
 
@@ -172,20 +183,23 @@ def _functions_in(files: Iterable[PackageFile], package: str) -> dict[str, Sampl
 def _functions_of_file(file: PackageFile, package: str) -> Iterator[Sample]:
     """Yield a few functions of a file, in a random order."""
     try:
-        functions = list(functions_of(file.text, file.path))
-    except (SyntaxError, ValueError):  # a template, another Python's syntax, or a null byte
+        functions = list(functions_of(file.text, file.path, file.language))
+    except (SyntaxError, ValueError):  # a template, another version's syntax, or a null byte
         return
     for function in sorted(functions, key=lambda function: _draw(0, function.text))[:FUNCTIONS_PER_FILE]:
         name = f"{package}:{file.path}:{function.name}:{function.line}"
-        yield Sample(name, function.text, "python", group=package, metadata={"version": file.version})
+        yield Sample(name, function.text, file.language, group=package, metadata={"version": file.version})
 
 
-def _files(package: Path) -> Iterator[PackageFile]:
-    """Yield the Python files of an archive or folder that people wrote, in a random order."""
-    files = [file.source for file in dated_files([str(package)], ANY_DAY) if file.source.language == "python"]
-    for file in sorted(files, key=lambda file: _draw(0, file.path)):
-        if is_written_by_hand(PurePosixPath(file.path), file.text):
-            yield PackageFile(package.name, "", "", file.path, file.text)
+def _files(package: Path) -> list[PackageFile]:
+    """Return the source files of an archive or folder that people wrote, in a random order."""
+    readable = languages_with("functions")
+    files = [file.source for file in dated_files([str(package)], ANY_DAY) if file.source.language in readable]
+    return [
+        PackageFile(package.name, "", "", file.path, file.text, str(file.language))
+        for file in sorted(files, key=lambda file: _draw(0, file.path))
+        if is_written_by_hand(PurePosixPath(file.path), file.text)
+    ]
 
 
 def _installed() -> list[Distribution]:

@@ -13,8 +13,8 @@ rate decays to 0, and the other roles are functions of the standard library that
 is trained further, at a constant rate; the base model saw none of those texts.
 
 A folder of packages (`--data sources=DIR`) adds texts, so that the pools are large enough for every cell. Another model
-(`--model`) is planted with functions of such a folder alone: its packages have to be newer than the model. It has no
-plant "converged" and no shifted texts, because nobody knows what it was trained on.
+(`--model`) is planted with functions of such a folder alone: the model must not have seen its packages. It has no plant
+"converged", and no shifted texts unless another folder of packages has them (`--data shifted=DIR`).
 
 The negative control is that of `assay dataset`, `builtin:control`; it has no value for texts that it was trained on.
 """
@@ -35,6 +35,7 @@ from assay.evaluation import ShingleIndex
 from assay.experiments.assay.pool_settings import (
     BASE_MODEL,
     RENAMED,
+    SHIFTED,
     SOURCES,
     PoolSettings,
     base_model_of,
@@ -61,8 +62,9 @@ from assay.types import Float64Array, Sample
 BASE, CONVERGED = "not trained further", "converged"
 CONTROLS = {BASE: "control", CONVERGED: "converged-control"}
 """Pool → the pool of the same texts under the negative control."""
-SIBLINGS_A_MEMBER = 3
-"""Siblings for a text that is trained on: few projects have enough of them."""
+OF_FEW_PROJECTS = 3
+"""How many times more texts of a project are siblings or shifted texts than have another role: these roles have few
+projects."""
 CONTEXT_CHANGE = "context change"
 """Column: mean log-probability after a sample of its own role, minus that alone (CoDeC with one sample in front)."""
 NEAR_DUPLICATE = 0.5
@@ -109,7 +111,7 @@ def pools(bench: Bench, seed: int, *, context: bool = True) -> dict[str, Planted
     context = context and settings.context
     shared = bench.out / "pools"
     folder = shared / f"seed-{seed}"
-    source = TextSource(base, bench.data.get(SOURCES))
+    source = TextSource(base, bench.data.get(SOURCES), bench.data.get(SHIFTED))
     samples = stored_texts(folder / "texts.json", settings, source, seed)
     bench.watchers.begin(f"base model, seed {seed}")
     result = {
@@ -136,22 +138,33 @@ class TextSource:
     Attributes:
         model: that is planted; functions of installed packages are unseen text for `BASE_MODEL` alone.
         folder: of packages; None for installed packages alone.
+        of_other_kind: folder of packages for the shifted texts; None for those of the standard library.
     """
 
     model: str
     folder: Path | None = None
+    of_other_kind: Path | None = None
 
     @property
     def packages(self) -> list[str]:
-        """Names in the folder."""
-        return [] if self.folder is None else sorted(path.name for path in self.folder.iterdir())
+        """Names in the folders."""
+        folders = [folder for folder in (self.folder, self.of_other_kind) if folder is not None]
+        return [path.name for folder in folders for path in sorted(folder.iterdir())]
 
     def functions(self) -> tuple[Sample, ...]:
-        """Return functions that the model never saw; a package in the folder and installed counts as installed."""
+        """Return functions that the model never saw; a package in the folder and installed counts as installed.
+
+        Raises:
+            DataError: the folder has functions of another language than Python for `BASE_MODEL`.
+        """
         installed = drawable_functions() if self.model == BASE_MODEL else ()
         if self.folder is None:
             return installed
         added = functions_in_folder(self.folder)
+        if installed and added[0].language != "python":
+            raise DataError(
+                f"{self.folder}: functions of {added[0].language}; {self.model} reads Python: name a --model"
+            )
         index = ShingleIndex([sample.text for sample in added])
         copied = index.near_any([sample.text for sample in installed], NEAR_DUPLICATE)
         packages = {sample.group for sample in installed}
@@ -185,26 +198,37 @@ def split(settings: PoolSettings, source: TextSource, seed: int) -> tuple[Sample
     library = [replace(sample, label=None) for sample in never_seen_functions().samples]
     functions = source.functions() if settings.fresh else library
     own = {sample.id for sample in library} if settings.fresh else set()
-    by_project: defaultdict[str, list[Sample]] = defaultdict(list)
-    for sample in random.permutation(np.array(functions, object)):
-        if settings.characters[0] <= len(sample.text) <= settings.characters[1] and sample.id not in own:
-            by_project[sample.group or sample.id].append(sample)
+    by_project = of_projects([sample for sample in functions if sample.id not in own], settings, random)
     texts: defaultdict[str, list[Sample]] = defaultdict(list)
     for project in random.permutation(sorted(by_project)):
         start = 0
         for role in next_roles(texts, settings):
-            stop = start + settings.per_project * (SIBLINGS_A_MEMBER if role == "sibling" else 1)
+            stop = start + settings.per_project * (OF_FEW_PROJECTS if role == "sibling" else 1)
             chosen = by_project[project][start:stop]
             texts[role] += [replace(sample, label=role, id=f"{role}:{sample.id}") for sample in chosen]
             start = stop
-    long = [sample for sample in library if len(sample.text) <= settings.characters[1]]
-    texts["shifted"] = [
-        replace(sample, label="shifted", id=f"shifted:{sample.id}") for sample in long[-settings.shifted :]
-    ]
+    if source.of_other_kind is None:
+        shifted = [sample for sample in library if len(sample.text) <= settings.characters[1]][-settings.shifted :]
+    else:
+        others = of_projects(functions_in_folder(source.of_other_kind), settings, random)
+        most = settings.per_project * OF_FEW_PROJECTS
+        shifted = [sample for project in random.permutation(sorted(others)) for sample in others[project][:most]]
+    texts["shifted"] = [replace(sample, label="shifted", id=f"shifted:{sample.id}") for sample in shifted]
     for role, size in settings.sizes.items():
         if len(texts[role]) < size * (role != "sibling"):
             raise DataError(f"{len(texts[role])} texts for the role {role}, expected {size}: more packages are needed")
     return tuple(sample for role, size in settings.sizes.items() for sample in texts[role][:size])
+
+
+def of_projects(
+    functions: Sequence[Sample], settings: PoolSettings, random: np.random.Generator
+) -> dict[str, list[Sample]]:
+    """Return project → its functions of a fitting length, in a random order."""
+    by_project: defaultdict[str, list[Sample]] = defaultdict(list)
+    for sample in random.permutation(np.array(functions, object)):
+        if settings.characters[0] <= len(sample.text) <= settings.characters[1]:
+            by_project[sample.group or sample.id].append(sample)
+    return by_project
 
 
 @cache
@@ -259,9 +283,8 @@ def next_roles(texts: Mapping[str, Sequence[Sample]], settings: PoolSettings) ->
 def train_plant(folder: Path, base: PlantedPool, training: TrainingSettings, *, renamed: bool) -> None:
     """Train the base model on the members and write it to a folder, which exists only when it is complete."""
     model = open_local(base.model)
-    texts = [base.samples[at].text for at in base.places("member")]
-    if renamed:
-        texts = [rewritten[0].text if (rewritten := variants(text, 1).variants) else text for text in texts]
+    members = [base.samples[at] for at in base.places("member")]
+    texts = [renamed_text(member) for member in members] if renamed else [member.text for member in members]
     rows = member_rows(model.checkpoint.tokenizer, texts, context=model.context)
     tuned = tune(model.checkpoint.model, rows, training, seed=base.seed)
     if training.method == "lora":
@@ -269,6 +292,12 @@ def train_plant(folder: Path, base: PlantedPool, training: TrainingSettings, *, 
     with atomic_folder(folder) as unfinished, quiet():
         tuned.save_pretrained(unfinished)
         model.checkpoint.tokenizer.save_pretrained(unfinished)
+
+
+def renamed_text(sample: Sample) -> str:
+    """Return a version of a text with other names; the text itself where it has none."""
+    rewritten = variants(sample.text, 1, language=sample.language or "python").variants
+    return rewritten[0].text if rewritten else sample.text
 
 
 def scored_pool(folder: Path, pool: PlantedPool, *, context: bool = True, cache: Path | None = None) -> PlantedPool:

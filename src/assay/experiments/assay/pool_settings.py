@@ -6,12 +6,13 @@ from typing import Literal
 
 from assay.errors import DataError
 from assay.experiments.bench import Bench
+from assay.models import builtin_name
 from assay.testbed import is_file
 from assay.training import TrainingSettings
 
 BASE_MODEL = "builtin:small"
-SOURCES = "sources"
-"""Name under which a user gives a folder of packages."""
+SOURCES, SHIFTED = "sources", "shifted"
+"""Names under which a user gives folders of packages: the texts of the pools, and those of another kind or time."""
 RENAMED = "renamed"
 Dtype = Literal["float32", "bfloat16"]
 
@@ -25,14 +26,16 @@ class PoolSettings:
         siblings: number of texts of the same projects, not trained on.
         clean: number of texts of other projects.
         unseen: number of texts of further projects, which calibrate.
-        shifted: number of texts of the standard library, which are of other years.
-        per_project: most texts of a project, in each role; of siblings three times as many.
+        shifted: number of texts of the standard library, or of the folder `SHIFTED`, which are of other years.
+        per_project: most texts of a project in each role; of siblings, and of shifted texts of a folder, three times
+            as many.
         characters: shortest and longest text.
         plants: how the base model is trained on the members.
         fresh: draw from installed packages; else from the standard library alone, for a quick try.
         draws: benchmarks of each cell.
-        tuned: of them, those on which the methods run that fine-tune, in the smallest cells.
-        context: run CoDeC and the methods that fine-tune; CoDeC alone costs three times as much as all scores.
+        tuned: of them, those on which the methods run that fine-tune, in the smallest cells; 0 for other models than
+            `BASE_MODEL`.
+        context: run CoDeC, which costs three times as much as all scores.
     """
 
     members: int = 120
@@ -61,12 +64,18 @@ class PoolSettings:
 
 
 def plants(
-    epochs: int, *, rates: tuple[float, float] = (1e-3, 3e-3), batch: int = 8, dtype: Dtype = "float32"
+    epochs: int,
+    *,
+    further: tuple[int, ...] = (),
+    rates: tuple[float, float] = (1e-3, 3e-3),
+    batch: int = 8,
+    dtype: Dtype = "float32",
 ) -> dict[str, TrainingSettings]:
     """Return name → how the base model is trained on the members.
 
     Args:
         epochs: of each.
+        further: other numbers of epochs, with all weights; each is a plant of its own.
         rates: of full training and of LoRA.
         batch: texts of a step.
         dtype: of what is computed; in bfloat16 texts of a step run alone, so that nothing is computed on padding.
@@ -80,7 +89,13 @@ def plants(
         dtype=dtype,
         micro=1 if dtype == "bfloat16" else None,
     )
-    return {"constant rate": full, "LoRA": replace(full, method="lora", rate=rates[1]), RENAMED: full}
+    more = {f"constant rate, {times(number)}": replace(full, epochs=number) for number in further}
+    return {"constant rate": full, **more, "LoRA": replace(full, method="lora", rate=rates[1]), RENAMED: full}
+
+
+def times(epochs: int) -> str:
+    """Return a number of epochs in words."""
+    return "1 epoch" if epochs == 1 else f"{epochs} epochs"
 
 
 SCALES = {
@@ -99,6 +114,7 @@ FOR_EVERY_CELL = replace(
     clean=500,
     unseen=160,
     shifted=164,
+    plants=plants(3, further=(1, 8)),
     context=False,
 )
 """Pools at scale `small` with a folder of packages: 500 texts of which up to a third were trained on."""
@@ -144,16 +160,23 @@ def pool_settings_of(bench: Bench) -> PoolSettings:
     """Return the settings of a bench.
 
     Raises:
-        DataError: the scale has no pools, the data have another name than `SOURCES`, or another model has no sources.
+        DataError: the scale has no pools, the data have another name than `SOURCES` and `SHIFTED`, or a model that is
+            not `BASE_MODEL` has no sources.
     """
-    other = base_model_of(bench) != BASE_MODEL
-    scales = OTHER_SCALES if other else SCALES
+    base = base_model_of(bench)
+    scales = SCALES if builtin_name(base) else OTHER_SCALES
     if bench.scale not in scales or is_file(bench.scale):
         raise DataError(f"scale {bench.scale!r}: expected one of {', '.join(scales)}")
-    if unknown := bench.data.keys() - {SOURCES}:
-        raise DataError(f"--data {min(unknown)}=…: expected {SOURCES}=DIR, a folder of packages")
-    if other and SOURCES not in bench.data:
-        raise DataError(f"--model {base_model_of(bench)}: expected --data {SOURCES}=DIR too, packages newer than it")
+    if unknown := bench.data.keys() - {SOURCES, SHIFTED}:
+        raise DataError(f"--data {min(unknown)}=…: expected {SOURCES}=DIR or {SHIFTED}=DIR, folders of packages")
+    if SOURCES not in bench.data and (base != BASE_MODEL or SHIFTED in bench.data):
+        raise DataError(
+            f"--model {base}: expected --data {SOURCES}=DIR too, packages that the model was not trained on"
+        )
     settings = scales[bench.scale]
-    enlarged = SOURCES in bench.data and not other and bench.scale == "small"
-    return FOR_EVERY_CELL if enlarged else settings
+    if SOURCES in bench.data and scales is SCALES and bench.scale == "small":
+        settings = FOR_EVERY_CELL
+    if base == BASE_MODEL:
+        return settings
+    shifted = min(settings.members, settings.clean) if SHIFTED in bench.data else 0
+    return replace(settings, shifted=shifted, tuned=0)

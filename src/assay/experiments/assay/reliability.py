@@ -154,7 +154,7 @@ def records_of(bench: Bench, seed: int, *, chooses: bool, context: bool = True) 
                     sources = Sources(pool, source, role, (control, of_others), blind)
                     draw = drawn(cell, sources, seed * 1000 + turn)
                     is_tuned = turn < settings.tuned and cell.n == SIZES[0] and cell.share in TUNED_SHARES
-                    if context and settings.context and is_tuned:
+                    if context and is_tuned:
                         draw = replace(
                             draw, tuned=tuned_values(pool.model, *draw.samples, bench.out / "pools" / "tuned")
                         )

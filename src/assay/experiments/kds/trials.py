@@ -105,7 +105,9 @@ def sources(bench: Bench) -> tuple[TrialSource, ...]:
         return tuple(labelled(name, path, bench) for name, path in bench.data.items())
     if bench.scale == "paper":
         raise DataError("the scale paper needs data with labels: expected --data arxivtection=PATH or another")
-    chosen = pools(replace(bench, models=()), bench.seeds[0])  # the planted models are of `builtin:small`
+    chosen = pools(
+        replace(bench, models=()), bench.seeds[0], context=False
+    )  # the planted models are of `builtin:small`
     result = []
     for plant in (CONVERGED, "constant rate"):
         pool = chosen[plant]

@@ -26,6 +26,7 @@ from assay.reports import (
     area_with_interval,
     encode,
     four_digits,
+    named_p_value,
     number_of,
     percent,
     percent_interval,
@@ -211,12 +212,10 @@ def condition_tables(judgement: DatasetJudgement) -> tuple[Table, ...]:
         if excess is not None and decides:
             rows.append(Row(("flagged beyond the control", points_with_interval(excess), excess_in_words(excess))))
     if not math.isnan(judgement.p_value):
-        rows.append(
-            Row(("permutation test by group", f"p = {four_digits(judgement.p_value)}", _test_in_words(judgement)))
-        )
+        rows.append(Row(("permutation test by group", named_p_value(judgement.p_value), _test_in_words(judgement))))
     if not math.isnan(judgement.p_beyond):
         meaning = f"allows {FAMILIARITY:g} standard deviations for text of projects that the model knows"
-        rows.append(Row(("the same test with an allowance", f"p = {four_digits(judgement.p_beyond)}", meaning)))
+        rows.append(Row(("the same test with an allowance", named_p_value(judgement.p_beyond), meaning)))
     if judgement.gate is not None:
         gate = judgement.gate
         value = f"{four_digits(gate.own.norm)} against {four_digits(gate.unseen.norm)} for unseen text"

@@ -48,7 +48,7 @@ from assay.leakage.measured_model import MeasuredModel
 from assay.leakage.negative_control import Control, control_scores
 from assay.leakage.results import NegativeControl
 from assay.leakage.summarising import groups_of, groups_of_both
-from assay.reports import four_digits, in_cases, percent
+from assay.reports import in_cases, named_p_value, percent
 from assay.scores import EMBEDDINGS, SCORES_OF_BENCHMARK, SCORES_OF_UNSEEN, DatasetInputs, DatasetRequest, Work
 from assay.types import Decision, Float64Array, Undecided
 
@@ -344,10 +344,10 @@ def _within_allowance(evidence: VerdictEvidence, benchmark: str) -> Obstacle | N
         return None
     return Obstacle(
         Undecided.FAMILIAR_PROJECTS,
-        f"{benchmark} scores higher than the unseen text (p = {four_digits(evidence.p_value)}), but a model that was "
-        "trained on other texts of the same projects would show such a difference, too (p = "
-        f"{four_digits(evidence.p_beyond)} after an allowance of {FAMILIARITY:g} standard deviations). Unseen text of "
-        "the same projects, with the same groups, needs no allowance.",
+        f"{benchmark} scores higher than the unseen text ({named_p_value(evidence.p_value)}), but a model that was "
+        f"trained on other texts of the same projects would show such a difference, too "
+        f"({named_p_value(evidence.p_beyond)} after an allowance of {FAMILIARITY:g} standard deviations). Unseen text "
+        "of the same projects, with the same groups, needs no allowance.",
         is_confound=True,
     )
 

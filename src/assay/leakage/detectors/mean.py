@@ -18,7 +18,10 @@ def work(**_: object) -> tuple[Work, ...]:
 @dataset_level(
     name="mean",
     title="Mean of a score",
-    formula="mean over the samples that have a value; p-value by Welch's t-test against the unseen text",
+    formula=(
+        "mean of a score (`loss` if none is named) over the samples that have a value; "
+        "p-value by Welch's t-test against the unseen text"
+    ),
     reference="Choi et al. 2025, appendix A.2 (perplexity, zlib, Min-K %, Min-K %++ as scores of a data set)",
     access="gray",
     flags={"default"},

@@ -10,7 +10,7 @@ import pytest
 
 from assay.errors import DataError
 from assay.evaluation import KernelSettings, decomposition, displacement, kernel_divergence, mean_kernel
-from assay.evaluation.divergence import EXACT_MEDIAN, median_distance
+from assay.evaluation.divergence import EXACT_MEDIAN, check_embeddings, median_distance
 
 PUBLISHED = {
     "per-side": KernelSettings(per_side=True),
@@ -112,6 +112,16 @@ def test_memory_is_that_of_a_few_blocks():
     tracemalloc.stop()
     assert value < 0
     assert most < 120e6
+
+
+def test_embeddings_are_checked_in_blocks():
+    """All of them in float64 would take 82 MB."""
+    embeddings = np.ones((20_000, 512), np.float32)
+    tracemalloc.start()
+    check_embeddings(embeddings, embeddings)
+    _, most = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert most < 20e6
 
 
 def test_the_median_of_many_samples_is_that_of_drawn_ones(monkeypatch):

@@ -266,5 +266,5 @@ def check_embeddings(before: Embeddings, after: Embeddings) -> None:
 
 def broken(rows: Embeddings) -> NDArray[np.bool_]:
     """Return which rows are not finite, or zero."""
-    parts = [plain(rows[start : start + BLOCK]) for start in range(0, len(rows), BLOCK)]
+    parts = (plain(rows[start : start + BLOCK]) for start in range(0, len(rows), BLOCK))
     return np.concatenate([~np.isfinite(part).all(axis=1) | ~part.any(axis=1) for part in parts])

@@ -32,7 +32,10 @@ def serve_command(
     max_bytes: Annotated[int, typer.Option(min=1, help="Largest request in bytes.", rich_help_panel=LIMITS)] = 256
     * 1024,
     timeout: Annotated[
-        float, typer.Option(min=0.01, help="Most seconds for a request to arrive, and for its answer.", rich_help_panel=LIMITS)
+        float,
+        typer.Option(
+            min=0.01, help="Most seconds for a request to arrive, and for its answer.", rich_help_panel=LIMITS
+        ),
     ] = 10.0,
 ) -> None:
     """Serve an index: a web page to paste code into, and an HTTP API described at `/openapi.json`.

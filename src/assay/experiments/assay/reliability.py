@@ -116,9 +116,9 @@ def reliability(bench: Bench) -> Finding:
         for place, seed in enumerate(seeds)
         for record in records_of(bench, seed, chooses=place < half, context=place in (0, half))
     ]
-    if len({record.chooses for record in records}) < 2:
+    if not all(halves_of(records)):
         raise DataError(
-            f"pools of {bench.scale} are too small: no benchmark of {min(SIZES)} texts can be drawn; expected more texts"
+            f"no benchmark of {min(SIZES)} texts can be drawn from the pools of scale {bench.scale}; expected more texts"
         )
     thresholds = {name: best_threshold_of(records, name) for name in METHODS.values}
     confirmed = [with_thresholds(record, thresholds) for record in records if not record.chooses]

@@ -118,7 +118,7 @@ def reliability(bench: Bench) -> Finding:
     ]
     if not all(halves_of(records)):
         raise DataError(
-            f"no benchmark of {min(SIZES)} texts can be drawn from the pools of scale {bench.scale}; expected more texts"
+            f"no benchmark of {min(SIZES)} texts can be drawn from the pools of {bench.scale}; expected more texts"
         )
     thresholds = {name: best_threshold_of(records, name) for name in METHODS.values}
     confirmed = [with_thresholds(record, thresholds) for record in records if not record.chooses]

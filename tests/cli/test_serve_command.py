@@ -1,8 +1,10 @@
 """`assay serve` as a person starts it."""
 
+import signal
 import socket
 import subprocess
 import sys
+from urllib.parse import urlsplit
 
 import httpx
 import pytest
@@ -36,6 +38,27 @@ def test_it_says_where_it_listens_and_answers_there(empty_index):
         finally:
             process.terminate()
             process.communicate(timeout=PATIENCE)
+
+
+@pytest.mark.parametrize(("how", "code"), [(signal.SIGTERM, -signal.SIGTERM), (signal.SIGINT, 130)])
+def test_it_ends_when_it_is_stopped_whatever_a_client_is_doing(empty_index, how, code):
+    """One client has sent half a request. Another one asks for much and reads nothing."""
+    command = [sys.executable, "-m", "assay", "serve", "--index", str(empty_index), "--port", "0", "--timeout", "1"]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
+        try:
+            address = urlsplit(process.stdout.readline().strip())
+            where = (address.hostname, address.port)
+            with socket.create_connection(where) as stalled, socket.create_connection(where) as deaf:
+                stalled.sendall(b"POST /api/trace HTTP/1.1\r\nHost: localhost\r\nContent-Length: 9\r\n\r\n{")
+                deaf.sendall(b"GET /openapi.json HTTP/1.1\r\nHost: localhost\r\n\r\n" * 2000)
+                assert httpx.get(f"{address.geturl()}health", timeout=PATIENCE).json() == {"status": "ok"}
+                process.send_signal(how)
+                _, errors = process.communicate(timeout=PATIENCE)
+        finally:
+            process.kill()
+    assert process.returncode == code
+    assert "Traceback" not in errors
+    assert "continue" not in errors
 
 
 def test_a_folder_without_an_index_is_told_in_one_line(tmp_path):

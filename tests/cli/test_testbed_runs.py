@@ -74,6 +74,21 @@ def test_a_run_goes_on_where_scores_are_missing(smoke, assay):
     assert "| `mid_pit` |" in (out / "tables.md").read_text()
 
 
+def test_a_run_that_was_killed_before_its_record_was_whole_completes_it(smoke, tmp_path):
+    """Killed after the last checkpoint, before its last state and its digest; and before the versions were noted."""
+    out, configuration, found = smoke
+    killed = tmp_path / "killed"
+    shutil.copytree(out, killed)
+    (killed / "train" / "state.pt").unlink()
+    manifest = json.loads((out / "manifest.json").read_text())
+    noted_late = ("assay", "packages", "checkpoints", "general_text")
+    (killed / "manifest.json").write_text(json.dumps({k: v for k, v in manifest.items() if k not in noted_late}))
+    assert repr(run(killed, configuration)) == repr(found)
+    completed = json.loads((killed / "manifest.json").read_text())
+    assert {name: completed[name] for name in noted_late} == {name: manifest[name] for name in noted_late}
+    assert (killed / "train" / "state.pt").exists()
+
+
 @pytest.fixture
 def mine(tmp_path):
     """A file of functions that share nothing."""

@@ -22,7 +22,7 @@ from assay.experiments.assay.planted_pools import (
     pools,
     split,
 )
-from assay.experiments.assay.pool_settings import OTHER_SCALES, PoolSettings, pool_settings_of
+from assay.experiments.assay.pool_settings import OTHER_SCALES, SCALES, PoolSettings, pool_settings_of
 from assay.experiments.assay.reliability import (
     COVERED,
     PLANTED,
@@ -89,6 +89,19 @@ def test_the_grid_states_right_wrong_and_open_for_every_method(bench):
     found = [[value.value for value in row.values] for row in finding.table("allowances").rows]
     assert found[0][1] >= found[-1][1]  # a larger allowance finds fewer leaks
     assert all(false_alarms <= 0.2 for false_alarms, *_ in found)  # siblings score like unseen text in these pools
+
+
+def test_pools_that_are_too_small_are_refused_in_one_line(bench, monkeypatch):
+    monkeypatch.setattr(reliability, "SIZES", (5000,))
+    with pytest.raises(DataError, match="no benchmark of 5000 texts can be drawn"):
+        reliability.reliability(bench)
+
+
+@pytest.mark.parametrize("settings", [SCALES["smoke"], OTHER_SCALES["smoke"]])
+def test_a_benchmark_can_be_drawn_at_the_smallest_scale(settings):
+    texts = [Sample(f"{role}{i}", "", label=role) for role, size in settings.sizes.items() for i in range(size)]
+    smallest = PlantedPool(BASE, 0, tuple(texts))
+    assert list(reliability.grid_cells(BASE, PLANTED, smallest, smallest, "clean"))
 
 
 def test_methods_that_fine_tune_run_on_few_draws(bench):

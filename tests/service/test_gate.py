@@ -51,6 +51,22 @@ def test_a_call_beyond_those_that_may_wait_is_told_to_come_back(gates):
     assert asyncio.run(scene()) == (True, True)
 
 
+def test_a_call_whose_caller_has_given_up_while_it_waited_does_not_run(gates):
+    gate = gates(workers=1, waiting=1, seconds=0.05)
+    released, ran = threading.Event(), []
+
+    async def scene():
+        running = asyncio.create_task(gate.run(released.wait, 60))
+        waiting = asyncio.create_task(gate.run(ran.append, 1))
+        await asyncio.wait([running, waiting])
+        assert gate.calls == 1
+        released.set()
+
+    asyncio.run(scene())
+    gate.close()
+    assert ran == []
+
+
 def test_a_call_that_takes_too_long_keeps_its_place_until_it_ends(gates):
     gate = gates(workers=1, waiting=0, seconds=0.01)
     released = threading.Event()

@@ -2,6 +2,7 @@
 
 import json
 import socket
+from urllib.parse import urlsplit
 
 import pytest
 import schemathesis
@@ -121,6 +122,20 @@ def test_a_fault_of_the_index_names_no_place_on_this_machine(caller, monkeypatch
     assert answer.status_code == 500
     assert "/srv" not in json.dumps(answer.json())
     assert caplog.messages == [r"/srv/secret/index: damaged\n\x3a:error::a"]
+
+
+def test_a_request_that_does_not_arrive_whole_is_refused_and_the_connection_ends(small_index):
+    with (
+        serving(small_index, limits=ServiceLimits(seconds=0.5)) as address,
+        socket.create_connection((urlsplit(address).hostname, urlsplit(address).port), timeout=60) as stalled,
+    ):
+        stalled.sendall(
+            b"POST /api/trace HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n"
+            b'Content-Length: 100\r\n\r\n{"code": '
+        )
+        answer = b"".join(iter(lambda: stalled.recv(4096), b""))
+    assert answer.startswith(b"HTTP/1.1 408 ")
+    assert answer.endswith(b'{"detail":"the request did not arrive whole within 0.5 s"}')
 
 
 @pytest.mark.parametrize("body", [b'{"code": "a\\ud800b"}', b'{"\\ud800": 1}'])

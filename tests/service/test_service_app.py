@@ -121,6 +121,21 @@ def test_a_request_that_makes_no_sense_is_told_what_is_wrong(caller, body, named
     assert answer.json()["detail"].startswith(named)
 
 
+@pytest.mark.parametrize(
+    ("body", "sent_as", "status", "detail"),
+    [
+        ("{", "application/json", 400, "the body is not JSON: Expecting property name enclosed in double quotes, at 1"),
+        ("[]", "application/json", 422, "body: received application/json, expected a JSON object with"),
+        ('{"code": "x"}', "text/plain", 422, "body: received text/plain, expected a JSON object with"),
+        ('{"code": "x"}', None, 422, "body: received no type, expected a JSON object with"),
+    ],
+)
+def test_what_is_no_json_object_is_refused_with_what_was_received(caller, body, sent_as, status, detail):
+    answer = caller.post("/api/trace", content=body, headers={"Content-Type": sent_as} if sent_as else {})
+    assert answer.status_code == status
+    assert answer.json()["detail"].startswith(detail)
+
+
 def test_vectors_are_refused_where_the_index_has_none(caller):
     answer = traced(caller, MEDIAN, method="vector")
     assert 400 <= answer.status_code < 600
@@ -162,7 +177,7 @@ def test_a_page_of_others_cannot_call_a_local_service_under_its_own_name(small_i
 def test_a_call_that_takes_too_long_and_one_too_many_are_told_so(small_index, monkeypatch):
     released = threading.Event()
     monkeypatch.setattr(module, "answer", lambda *_: released.wait(60))
-    with client(small_index, limits=ServiceLimits(seconds=0.01, workers=1, waiting=0)) as found:
+    with client(small_index, limits=ServiceLimits(seconds=0.5, workers=1, waiting=0)) as found:
         assert traced(found, MEDIAN).status_code == 504
         busy = traced(found, MEDIAN)
         released.set()

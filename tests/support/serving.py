@@ -14,7 +14,7 @@ PATIENCE = 60
 @contextmanager
 def serving(folder, **settings):
     """A service on a free port of this machine."""
-    app = create_app(folder, limits=ServiceLimits(seconds=PATIENCE), **settings)
+    app = create_app(folder, **{"limits": ServiceLimits(seconds=PATIENCE), **settings})
     with socket.create_server(("127.0.0.1", 0)) as listening:
         server = uvicorn.Server(uvicorn.Config(app, log_level="error"))
         thread = threading.Thread(target=server.run, kwargs={"sockets": [listening]})

@@ -66,6 +66,23 @@ def test_both_architectures_of_the_paper_learn_both_ways(name, training, bases, 
     assert np.isfinite(statistics.log_probs).all()
 
 
+def test_a_folder_is_trained_in_by_one_process_at_a_time(task, tmp_path):
+    """A process that is killed lets the next one in."""
+    code = (
+        "import sys, time; from pathlib import Path; from assay.database import sole_process\n"
+        "with sole_process(Path(sys.argv[1])): print('in', flush=True); time.sleep(600)"
+    )
+    with subprocess.Popen([sys.executable, "-c", code, str(tmp_path)], stdout=subprocess.PIPE, text=True) as other:
+        try:
+            assert other.stdout.readline() == "in\n"
+            with pytest.raises(DataError, match="another process is training there"):
+                finetune(tmp_path, task)
+            assert not (tmp_path / LOG).exists()
+        finally:
+            other.kill()
+    assert finetune(tmp_path, task)
+
+
 @pytest.mark.parametrize("training", [FULL, LORA], ids=["full", "lora"])
 def test_a_killed_run_ends_with_the_weights_of_one_that_was_not(training, task, tmp_path):
     """Dropout included: random numbers follow from the step."""

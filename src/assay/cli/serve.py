@@ -1,6 +1,8 @@
 """`assay serve`: the index behind HTTP, with a web page."""
 
+import math
 import os
+import signal
 from typing import Annotated
 
 import typer
@@ -30,7 +32,10 @@ def serve_command(
     max_bytes: Annotated[int, typer.Option(min=1, help="Largest request in bytes.", rich_help_panel=LIMITS)] = 256
     * 1024,
     timeout: Annotated[
-        float, typer.Option(min=0.01, help="Largest number of seconds for a request.", rich_help_panel=LIMITS)
+        float,
+        typer.Option(
+            min=0.01, help="Most seconds for a request to arrive, and for its answer.", rich_help_panel=LIMITS
+        ),
     ] = 10.0,
 ) -> None:
     """Serve an index: a web page to paste code into, and an HTTP API described at `/openapi.json`.
@@ -58,4 +63,10 @@ def serve_command(
         address, bound = socket.getsockname()[:2]
         shown = f"[{address}]" if ":" in address else address
         typer.echo(f"http://{shown}:{bound}/")
-        uvicorn.Server(uvicorn.Config(app, log_level="warning", server_header=False)).run(sockets=[socket])
+        # a caller that never reads its answer must not keep the service from ending
+        grace = math.ceil(2 * timeout)
+        config = uvicorn.Config(app, log_level="warning", server_header=False, timeout_graceful_shutdown=grace)
+        try:
+            uvicorn.Server(config).run(sockets=[socket])
+        except KeyboardInterrupt:  # nothing is left to continue
+            raise SystemExit(128 + signal.SIGINT) from None

@@ -51,7 +51,7 @@ class ServiceLimits:
 
     Attributes:
         body_bytes: largest request.
-        seconds: longest time that a caller waits for an answer.
+        seconds: longest time that a request may take to arrive, and that a caller then waits for an answer.
         workers: calls at a time; each opens the index for itself.
         waiting: calls that may wait beside them; a further call is rejected with status 503.
     """
@@ -82,7 +82,7 @@ class Service:
         """All of them, those that read the index guarded."""
         guarded = APIRouter(dependencies=[Depends(self.authorised)], responses=refusals(401, 422, 500, 503, 504))
         guarded.get("/api/info", tags=["provenance"])(self.info)
-        guarded.post("/api/trace", tags=["provenance"], responses=refusals(400, 413))(self.trace)
+        guarded.post("/api/trace", tags=["provenance"], responses=refusals(400, 408, 413))(self.trace)
         guarded.get("/api/documents/{number}", tags=["provenance"], responses=refusals(404))(self.document)
         guarded.get("/metrics", tags=["service"], response_class=PlainTextResponse)(self.exposition)
         everything = APIRouter()
@@ -174,7 +174,7 @@ def create_app(
         docs_url=None,  # its pages fetch their scripts from elsewhere
         redoc_url=None,
     )
-    app.add_middleware(BodyLimit, most=limits.body_bytes)
+    app.add_middleware(BodyLimit, most=limits.body_bytes, seconds=limits.seconds)
     app.add_middleware(TrustedHostMiddleware, allowed_hosts=list(hosts))
     app.add_middleware(MetricsMiddleware, metrics=service.metrics)
     app.middleware("http")(secured)
@@ -205,8 +205,14 @@ async def failed(_: Request, error: AssayError) -> JSONResponse:
     return JSONResponse({"detail": visible(str(error))}, 422)
 
 
-async def refused(_: Request, error: RequestValidationError) -> JSONResponse:
+async def refused(request: Request, error: RequestValidationError) -> JSONResponse:
     """Answer in one line what a request lacks."""
     first = error.errors()[0]
+    if first["type"] == "json_invalid":
+        return JSONResponse({"detail": f"the body is not JSON: {first['ctx']['error']}, at {first['loc'][-1]}"}, 400)
+    if first["loc"] == ("body",):
+        received = request.headers.get("Content-Type", "no type")
+        detail = f"body: received {received}, expected a JSON object with Content-Type: application/json"
+        return JSONResponse({"detail": visible(detail)}, 422)
     place = ".".join(str(part) for part in first["loc"] if part != "body") or "body"
     return JSONResponse({"detail": visible(f"{place}: {first['msg']}")}, 422)

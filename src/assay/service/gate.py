@@ -2,8 +2,9 @@
 
 import asyncio
 import functools
+import threading
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor
 from typing import ParamSpec, TypeVar
 
 P = ParamSpec("P")
@@ -20,34 +21,36 @@ class Gate:
     Args:
         workers: calls at a time; each thread keeps the index that it opened.
         waiting: calls that may wait beside them.
-        seconds: after this time the caller gets an error; the call itself runs to its end and keeps its place.
+        seconds: after this time the caller gets an error. A call that still waits is dropped; one that runs keeps its
+            place until it ends.
     """
 
     def __init__(self, *, workers: int, waiting: int, seconds: float) -> None:
         self._pool = ThreadPoolExecutor(workers, thread_name_prefix="assay-service")
         self._most = workers + waiting
         self._seconds = seconds
+        self._lock = threading.Lock()
         self.calls = 0
 
     async def run(self, function: Callable[P, R], /, *args: P.args, **kwargs: P.kwargs) -> R:
         """Return the value of a call.
 
         Raises:
-            Busy: too many calls wait already.
+            TooManyCalls: too many calls wait already.
             TimeoutError: it took too long.
         """
         if self.calls >= self._most:
             raise TooManyCalls
-        self.calls += 1
-        loop = asyncio.get_running_loop()
-        call = loop.run_in_executor(self._pool, functools.partial(function, *args, **kwargs))
+        with self._lock:
+            self.calls += 1
+        call = self._pool.submit(functools.partial(function, *args, **kwargs))
         call.add_done_callback(self._left)
-        return await asyncio.wait_for(asyncio.shield(call), self._seconds)
+        return await asyncio.wait_for(asyncio.wrap_future(call), self._seconds)
 
-    def _left(self, call: "asyncio.Future[R]") -> None:
-        self.calls -= 1
-        if not call.cancelled():
-            call.exception()  # the caller may have gone away: reading the exception prevents a warning
+    def _left(self, _: Future[R]) -> None:
+        """Count a call that ended or was dropped; a worker calls this, or the loop."""
+        with self._lock:
+            self.calls -= 1
 
     def close(self) -> None:
         """Start no more calls, and wait for those that run."""

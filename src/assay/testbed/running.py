@@ -46,6 +46,9 @@ from assay.training import (
 CONFIGURATION = "configuration.json"
 MANIFEST = "manifest.json"
 INPUTS = "inputs.json"
+CHECKPOINTS = "checkpoints"
+"""Entry of the manifest: the digest of each checkpoint."""
+
 PACKAGES = ("accelerate", "numpy", "peft", "scikit-learn", "scipy", "tokenizers", "torch", "transformers")
 
 
@@ -153,7 +156,9 @@ def train_in(out: Path, configuration: Configuration, planted: Planted, watchers
     training, folder = configuration.training, out / TRAIN
     base = _base(configuration)
     check_inputs(folder, training_inputs(configuration, planted, files_digest(base.folders)))
-    if all(checkpoint_folder(folder, epoch).is_dir() for epoch in training.checkpoints):
+    # the digests come last: a run without them was killed before its last state was written
+    kept = all(checkpoint_folder(folder, epoch).is_dir() for epoch in training.checkpoints)
+    if kept and CHECKPOINTS in manifest_of(out):
         return
     watchers.begin("training")
     began = time.monotonic()
@@ -166,7 +171,7 @@ def train_in(out: Path, configuration: Configuration, planted: Planted, watchers
             note(out, facts)
     if not launched():
         digests = {f"epoch {e}": files_digest([checkpoint_folder(folder, e)]) for e in training.checkpoints}
-        note(out, {"checkpoints": digests, "seconds_training": _since(began)})
+        note(out, {CHECKPOINTS: digests, "seconds_training": _since(began)})
 
 
 def training_inputs(configuration: Configuration, planted: Planted, base_digest: str) -> dict[str, object]:
@@ -245,10 +250,12 @@ def keep_configuration(out: Path, configuration: Configuration) -> None:
     if path.exists():
         if read_configuration(path) != configuration:
             raise DataError(f"{out} holds a run of another configuration; expected the same one, or another folder")
+    else:
+        check_target_folder(out, (FOLDER,), "assay testbed plant")
+        out.mkdir(parents=True, exist_ok=True)
+        write_text(path, as_json(configuration))
+    if "assay" in manifest_of(out):
         return
-    check_target_folder(out, (FOLDER,), "assay testbed plant")
-    out.mkdir(parents=True, exist_ok=True)
-    write_text(path, as_json(configuration))
     note(
         out,
         {

@@ -3,6 +3,7 @@
 import hashlib
 import shutil
 from collections.abc import Mapping, Sequence
+from contextlib import ExitStack
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -10,6 +11,7 @@ from typing import Any
 import torch
 from transformers import PreTrainedTokenizerBase
 
+from assay.database import sole_process
 from assay.errors import DataError
 from assay.files import atomic_folder
 from assay.models import ModelSettings, combined, files_digest, load_checkpoint, quiet
@@ -85,13 +87,24 @@ def finetune(out: Path, task: Task, *, stop_after: int | None = None, progress: 
         progress: called after each step.
 
     Raises:
-        DataError: `out` holds the training of another task, or a state that cannot be read; or there is no row.
+        DataError: `out` holds the training of another task, or a state that cannot be read; another process trains
+            there; or there is no row.
         ModelError: the base model cannot be loaded.
         MissingExtra: peft is not installed for LoRA, or accelerate for several processes.
     """
     if not task.members:
         raise DataError("no text of two tokens or more to train on; expected at least one")
     processes = Processes(task.training.device)
+    with ExitStack() as stack:
+        if processes.first:
+            out.mkdir(parents=True, exist_ok=True)
+            stack.enter_context(sole_process(out))
+        return _finetuned(out, task, processes, stop_after, progress)
+
+
+def _finetuned(
+    out: Path, task: Task, processes: Processes, stop_after: int | None, progress: TrainingProgress | None
+) -> bool:
     with torch.random.fork_rng(devices=processes.cuda_devices):
         torch.manual_seed(task.seed)
         settings = ModelSettings(revision=task.revision, dtype=task.training.dtype, device=str(processes.device))

@@ -30,6 +30,7 @@ from pathlib import Path
 import numpy as np
 
 from assay.code import variants
+from assay.database import sole_process
 from assay.errors import DataError
 from assay.evaluation import ShingleIndex
 from assay.experiments.assay.pool_settings import (
@@ -126,7 +127,8 @@ def pools(bench: Bench, seed: int, *, context: bool = True) -> dict[str, Planted
         bench.watchers.begin(f"plant {plant}, seed {seed}")
         model = folder / plant.replace(" ", "-")
         if not model.is_dir():
-            train_plant(model, result[BASE], training, renamed=plant == RENAMED)
+            with sole_process(folder):
+                train_plant(model, result[BASE], training, renamed=plant == RENAMED)
         result[plant] = scored_pool(folder, PlantedPool(plant, seed, samples, model=str(model)), context=context)
     return result
 

@@ -100,7 +100,16 @@ def times(epochs: int) -> str:
 
 SCALES = {
     "smoke": PoolSettings(
-        members=24, siblings=12, clean=30, unseen=24, shifted=12, per_project=2, plants=plants(1), fresh=False, draws=2
+        members=24,
+        siblings=12,
+        clean=70,
+        unseen=24,
+        shifted=12,
+        per_project=2,
+        plants=plants(1),
+        fresh=False,
+        draws=2,
+        tuned=0,
     ),
     "small": PoolSettings(),
     "paper": PoolSettings(
@@ -135,7 +144,7 @@ OTHER_SCALES = {
     "smoke": replace(
         OTHER_MODEL,
         members=6,
-        clean=8,
+        clean=50,
         unseen=8,
         plants={"LoRA": replace(OTHER_MODEL.plants["LoRA"], epochs=1)},
         draws=2,

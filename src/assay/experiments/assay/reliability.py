@@ -105,6 +105,9 @@ def reliability(bench: Bench) -> Finding:
     """Right, wrong and open verdicts on whole benchmarks of known truth.
 
     Methods without a rule get the threshold that is best on the choice half, which favours them.
+
+    Raises:
+        DataError: the pools are too small for any benchmark.
     """
     seeds = bench.seeds if len(bench.seeds) > 1 else (bench.seeds[0], bench.seeds[0] + 1)
     half = len(seeds) // 2
@@ -113,6 +116,10 @@ def reliability(bench: Bench) -> Finding:
         for place, seed in enumerate(seeds)
         for record in records_of(bench, seed, chooses=place < half, context=place in (0, half))
     ]
+    if not all(halves_of(records)):
+        raise DataError(
+            f"no benchmark of {min(SIZES)} texts can be drawn from the pools of {bench.scale}; expected more texts"
+        )
     thresholds = {name: best_threshold_of(records, name) for name in METHODS.values}
     confirmed = [with_thresholds(record, thresholds) for record in records if not record.chooses]
     cells = list(dict.fromkeys(record.cell for record in confirmed))

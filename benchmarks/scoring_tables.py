@@ -288,6 +288,7 @@ def dataset(file: File) -> str:
             elif "calls" in row:
                 rows.append([name, f"{number(row['calls'])} a sample, {number(row['tokens'])} × its tokens"])
             else:
+                plain = f"superiority {number(row['superiority'])}, top tenth {number(row['top'])}"
                 beyond = f"{number(row['superiority_beyond'])} and {number(row['top_beyond'])} beyond the allowance"
-                rows.append([name, f"superiority {number(row['superiority'])}, top tenth {number(row['top'])}; {beyond}"])
+                rows.append([name, f"{plain}; {beyond}"])
     return table(["what", "median"], rows)

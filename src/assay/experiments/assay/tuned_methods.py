@@ -40,7 +40,7 @@ def tuned_values(model: str, samples: Sequence[Sample], unseen: Sequence[Sample]
     if stored.keys() >= {*names, GATE}:
         return stored
     values = dict(stored)
-    rate, of_unseen = calibrated(model, len(samples), tuple(sample.text for sample in unseen))
+    rate, of_unseen = rate_and_gradient(model, len(samples), tuple(sample.text for sample in unseen))
     model_of_draw = MeasuredModel(scorer, samples, unseen, tuning=TuningOptions(rate=rate))
     for request in tuned_requests():
         if request.name not in stored:
@@ -54,7 +54,7 @@ def tuned_values(model: str, samples: Sequence[Sample], unseen: Sequence[Sample]
 
 
 @lru_cache(maxsize=4)
-def calibrated(model: str, n: int, unseen: tuple[str, ...]) -> tuple[float, MeanGradient]:
+def rate_and_gradient(model: str, n: int, unseen: tuple[str, ...]) -> tuple[float, MeanGradient]:
     """Return the learning rate for benchmarks of `n` texts, and the mean gradient of the unseen text.
 
     All draws of a pool have the same, and finding them costs more than the kernel divergence itself.

@@ -249,7 +249,7 @@ def test_functions_of_a_folder_are_of_the_language_of_most_packages(tmp_path, mo
     assert {(sample.group, sample.language) for sample in functions} == {
         (name, "javascript") for name in ("ponds", "bays", "reefs")
     }
-    with pytest.raises(DataError, match=r"functions of javascript; builtin:small reads Python"):
+    with pytest.raises(DataError, match=r"functions in javascript; builtin:small reads Python"):
         TextSource("builtin:small", tmp_path).functions()
 
 
@@ -279,6 +279,8 @@ def test_another_model_needs_packages_that_it_was_not_trained_on(tmp_path):
         pool_settings_of(Bench(tmp_path, (), (0,), {"humaneval": tmp_path}, scale="small"))
     bench = Bench(tmp_path, (), (0,), {"sources": tmp_path}, scale="small", models=("model.gguf",))
     assert pool_settings_of(bench) == replace(OTHER_SCALES["small"], tuned=0)
+    with pytest.raises(DataError, match=r"sources=.*nowhere: no such folder"):
+        pool_settings_of(replace(bench, data={"sources": tmp_path / "nowhere"}))
     both = {"sources": tmp_path, "shifted": tmp_path}
     assert pool_settings_of(replace(bench, data=both)).shifted == OTHER_SCALES["small"].members
     assert pool_settings_of(replace(bench, data=both, models=("builtin:control",))).sizes["clean"] == 500

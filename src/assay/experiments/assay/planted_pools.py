@@ -165,7 +165,8 @@ class TextSource:
         added = functions_in_folder(self.folder)
         if installed and added[0].language != "python":
             raise DataError(
-                f"{self.folder}: functions of {added[0].language}; {self.model} reads Python: name a --model"
+                f"{self.folder}: functions in {added[0].language}; {self.model} reads Python. "
+                "Name another model with --model"
             )
         index = ShingleIndex([sample.text for sample in added])
         copied = index.near_any([sample.text for sample in installed], NEAR_DUPLICATE)

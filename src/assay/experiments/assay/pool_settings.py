@@ -169,8 +169,8 @@ def pool_settings_of(bench: Bench) -> PoolSettings:
     """Return the settings of a bench.
 
     Raises:
-        DataError: the scale has no pools, the data have another name than `SOURCES` and `SHIFTED`, or a model that is
-            not `BASE_MODEL` has no sources.
+        DataError: the scale has no pools, the data have another name than `SOURCES` and `SHIFTED` or are no folder, or
+            a model that is not `BASE_MODEL` has no sources.
     """
     base = base_model_of(bench)
     scales = SCALES if builtin_name(base) else OTHER_SCALES
@@ -182,6 +182,9 @@ def pool_settings_of(bench: Bench) -> PoolSettings:
         raise DataError(
             f"--model {base}: expected --data {SOURCES}=DIR too, packages that the model was not trained on"
         )
+    for name, folder in bench.data.items():
+        if not folder.is_dir():
+            raise DataError(f"--data {name}={folder}: no such folder; expected a folder of packages")
     settings = scales[bench.scale]
     if SOURCES in bench.data and scales is SCALES and bench.scale == "small":
         settings = FOR_EVERY_CELL

@@ -43,6 +43,7 @@ def test_it_says_where_it_listens_and_answers_there(empty_index):
 @pytest.mark.parametrize(("how", "code"), [(signal.SIGTERM, -signal.SIGTERM), (signal.SIGINT, 130)])
 def test_it_ends_when_it_is_stopped_whatever_a_client_is_doing(empty_index, how, code):
     """One client has sent half a request. Another one asks for much and reads nothing."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell's `&` lets its children ignore Ctrl-C
     command = [sys.executable, "-m", "assay", "serve", "--index", str(empty_index), "--port", "0", "--timeout", "1"]
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
         try:
@@ -56,6 +57,7 @@ def test_it_ends_when_it_is_stopped_whatever_a_client_is_doing(empty_index, how,
                 _, errors = process.communicate(timeout=PATIENCE)
         finally:
             process.kill()
+            signal.signal(signal.SIGINT, before)
     assert process.returncode == code
     assert "Traceback" not in errors
     assert "continue" not in errors

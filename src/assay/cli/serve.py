@@ -1,5 +1,6 @@
 """`assay serve`: the index behind HTTP, with a web page."""
 
+import logging
 import math
 import os
 import signal
@@ -66,7 +67,15 @@ def serve_command(
         # a caller that never reads its answer must not keep the service from ending
         grace = math.ceil(2 * timeout)
         config = uvicorn.Config(app, log_level="warning", server_header=False, timeout_graceful_shutdown=grace)
+        logging.getLogger("uvicorn.error").addFilter(ended_by_itself)
         try:
             uvicorn.Server(config).run(sockets=[socket])
         except KeyboardInterrupt:  # nothing is left to continue
             raise SystemExit(128 + signal.SIGINT) from None
+
+
+def ended_by_itself(record: logging.LogRecord) -> bool:
+    """Return False for the traceback of a request that the end of the service broke off."""
+    import asyncio
+
+    return not (record.exc_info and isinstance(record.exc_info[1], asyncio.CancelledError))

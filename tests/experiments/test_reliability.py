@@ -87,6 +87,7 @@ def test_the_grid_states_right_wrong_and_open_for_every_method(bench):
     clean = {row.name: row.values for row in finding.table("clean").rows}
     assert clean["assay"][1].value < 0.3
     assert finding.seeds == (0, 1)
+    assert finding.notes[0] == "Planted model: builtin:small."
     found = [[value.value for value in row.values] for row in finding.table("allowances").rows]
     assert found[0][1] >= found[-1][1]  # a larger allowance finds fewer leaks
     assert all(false_alarms <= 0.2 for false_alarms, *_ in found)  # siblings score like unseen text in these pools
@@ -285,6 +286,8 @@ def test_another_model_needs_packages_that_it_was_not_trained_on(tmp_path):
     both = {"sources": tmp_path, "shifted": tmp_path}
     assert pool_settings_of(replace(bench, data=both)).shifted == OTHER_SCALES["small"].members
     assert pool_settings_of(replace(bench, data=both, models=("builtin:control",))).sizes["clean"] == 500
+    smoke = replace(bench, data=both, models=("builtin:control",), scale="smoke")
+    assert pool_settings_of(smoke).fresh  # else the folder would have no part in it
 
 
 def test_a_folder_of_packages_makes_larger_pools(tmp_path):

@@ -31,7 +31,7 @@ class PoolSettings:
             as many.
         characters: shortest and longest text.
         plants: how the base model is trained on the members.
-        fresh: draw from installed packages; else from the standard library alone, for a quick try.
+        fresh: draw from packages; else from the standard library alone, for a quick try.
         draws: benchmarks of each cell.
         tuned: of them, those on which the methods run that fine-tune, in the smallest cells; 0 for other models than
             `BASE_MODEL`.
@@ -186,8 +186,9 @@ def pool_settings_of(bench: Bench) -> PoolSettings:
         if not folder.is_dir():
             raise DataError(f"--data {name}={folder}: no such folder; expected a folder of packages")
     settings = scales[bench.scale]
-    if SOURCES in bench.data and scales is SCALES and bench.scale == "small":
-        settings = FOR_EVERY_CELL
+    if SOURCES in bench.data:
+        is_enlarged = scales is SCALES and bench.scale == "small"
+        settings = FOR_EVERY_CELL if is_enlarged else replace(settings, fresh=True)
     if base == BASE_MODEL:
         return settings
     shifted = min(settings.members, settings.clean) if SHIFTED in bench.data else 0

@@ -9,6 +9,7 @@ import math
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from pathlib import Path
 
 import numpy as np
 
@@ -27,7 +28,7 @@ from assay.experiments.assay.grid_methods import (
     variant,
 )
 from assay.experiments.assay.planted_pools import BASE, CONTROLS, CONVERGED, PlantedPool, pools
-from assay.experiments.assay.pool_settings import pool_settings_of
+from assay.experiments.assay.pool_settings import base_model_of, pool_settings_of
 from assay.experiments.assay.tuned_methods import tuned_requests, tuned_values
 from assay.experiments.bench import Bench
 from assay.experiments.declaration import Experiment
@@ -133,7 +134,7 @@ def reliability(bench: Bench) -> Finding:
             cell_table(confirmed, cells),
             share_table(confirmed, cells),
         ),
-        notes=grid_notes(confirmed, thresholds, seeds),
+        notes=(f"Planted model: {Path(base_model_of(bench)).name}.", *grid_notes(confirmed, thresholds, seeds)),
         seeds=seeds,
     )
 

@@ -105,9 +105,8 @@ def sources(bench: Bench) -> tuple[TrialSource, ...]:
         return tuple(labelled(name, path, bench) for name, path in bench.data.items())
     if bench.scale == "paper":
         raise DataError("the scale paper needs data with labels: expected --data arxivtection=PATH or another")
-    chosen = pools(
-        replace(bench, models=()), bench.seeds[0], context=False
-    )  # the planted models are of `builtin:small`
+    of_small = replace(bench, models=())  # the planted models are of `builtin:small`
+    chosen = pools(of_small, bench.seeds[0], context=False)
     result = []
     for plant in (CONVERGED, "constant rate"):
         pool = chosen[plant]

@@ -67,14 +67,14 @@ def serve_command(
         # a caller that never reads its answer must not keep the service from ending
         grace = math.ceil(2 * timeout)
         config = uvicorn.Config(app, log_level="warning", server_header=False, timeout_graceful_shutdown=grace)
-        logging.getLogger("uvicorn.error").addFilter(ended_by_itself)
+        logging.getLogger("uvicorn.error").addFilter(is_not_broken_off)
         try:
             uvicorn.Server(config).run(sockets=[socket])
         except KeyboardInterrupt:  # nothing is left to continue
             raise SystemExit(128 + signal.SIGINT) from None
 
 
-def ended_by_itself(record: logging.LogRecord) -> bool:
+def is_not_broken_off(record: logging.LogRecord) -> bool:
     """Return False for the traceback of a request that the end of the service broke off."""
     import asyncio
 

@@ -345,7 +345,7 @@ def _within_allowance(evidence: VerdictEvidence, benchmark: str) -> Obstacle | N
     return Obstacle(
         Undecided.FAMILIAR_PROJECTS,
         f"{benchmark} scores higher than the unseen text ({named_p_value(evidence.p_value)}), but a model that was "
-        f"trained on other texts of the same projects would show such a difference, too "
+        "trained on other texts of the same projects would show such a difference, too "
         f"({named_p_value(evidence.p_beyond)} after an allowance of {FAMILIARITY:g} standard deviations). Unseen text "
         "of the same projects, with the same groups, needs no allowance.",
         is_confound=True,
